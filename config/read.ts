@@ -1,0 +1,96 @@
+/**
+ * Readers: one function for each kind of setting, from text to value.
+ * A reader answers a value or throws a TypeError whose message completes the sentence "NAME must be …".
+ */
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { parseCIDR, parse as parseIp, type IPv4, type IPv6 } from 'ipaddr.js'
+
+export type Reader<T> = (value: string) => T
+export type Network = [IPv4 | IPv6, number]
+export interface RouteRule { readonly domain: string; readonly host: string; readonly port: number }
+export interface RelayRule { readonly network: Network; readonly workspace: string }
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+function list(value: string): string[] {
+  return value.split(',').map((part) => part.trim()).filter((part) => part !== '')
+}
+
+function wrong(expected: string): never {
+  throw new TypeError(expected)
+}
+
+export const text: Reader<string> = (value) => value
+
+export const dataDir: Reader<string> = (value) => resolve(ROOT, value)
+
+export const port: Reader<number> = (value) => {
+  const number = Number(value)
+  return /^\d+$/.test(value) && number <= 65_535 ? number : wrong('a port between 0 and 65535')
+}
+
+export const count: Reader<number> = (value) => {
+  const number = Number(value)
+  return /^\d+$/.test(value) && number >= 1 && Number.isSafeInteger(number) ? number : wrong('a whole number of 1 or more')
+}
+
+export const seconds: Reader<number> = (value) => {
+  const number = Number(value)
+  return value !== '' && number > 0 && Number.isFinite(number) ? number : wrong('a number of seconds above 0')
+}
+
+export const decimal: Reader<number> = (value) => {
+  const number = Number(value)
+  return value !== '' && number > 0 && Number.isFinite(number) ? number : wrong('a number above 0')
+}
+
+export const bool: Reader<boolean> = (value) => {
+  if (/^(true|1|yes|on)$/i.test(value)) return true
+  if (/^(false|0|no|off)$/i.test(value)) return false
+  return wrong('true or false')
+}
+
+export const url: Reader<string> = (value) => {
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) wrong('an address that starts with http:// or https://')
+  return value.replace(/\/+$/, '')
+}
+
+export function choice<const T extends string>(...allowed: readonly T[]): Reader<T> {
+  return (value) => allowed.find((one) => one === value) ?? wrong(`one of ${allowed.join(', ')}`)
+}
+
+export const dnsServers: Reader<string[]> = (value) => {
+  const servers = list(value)
+  for (const server of servers) {
+    const host = server.replace(/^\[|\]?(:\d+)?$/g, '')
+    if (isIP(host) === 0 && isIP(server) === 0) wrong('a list of ip:port (or [ipv6]:port)')
+  }
+  return servers
+}
+
+/** `10.0.0.0/8, ::1` - a bare address is a network of one. */
+export const cidrs: Reader<Network[]> = (value) => list(value).map(network)
+
+function network(part: string): Network {
+  try {
+    if (part.includes('/')) return parseCIDR(part)
+    const address = parseIp(part)
+    return [address, address.kind() === 'ipv4' ? 32 : 128]
+  } catch {
+    return wrong('a list of networks such as 127.0.0.0/8,10.1.2.3')
+  }
+}
+
+export const routes: Reader<RouteRule[]> = (value) => list(value).map((part) => {
+  const [domain, target] = part.split(/=(.*)/s)
+  const parsed = target !== undefined && URL.canParse(target) ? new URL(target) : undefined
+  if (domain === undefined || domain === '' || parsed?.protocol !== 'smtp:' || parsed.hostname === '') return wrong('a list of domain=smtp://host:port')
+  return { domain: domain.toLowerCase(), host: parsed.hostname.replace(/^\[|\]$/g, ''), port: parsed.port === '' ? 25 : Number(parsed.port) }
+})
+
+export const relays: Reader<RelayRule[]> = (value) => list(value).map((part) => {
+  const [cidr, workspace] = part.split('=')
+  if (cidr === undefined || workspace === undefined || workspace === '') return wrong('a list of cidr=workspace')
+  return { network: network(cidr), workspace }
+})

@@ -1,0 +1,63 @@
+/**
+ * Every setting of Mailstead, one row each: environment name, how it is read, default, unit and why one would change it.
+ * `load.ts` reads the environment through this table; `docs/settings.md` is printed from it. A new setting is one row here.
+ * `NAME_FILE` works for every row: the value is then the trimmed content of that file (for mounted secrets).
+ */
+import { bool, choice, cidrs, count, dataDir, decimal, dnsServers, port, routes, relays, seconds, text, url, type Reader } from './read.ts'
+
+export interface Setting<T> {
+  readonly env: string
+  readonly read: Reader<T>
+  /** As it would be written in the environment; null = not set. */
+  readonly default: string | null
+  readonly unit?: string
+  readonly reason: string
+}
+
+/** A setting that always has a value. */
+function setting<T>(row: Setting<T> & { readonly default: string }): Setting<T> {
+  return row
+}
+
+/** A setting that is null when it is not given. */
+function optional<T>(row: Omit<Setting<T>, 'default'>): Setting<T | null> {
+  return { ...row, default: null }
+}
+
+export const SETTINGS = {
+  databaseUrl: optional({ env: 'DATABASE_URL', read: text, reason: 'your own PostgreSQL 15 or newer; without it one is embedded' }),
+  redisUrl: optional({ env: 'REDIS_URL', read: text, reason: 'your own Redis 6.2 or newer (redis://, rediss://, unix:///path); without it one is started' }),
+  dataDir: setting({ env: 'DATA_DIR', read: dataDir, default: 'data', reason: 'embedded stores, generated keys, logs; relative to the project' }),
+  httpPort: setting({ env: 'HTTP_PORT', read: port, default: '3000', reason: 'the REST API and pages' }),
+  httpHost: optional({ env: 'HTTP_HOST', read: text, reason: 'the address to listen on; all addresses when not set' }),
+  publicUrl: optional({ env: 'PUBLIC_URL', read: url, reason: 'how clients reach the API; http://localhost:HTTP_PORT when not set' }),
+  subscribeBaseUrl: optional({ env: 'SUBSCRIBE_BASE_URL', read: url, reason: 'base of the public subscribe forms; PUBLIC_URL when not set' }),
+  trustProxy: setting({ env: 'TRUST_PROXY', read: bool, default: 'false', reason: 'believe X-Forwarded-* headers, only behind a proxy that sets them' }),
+  hostname: optional({ env: 'HOSTNAME', read: text, reason: 'this server in EHLO and Message-ID; a public name ends sandbox mode' }),
+  keyPrefix: setting({ env: 'KEY_PREFIX', read: text, default: 'ms', reason: 'the letters in front of every API key' }),
+  defaultPlan: setting({ env: 'DEFAULT_PLAN', read: choice('free', 'launch', 'custom', 'enterprise'), default: 'free', reason: 'plan of a new workspace' }),
+  masterKey: optional({ env: 'MASTER_KEY', read: text, reason: '32 bytes in hex or base64 that seal keys and secrets; generated into DATA_DIR when not set, must be the same on every machine' }),
+  submissionPort: setting({ env: 'SUBMISSION_PORT', read: port, default: '587', reason: 'SMTP submission with STARTTLS' }),
+  submissionTlsPort: setting({ env: 'SUBMISSION_TLS_PORT', read: port, default: '465', reason: 'SMTP submission over TLS' }),
+  submissionAltPort: setting({ env: 'SUBMISSION_ALT_PORT', read: port, default: '2525', reason: 'SMTP submission where 587 is blocked' }),
+  inboundPort: setting({ env: 'INBOUND_PORT', read: port, default: '25', reason: 'bounces, complaints and unsubscribes by mail' }),
+  bounceDomain: optional({ env: 'BOUNCE_DOMAIN', read: text, reason: 'domain of the return-path; bounces.HOSTNAME when not set' }),
+  tlsCertFile: optional({ env: 'TLS_CERT_FILE', read: text, reason: 'certificate chain of our SMTP servers, PEM' }),
+  tlsKeyFile: optional({ env: 'TLS_KEY_FILE', read: text, reason: 'private key of that certificate, PEM' }),
+  extraCaFile: optional({ env: 'EXTRA_CA_FILE', read: text, reason: 'further certificate authorities to trust, PEM' }),
+  dnsServers: optional({ env: 'DNS_SERVERS', read: dnsServers, reason: 'resolvers as ip:port,ip:port; those of the system when not set' }),
+  smtpOutPort: setting({ env: 'SMTP_OUT_PORT', read: port, default: '25', reason: 'port of the receiving servers' }),
+  routes: setting({ env: 'ROUTES', read: routes, default: '', reason: 'transport map: domain=smtp://host:port,… with * for all other domains' }),
+  allowPrivateTargets: setting({ env: 'ALLOW_PRIVATE_TARGETS', read: cidrs, default: '', reason: 'networks that webhooks and MX may reach although private or loopback' }),
+  relayNetworks: setting({ env: 'RELAY_NETWORKS', read: relays, default: '', reason: 'cidr=workspace,…: may submit without AUTH' }),
+  retryScale: setting({ env: 'RETRY_SCALE', read: decimal, default: '1', unit: 'factor', reason: 'multiplies every retry time' }),
+  leaseSeconds: setting({ env: 'LEASE_SECONDS', read: seconds, default: '60', unit: 's', reason: 'how long a silent outbound process keeps its mail' }),
+  reconcileSeconds: setting({ env: 'RECONCILE_SECONDS', read: seconds, default: '15', unit: 's', reason: 'how often PostgreSQL is compared with the schedule in Redis' }),
+  messageLifetimeSeconds: optional({ env: 'MESSAGE_LIFETIME_SECONDS', read: seconds, unit: 's', reason: 'gives up on a recipient after this; per tier when not set' }),
+  dotTimeoutSeconds: setting({ env: 'DOT_TIMEOUT_SECONDS', read: seconds, default: '600', unit: 's', reason: 'wait for the reply after the final dot (RFC 5321 4.5.3.2.6)' }),
+  maxMessageBytes: setting({ env: 'MAX_MESSAGE_BYTES', read: count, default: '26214400', unit: 'bytes', reason: 'one message after decoding' }),
+  maxRecipients: setting({ env: 'MAX_RECIPIENTS', read: count, default: '50', reason: 'recipients of one message' }),
+  outboundSessions: setting({ env: 'OUTBOUND_SESSIONS', read: count, default: '500', reason: 'SMTP connections of one outbound process' }),
+  plansFile: optional({ env: 'PLANS_FILE', read: text, reason: 'JSON that replaces or adds plans (config/plans.ts shows the shape)' }),
+  logLevel: setting({ env: 'LOG_LEVEL', read: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), default: 'info', reason: 'JSON lines on stdout' }),
+} as const
