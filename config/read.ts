@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { parseCIDR, parse as parseIp, type IPv4, type IPv6 } from 'ipaddr.js'
+import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 
 export type Reader<T> = (value: string) => T
 export type Network = [IPv4 | IPv6, number]
@@ -74,8 +74,8 @@ export const cidrs: Reader<Network[]> = (value) => list(value).map(network)
 
 function network(part: string): Network {
   try {
-    if (part.includes('/')) return parseCIDR(part)
-    const address = parseIp(part)
+    if (part.includes('/')) return ipaddr.parseCIDR(part)
+    const address = ipaddr.parse(part)
     return [address, address.kind() === 'ipv4' ? 32 : 128]
   } catch {
     return wrong('a list of networks such as 127.0.0.0/8,10.1.2.3')
