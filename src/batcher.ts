@@ -1,0 +1,71 @@
+/**
+ * Many callers, one statement: items that come while a batch is under way go together in the next one (group commit).
+ * At most `lanes` batches run at once, each of at most `max` items; with nothing under way an item leaves at once, so an idle system has no delay.
+ * A batch that fails rejects each of its items; what to do then is the caller's business. Order of arrival is kept within a batch.
+ */
+export interface Batcher<I, O> {
+  /** Resolves with this item's result. */
+  add(item: I): Promise<O>
+  readonly waiting: number
+  /** Resolves when everything added so far has been carried out. */
+  drain(): Promise<void>
+}
+
+interface Entry<I, O> {
+  readonly item: I
+  readonly resolve: (result: O) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** `work` answers one result for each item, in the same order. */
+export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: { readonly max: number; readonly lanes: number }): Batcher<I, O> {
+  let queue: Entry<I, O>[] = []
+  let running = 0
+  let isScheduled = false
+  let idle: (() => void)[] = []
+
+  function schedule(): void {
+    if (isScheduled || running >= bounds.lanes || queue.length === 0) return
+    isScheduled = true
+    // all that arrives in this turn of the event loop goes together
+    setImmediate(() => {
+      isScheduled = false
+      while (running < bounds.lanes && queue.length > 0) void carryOut(take())
+    })
+  }
+
+  function take(): Entry<I, O>[] {
+    const batch = queue.slice(0, bounds.max)
+    queue = queue.slice(bounds.max)
+    return batch
+  }
+
+  async function carryOut(batch: Entry<I, O>[]): Promise<void> {
+    running++
+    try {
+      const results = await work(batch.map((entry) => entry.item))
+      if (results.length !== batch.length) throw new Error(`a batch of ${batch.length} answered ${results.length} results`)
+      for (const [i, entry] of batch.entries()) entry.resolve(results[i] as O)
+    } catch (error) {
+      for (const entry of batch) entry.reject(error)
+    } finally {
+      running--
+      schedule()
+      if (running === 0 && queue.length === 0) {
+        for (const resolve of idle) resolve()
+        idle = []
+      }
+    }
+  }
+
+  return {
+    add: (item) => new Promise((resolve, reject) => {
+      queue.push({ item, resolve, reject })
+      schedule()
+    }),
+    get waiting() {
+      return queue.length
+    },
+    drain: () => running === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve)),
+  }
+}

@@ -1,0 +1,7 @@
+/** The time, handed down so that tests can set it. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+}
+
+export const systemClock: Clock = { now: () => Date.now() }

@@ -1,0 +1,48 @@
+/**
+ * Brings a database to this version: the migrations in `migrations/`, in order, once, under a lock that survives a crash of its holder,
+ * then the partitions of the coming weeks. Running it again changes nothing.
+ */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import createKnex, { type Knex } from 'knex'
+import { Client } from 'pg'
+import { ensurePartitions } from './partitions.ts'
+
+const FOLDER = join(import.meta.dirname, '..', 'migrations')
+// any number of processes may start together: one migrates, the others wait for it. "MAIL" in ASCII.
+const LOCK = 0x4d41494c
+
+interface Migration {
+  up(knex: Knex): Promise<void>
+  down(knex: Knex): Promise<void>
+}
+
+const source: Knex.MigrationSource<string> = {
+  getMigrations: () => Promise.resolve(listMigrations()),
+  getMigrationName: (name) => name,
+  getMigration: (name) => import(join(FOLDER, name)) as Promise<Migration>,
+}
+
+const SETTINGS = { migrationSource: source, tableName: 'migrations' }
+
+/** File names in the order they run. */
+export function listMigrations(): string[] {
+  return readdirSync(FOLDER).filter((name) => /^\d{3}-.*\.ts$/.test(name)).toSorted()
+}
+
+/** @throws with the cause when the database cannot be reached or a migration fails; a failed migration leaves nothing behind. */
+export async function migrate(databaseUrl: string): Promise<void> {
+  const holder = new Client({ connectionString: databaseUrl })
+  const knex = createKnex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 2 } })
+  await holder.connect()
+  try {
+    await holder.query(`SELECT pg_advisory_lock(${LOCK})`)
+    // our advisory lock goes with its session; knex's own lock table stays locked after a crash, so it is freed first
+    await knex.migrate.forceFreeMigrationsLock(SETTINGS)
+    await knex.migrate.latest(SETTINGS)
+    await ensurePartitions((statement) => holder.query(statement), Date.now())
+  } finally {
+    await knex.destroy()
+    await holder.end()
+  }
+}

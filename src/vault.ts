@@ -1,0 +1,91 @@
+/**
+ * Secrets at rest and hashes of keys. Everything sealed is AES-256-GCM under a key derived from MASTER_KEY, bound to a purpose:
+ * a value sealed for one purpose cannot be opened for another. The master key is generated once into DATA_DIR when it is not given.
+ */
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const VERSION = 1
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+export interface Vault {
+  /** version (1) · iv (12) · tag (16) · ciphertext */
+  seal(purpose: string, plain: Buffer | string): Buffer
+  /** @throws when the value was changed, sealed for another purpose or under another master key. */
+  open(purpose: string, sealed: Buffer): Buffer
+  /** A keyed digest for tokens that we hand out and must recognise (return-paths, links). */
+  mac(purpose: string, data: Buffer | string): Buffer
+}
+
+function derive(master: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), `mailstead:${purpose}`, 32))
+}
+
+function seal(key: Buffer, purpose: string, plain: Buffer | string): Buffer {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(purpose))
+  const body = Buffer.concat([cipher.update(plain), cipher.final()])
+  return Buffer.concat([Buffer.of(VERSION), iv, cipher.getAuthTag(), body])
+}
+
+function open(key: Buffer, purpose: string, sealed: Buffer): Buffer {
+  if (sealed[0] !== VERSION || sealed.length < 1 + IV_BYTES + TAG_BYTES) throw new Error(`a sealed ${purpose} has an unknown form`)
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(1, 1 + IV_BYTES), { authTagLength: TAG_BYTES })
+  decipher.setAAD(Buffer.from(purpose)).setAuthTag(sealed.subarray(1 + IV_BYTES, 1 + IV_BYTES + TAG_BYTES))
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(1 + IV_BYTES + TAG_BYTES)), decipher.final()])
+  } catch {
+    throw new Error(`a sealed ${purpose} cannot be opened: MASTER_KEY is not the one it was sealed with`)
+  }
+}
+
+export function openVault(master: Buffer): Vault {
+  const keys = new Map<string, Buffer>()
+  const keyOf = (purpose: string): Buffer => {
+    const known = keys.get(purpose) ?? derive(master, purpose)
+    keys.set(purpose, known)
+    return known
+  }
+  return {
+    seal: (purpose, plain) => seal(keyOf(purpose), purpose, plain),
+    open: (purpose, sealed) => open(keyOf(purpose), purpose, sealed),
+    mac: (purpose, data) => createHmac('sha256', keyOf(purpose)).update(data).digest(),
+  }
+}
+
+/** Reads MASTER_KEY, else DATA_DIR/master.key, which is made (0600, once, also when two processes start together). */
+export function loadMasterKey(config: { readonly masterKey: string | null; readonly dataDir: string }): Buffer {
+  return decodeKey(config.masterKey ?? keptKey(config.dataDir))
+}
+
+function decodeKey(text: string): Buffer {
+  const key = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64')
+  if (key.length !== 32) throw new Error('MASTER_KEY must be 32 bytes, written as 64 hex digits or in base64 (openssl rand -hex 32)')
+  return key
+}
+
+function keptKey(dataDir: string): string {
+  const path = join(dataDir, 'master.key')
+  mkdirSync(dataDir, { recursive: true })
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+  }
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 })
+  try {
+    linkSync(draft, path) // the first link wins; a loser reads the winner's key
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  } finally {
+    rmSync(draft, { force: true })
+  }
+  return readFileSync(path, 'utf8').trim()
+}
+
+export function sha256(data: Buffer | string): Buffer {
+  return createHash('sha256').update(data).digest()
+}
