@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import * as fc from 'fast-check'
+import { composeReply, formatReply, MAX_REPLY_BYTES, ReplyReader } from './reply.ts'
+import type { Reply } from './reply.ts'
+
+/** Everything the bytes say, chunk by chunk, and the fault if there was one. */
+function read(...chunks: readonly (string | Buffer)[]): { replies: Reply[]; fault: string | null; isMidReply: boolean } {
+  const reader = new ReplyReader()
+  const replies: Reply[] = []
+  let fault: string | null = null
+  for (const chunk of chunks) fault = reader.push(Buffer.from(chunk as string), (reply) => replies.push(reply))
+  return { replies, fault, isMidReply: reader.isMidReply }
+}
+
+const UNDERSTOOD: readonly (readonly [bytes: string, code: number, enhanced: string | null, text: string])[] = [
+  ['250 OK\r\n', 250, null, 'OK'],
+  ['250\r\n', 250, null, ''],
+  ['250 \r\n', 250, null, ''],
+  ['354 End data with <CR><LF>.<CR><LF>\r\n', 354, null, 'End data with <CR><LF>.<CR><LF>'],
+  ['250 2.0.0 Ok: queued as 4Zx\r\n', 250, '2.0.0', 'Ok: queued as 4Zx'],
+  ['550 5.1.1\r\n', 550, '5.1.1', ''],
+  ['571 Delivery not authorized\r\n', 571, null, 'Delivery not authorized'],
+  ['421 4.7.0 [TSS04] try later\n', 421, '4.7.0', '[TSS04] try later'],
+  ['550-5.1.1 No such\r\n550-5.1.1 user.\r\n550 5.1.1 https://example.org/ x - gsmtp\r\n', 550, '5.1.1', 'No such user. https://example.org/ x - gsmtp'],
+  ['220-mx ESMTP\r\n220-\r\n220 welcome\r\n', 220, null, 'mx ESMTP welcome'],
+  ['550 5.7.511 Access denied\r\n', 550, '5.7.511', 'Access denied'],
+  ['550 5.7.5111 Access denied\r\n', 550, null, '5.7.5111 Access denied'],
+  ['550 3.1.1 no such class\r\n', 550, null, '3.1.1 no such class'],
+  ['550 5.1 x\r\n', 550, null, '5.1 x'],
+  ['550 5..1 x\r\n', 550, null, '5..1 x'],
+  ['550 5.1.1: glued\r\n', 550, null, '5.1.1: glued'],
+  ['450 5.1.1 contradicts itself\r\n', 450, '5.1.1', 'contradicts itself'],
+  ['550 Адрес не найден\r\n', 550, null, 'Адрес не найден'],
+  ['550 a\0b\u001b[31mc\td\r\n', 550, null, 'a\u{fffd}b\u{fffd}[31mc\td'],
+]
+
+const FAULTS: readonly (readonly [bytes: string, fault: RegExp])[] = [
+  ['\r\n', /not an SMTP reply: ""/],
+  ['hello\r\n', /not an SMTP reply: "hello"/],
+  ['25 OK\r\n', /not an SMTP reply/],
+  ['2500 OK\r\n', /not an SMTP reply/],
+  ['250_OK\r\n', /not an SMTP reply/],
+  ['150 OK\r\n', /not an SMTP reply/],
+  ['650 OK\r\n', /not an SMTP reply/],
+  ['000 OK\r\n', /not an SMTP reply/],
+  [' 250 OK\r\n', /not an SMTP reply/],
+  ['２５０ OK\r\n', /not an SMTP reply/],
+  ['250-first\r\n550 second\r\n', /changes its code: "550 second"/],
+  ['HTTP/1.1 400 Bad Request\r\n', /not an SMTP reply: "HTTP/],
+]
+
+describe('reading SMTP replies', () => {
+  for (const [bytes, code, enhanced, text] of UNDERSTOOD)
+    it(`${JSON.stringify(bytes)} is ${code} ${enhanced}`, () => {
+      const { replies, fault, isMidReply } = read(bytes)
+      assert.deepEqual(replies.map((reply) => [reply.code, reply.enhanced, reply.text]), [[code, enhanced, text]])
+      assert.deepEqual([fault, isMidReply], [null, false])
+    })
+
+  for (const [bytes, fault] of FAULTS)
+    it(`${JSON.stringify(bytes)} is a fault, now and for ever`, () => {
+      const { replies, fault: found } = read(bytes, '250 OK\r\n')
+      assert.deepEqual(replies, [])
+      assert.match(found ?? '', fault)
+    })
+
+  it('keeps the lines as they came', () => {
+    assert.deepEqual(read('250-mx\r\n250-SIZE 100\r\n250 HELP\r\n').replies[0]?.lines, ['250-mx', '250-SIZE 100', '250 HELP'])
+  })
+
+  it('hands on nothing until the last line is complete', () => {
+    const { replies, isMidReply } = read('250-mx\r\n250 HEL', 'P\r')
+    assert.deepEqual([replies, isMidReply], [[], true])
+  })
+
+  it('hands on the replies before a fault', () => {
+    const { replies, fault } = read('250 one\r\n250 two\r\nrubbish\r\n250 three\r\n')
+    assert.deepEqual(replies.map((reply) => reply.text), ['one', 'two'])
+    assert.match(fault ?? '', /rubbish/)
+  })
+
+  it('bounds a line without an end', () => {
+    assert.equal(read(`250 ${'a'.repeat(MAX_REPLY_BYTES - 4)}`).fault, null)
+    assert.match(read(`250 ${'a'.repeat(MAX_REPLY_BYTES - 4)}`, 'a').fault ?? '', /more than 65536 bytes/)
+  })
+
+  it('bounds a reply without an end', () => {
+    const line = `250-${'a'.repeat(58)}\r\n`
+    assert.equal(read(...Array<string>(1023).fill(line), '250 end\r\n').replies.length, 1)
+    assert.match(read(...Array<string>(1024).fill(line), '250 end\r\n').fault ?? '', /more than 65536 bytes/)
+  })
+
+  it('does not keep a chunk that the caller reuses', () => {
+    const chunk = Buffer.from('250 o')
+    const reader = new ReplyReader()
+    const texts: string[] = []
+    reader.push(chunk, (reply) => texts.push(reply.text))
+    chunk.fill('x')
+    reader.push(Buffer.from('k\r\n'), (reply) => texts.push(reply.text))
+    assert.deepEqual(texts, ['ok'])
+  })
+
+  it('reads the same replies however the stream is cut', () => {
+    const stream = fc.array(fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom(...UNDERSTOOD.map(([bytes]) => bytes)) },
+      { weight: 1, arbitrary: fc.constantFrom('250-a\r\n', 'junk\r\n', '\r\n') },
+    ), { maxLength: 6 }).map((parts) => Buffer.from(parts.join('')))
+    fc.assert(fc.property(stream, fc.array(fc.nat(200), { maxLength: 12 }), (bytes, cuts) => {
+      const at = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((a, b) => a - b), bytes.length]
+      const chunks = at.slice(1).map((end, i) => bytes.subarray(at[i], end))
+      assert.deepEqual(read(...chunks), read(bytes))
+    }))
+  })
+
+  it('never throws and never invents, whatever the bytes', () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      for (const reply of read(Buffer.from(bytes)).replies) {
+        assert.ok(reply.code >= 200 && reply.code <= 599)
+        assert.doesNotMatch(reply.text, /(?!\t)\p{Cc}/u)
+      }
+    }))
+  })
+})
+
+describe('our own replies', () => {
+  it('look like a server\'s', () => {
+    const reply = composeReply(552, '5.3.4', 'too big')
+    assert.deepEqual(read(`${reply.lines[0]}\r\n`).replies, [reply])
+  })
+
+  it('read on one line', () => {
+    assert.equal(formatReply(composeReply(552, '5.3.4', 'too big')), '552 5.3.4 too big')
+    assert.equal(formatReply({ code: 250, enhanced: null, text: '', lines: ['250'] }), '250')
+  })
+})
