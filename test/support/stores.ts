@@ -1,0 +1,121 @@
+/**
+ * Real stores for tests. `createDatabase` clones a migrated template in the cluster of the test run (TEST_PG_URL), or, when one file is run by
+ * mocha directly, in a cluster that starts on first use. `startRedis` and `startPostgres` give a test a server of its own that may be crashed.
+ * Everything lives in /tmp and is gone when the test process is, however that ends.
+ */
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { type Account, chooseAccount } from '#bin/supervisor/account.ts'
+import { makePrivate } from '#bin/supervisor/home.ts'
+import { startPostgres as launchPostgres } from '#bin/supervisor/postgres.ts'
+import type { Running } from '#bin/supervisor/processes.ts'
+import { startRedis as launchRedis } from '#bin/supervisor/redis.ts'
+import { migrate } from '#src/migrate.ts'
+
+export interface TestDatabase {
+  readonly url: string
+  /** Also with connections still open. */
+  drop(): Promise<void>
+}
+
+export interface TestServer {
+  /** The same after `restart`. */
+  readonly url: string
+  /** kill -9; resolves when it is gone. */
+  crash(): Promise<void>
+  /** Starts it again on the same data; a running one is stopped in order first. */
+  restart(): Promise<void>
+  /** Stops it and removes its files. */
+  stop(): Promise<void>
+}
+
+const TEMPLATE = 'mailstead_template'
+let shared: Promise<TestServer> | null = null
+/** Folders of crashed servers that nobody stopped: their leash is gone with them. */
+const abandoned = new Set<string>()
+process.on('exit', () => abandoned.forEach(remove))
+
+/** A database of its own, with all migrations applied. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const adminUrl = process.env['TEST_PG_URL'] ?? (await (shared ??= startTemplateCluster())).url
+  const name = `test_${process.pid}_${process.hrtime.bigint()}`
+  await administer(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`)
+  const url = new URL(adminUrl)
+  url.pathname = `/${name}`
+  return { url: url.href, drop: () => administer(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
+}
+
+/** One Redis of its own, on a unix socket. */
+export function startRedis(): Promise<TestServer> {
+  return serve((place) => launchRedis({ ...place, dir: join(place.root, 'redis'), say: tell, removeAtDeath: place.root }))
+}
+
+/** One PostgreSQL of its own, migrated and with fsync on: for tests that crash it. */
+export async function startPostgres(): Promise<TestServer> {
+  const server = await serve((place) => launchPostgres({ ...place, dir: join(place.root, 'postgres'), removeAtDeath: place.root }))
+  await migrate(server.url)
+  return server
+}
+
+/** The cluster of a test run: without fsync, with the template database. Its url goes into TEST_PG_URL. */
+export async function startTemplateCluster(): Promise<TestServer> {
+  const server = await serve((place) => launchPostgres({ ...place, dir: join(place.root, 'postgres'), durable: false, removeAtDeath: place.root }))
+  await administer(server.url, `CREATE DATABASE ${TEMPLATE}`)
+  const url = new URL(server.url)
+  url.pathname = `/${TEMPLATE}`
+  await migrate(url.href)
+  return server
+}
+
+interface Place { readonly root: string; readonly sockets: string; readonly account: Account | null; readonly logFile: string }
+
+async function serve(start: (place: Place) => Promise<Running & { readonly url: string }>): Promise<TestServer> {
+  const place = makePlace()
+  let server = await start(place)
+  return {
+    url: server.url,
+    crash: async () => {
+      abandoned.add(place.root)
+      await server.kill()
+    },
+    restart: async () => {
+      await server.stop()
+      server = await start(place)
+      abandoned.delete(place.root)
+    },
+    stop: async () => {
+      await server.stop()
+      remove(place.root)
+    },
+  }
+}
+
+function makePlace(): Place {
+  const account = chooseAccount('/nonexistent')
+  // Not TMPDIR: the path of a unix socket is short, and the account must be able to enter it.
+  const root = mkdtempSync('/tmp/mailstead-test-')
+  chmodSync(root, 0o700)
+  if (account !== null) chownSync(root, account.uid, account.gid)
+  const sockets = join(root, 'sock')
+  makePrivate(sockets, account)
+  return { root, sockets, account, logFile: join(root, 'log') }
+}
+
+function remove(root: string): void {
+  rmSync(root, { recursive: true, force: true })
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+function tell(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
