@@ -101,7 +101,7 @@ CREATE TABLE messages (
   track_opens boolean,
   track_clicks boolean,
   recipient_count smallint NOT NULL,
-  event_count integer NOT NULL DEFAULT 0,     -- last sequence given out, kept only where recipient_count > 1
+  event_count integer NOT NULL DEFAULT 0,     -- last event sequence where there are several recipients
   scheduled_at timestamptz,
   timezone text,
   expires_at timestamptz,
@@ -132,7 +132,8 @@ CREATE TABLE recipients (
   lease bigint,                               -- fencing token of the process that is sending it
   attempts smallint NOT NULL DEFAULT 0,       -- claims that led to a try
   tries smallint NOT NULL DEFAULT 0,          -- real answers to this message; only these are counted
-  sequence integer NOT NULL DEFAULT 0,        -- last event sequence, where the message has this one recipient
+  is_only boolean NOT NULL,                   -- the message's one recipient: its events are numbered here, not in messages
+  sequence integer NOT NULL DEFAULT 0,        -- last event sequence where is_only
   reason text,                                -- why it is in this state, for people
   updated_at timestamptz NOT NULL,
   PRIMARY KEY (message_id, n)

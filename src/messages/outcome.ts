@@ -1,0 +1,27 @@
+/**
+ * What became of one attempt: a value, never an exception. Unknown means temporary; only a receiver's own 5xx ends a delivery.
+ * Scope says what the failure is about, so that the right thing waits: one address, one message, one host, a whole destination, or our own source.
+ */
+import type { Reply } from '#src/mail/reply.ts'
+
+export type Scope = 'recipient' | 'message' | 'host' | 'destination' | 'source'
+
+export type Outcome =
+  | { readonly kind: 'delivered'; readonly reply: Reply }
+  | { readonly kind: 'deferred'; readonly scope: Scope; readonly reason: string; readonly detail: string; readonly reply: Reply | null; readonly isCounted: boolean }
+  | { readonly kind: 'bounced'; readonly scope: Scope; readonly reason: string; readonly isHard: boolean; readonly detail: string; readonly reply: Reply | null }
+  | { readonly kind: 'unknown'; readonly reason: string; readonly detail: string }
+  /** We cannot or may not send it: poison, a deleted domain, too old. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly detail: string }
+
+/** One try for one recipient, as it is kept. */
+export interface Attempt {
+  readonly outcome: Outcome
+  readonly host: string | null
+  readonly address: string | null
+  readonly source: string | null
+  readonly tls: string | null
+  readonly startedAt: number
+  readonly durationMs: number
+  readonly conversation: string
+}

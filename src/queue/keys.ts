@@ -1,0 +1,28 @@
+/**
+ * Names of everything Mailstead keeps in Redis. Hash tags keep the keys of one script in one slot, so that Redis Cluster works.
+ * All of it can be lost: PostgreSQL decides, Redis reminds.
+ */
+import type { Tier } from './tiers.ts'
+
+/** Recipients that wait for a time, score = due (epoch ms). */
+export function dueKey(tier: Tier): string {
+  return `mailstead:{due}:${tier}`
+}
+
+/** Set by whoever filled the schedule from PostgreSQL; gone or of another server = it must be filled again. */
+export const EPOCH_KEY = 'mailstead:{due}:epoch'
+
+/** Recipients whose time has come, by site; score = due. */
+export function readyKey(site: string, tier: Tier): string {
+  return `mailstead:{ready:${site}}:${tier}`
+}
+
+/** Sites that have, or lately had, ready recipients; score = when something was last added. */
+export const SITES_KEY = 'mailstead:sites'
+
+/** Published: a tier name, after recipients that are due now were added to it. */
+export const DUE_CHANNEL = 'mailstead:due'
+/** Published: a site, after recipients became ready there. */
+export const READY_CHANNEL = 'mailstead:ready'
+/** Published after webhook deliveries were stored. */
+export const WEBHOOKS_CHANNEL = 'mailstead:webhooks'
