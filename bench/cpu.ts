@@ -1,0 +1,100 @@
+/**
+ * CPU time and peak memory of process trees, read from /proc: user and system
+ * time of every living descendant, and of the ended ones that a parent waited
+ * for (PostgreSQL's backends, Haraka's workers, Postfix's daemons). A process
+ * that vanishes while it is read counts as nothing; without /proc (not Linux)
+ * every figure is zero and the report says so.
+ */
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+
+export interface Usage {
+  /** User and system time of the whole tree since its start. */
+  readonly cpuMs: number
+  /** VmHWM of the biggest process in the tree. */
+  readonly peakKb: number
+}
+
+/** What a process is called in the tables, and the pid at the root of its tree. */
+export type Groups = Readonly<Record<string, number>>
+export type Usages = Readonly<Record<string, Usage>>
+
+/** USER_HZ: what /proc counts in. 100 on every Linux that Node runs on, whatever the kernel's own tick. */
+const TICK_MS = 10
+
+interface Process {
+  readonly pid: number
+  readonly parent: number
+  readonly own: number
+  readonly reaped: number
+}
+
+/** One reading of all groups. */
+export function readUsage(groups: Groups): Usages {
+  const processes = listProcesses()
+  return Object.fromEntries(Object.entries(groups).map(([name, root]) => {
+    const tree = treeOf(root, processes)
+    const ticks = tree.reduce((sum, each) => sum + each.own + each.reaped, 0)
+    return [name, { cpuMs: ticks * TICK_MS, peakKb: Math.max(0, ...tree.map((each) => peakKbOf(each.pid))) }]
+  }))
+}
+
+/** CPU of the processes that this one started, waited for and saw end. */
+export function reapedCpuMs(): number {
+  return (readProcess(process.pid)?.reaped ?? 0) * TICK_MS
+}
+
+/** Starts VmHWM anew, so that a peak belongs to the scenario that follows. Needs the rights of the process' user. */
+export function resetPeaks(groups: Groups): void {
+  const processes = listProcesses()
+  for (const { pid } of Object.values(groups).flatMap((root) => treeOf(root, processes))) {
+    try {
+      writeFileSync(`/proc/${pid}/clear_refs`, '5')
+    } catch {
+      // Another user's process: its peak is then the one since its start, which is no smaller.
+    }
+  }
+}
+
+/** The pids of a process and its descendants, parents first; empty when it is gone. */
+export function pidsOf(root: number): number[] {
+  return treeOf(root, listProcesses()).map(({ pid }) => pid)
+}
+
+/** Fields of /proc/<pid>/stat (proc_pid_stat(5)), in ticks. The command's name may hold blanks and parentheses. */
+export function parseStat(text: string): Process | null {
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const [parent, utime, stime, cutime, cstime] = [1, 11, 12, 13, 14].map((index) => Number(fields[index]))
+  const pid = Number.parseInt(text, 10)
+  if (!pid || parent === undefined || utime === undefined || stime === undefined || cutime === undefined || !Number.isFinite(cstime)) return null
+  return { pid, parent, own: utime + stime, reaped: cutime + (cstime ?? 0) }
+}
+
+function listProcesses(): Process[] {
+  try {
+    return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => readProcess(Number(name)) ?? [])
+  } catch {
+    return []
+  }
+}
+
+function readProcess(pid: number): Process | null {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    return null
+  }
+}
+
+function treeOf(root: number, processes: readonly Process[]): Process[] {
+  const tree = processes.filter(({ pid }) => pid === root)
+  for (const { pid } of tree) tree.push(...processes.filter(({ parent }) => parent === pid))
+  return tree
+}
+
+function peakKbOf(pid: number): number {
+  try {
+    return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0)
+  } catch {
+    return 0
+  }
+}
