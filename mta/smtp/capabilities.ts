@@ -1,0 +1,47 @@
+/**
+ * What a server offers in its answer to EHLO (RFC 5321 4.1.1.1): the extensions
+ * that this client makes use of, by their keywords. Keywords that are unknown or
+ * badly formed count as not offered, which is always safe.
+ */
+import type { Reply } from '#src/mail/reply.ts'
+
+export interface Capabilities {
+  /** RFC 2920 */
+  readonly pipelining: boolean
+  /** RFC 3207 */
+  readonly starttls: boolean
+  /** RFC 6152 */
+  readonly eightBitMime: boolean
+  /** RFC 6531 */
+  readonly smtputf8: boolean
+  /** RFC 2034 */
+  readonly enhancedStatusCodes: boolean
+  /** RFC 1870, in bytes: 0 is offered without a limit, null is not offered. */
+  readonly size: number | null
+}
+
+/** What a server that only knows HELO offers. */
+export const NO_CAPABILITIES: Capabilities = {
+  pipelining: false, starttls: false, eightBitMime: false, smtputf8: false, enhancedStatusCodes: false, size: null,
+}
+
+/** Reads the answer to EHLO; its first line is a greeting and not a keyword. */
+export function readCapabilities(reply: Reply): Capabilities {
+  const offered = new Map(reply.lines.slice(1).map((line) => {
+    const [keyword = '', parameter = ''] = line.slice(4).trim().split(/\s+/, 2)
+    return [keyword.toUpperCase(), parameter] as const
+  }))
+  return {
+    pipelining: offered.has('PIPELINING'),
+    starttls: offered.has('STARTTLS'),
+    eightBitMime: offered.has('8BITMIME'),
+    smtputf8: offered.has('SMTPUTF8'),
+    enhancedStatusCodes: offered.has('ENHANCEDSTATUSCODES'),
+    size: readSize(offered.get('SIZE')),
+  }
+}
+
+function readSize(parameter: string | undefined): number | null {
+  if (parameter === undefined) return null
+  return /^\d+$/.test(parameter) ? Number(parameter) : 0
+}

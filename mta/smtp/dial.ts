@@ -1,0 +1,84 @@
+/**
+ * Makes sockets: a TCP connection to one address, and TLS on top of it. Each
+ * attempt comes to a ready socket or to the reason why there is none, within its
+ * time limit; a socket that did not come about is destroyed.
+ */
+import { connect as connectTcp, isIP } from 'node:net'
+import type { Socket } from 'node:net'
+import { connect as connectTls, createSecureContext } from 'node:tls'
+import type { SecureContext, TLSSocket } from 'node:tls'
+import type { Loss } from './result.ts'
+
+/** Where to connect to. */
+export interface Target {
+  /** The MX host's name: for SNI, the certificate and the record. An address literal may stand in its place. */
+  readonly host: string
+  /** The IP address to connect to. */
+  readonly address: string
+  readonly port: number
+  /** The egress address to connect from. */
+  readonly localAddress?: string
+}
+
+/** How far a certificate is to be trusted. */
+export interface Trust {
+  /** Refuse certificates that do not verify for the host. Mail between strangers usually cannot (RFC 7435). */
+  readonly rejectUnauthorized: boolean
+  /** PEM of further authorities; they replace the system's. */
+  readonly ca?: string
+}
+
+export type Dialled<S> = { readonly ok: true; readonly socket: S } | { readonly ok: false; readonly loss: Loss }
+
+/** Opens a TCP connection. `target.address` has to be an IP address: names are resolved, and judged, elsewhere. */
+export async function dial(target: Target, limitMs: number): Promise<Dialled<Socket>> {
+  const { address, port, localAddress } = target
+  if (isIP(address) === 0) throw new TypeError(`not an IP address: ${address}`)
+  const socket = connectTcp({ host: address, port, noDelay: true, ...(localAddress !== undefined && { localAddress }) })
+  return await expectEvent(socket, 'connect', limitMs)
+}
+
+/** Speaks TLS over a connected socket, TLS 1.2 or newer. */
+export async function secure(socket: Socket, target: Target, trust: Trust, limitMs: number): Promise<Dialled<TLSSocket>> {
+  const host = target.host.replace(/\.$/, '')
+  const secured = connectTls({
+    socket, host, secureContext: findContext(trust), rejectUnauthorized: trust.rejectUnauthorized,
+    // RFC 6066 3: an address is no server name.
+    ...(isIP(host) === 0 && { servername: host }),
+  })
+  const dialled = await expectEvent(secured, 'secureConnect', limitMs)
+  if (!dialled.ok) socket.destroy()
+  return dialled
+}
+
+/** Reading the authorities takes milliseconds, so it is done once for each object that states the trust. */
+const contexts = new WeakMap<Trust, SecureContext>()
+
+function findContext(trust: Trust): SecureContext {
+  const known = contexts.get(trust)
+  if (known !== undefined) return known
+  const context = createSecureContext({ minVersion: 'TLSv1.2', ...(trust.ca !== undefined && { ca: trust.ca }) })
+  contexts.set(trust, context)
+  return context
+}
+
+function expectEvent<S extends Socket>(socket: S, event: 'connect' | 'secureConnect', limitMs: number): Promise<Dialled<S>> {
+  return new Promise((resolve) => {
+    const fail = (loss: Loss): void => {
+      settle({ ok: false, loss })
+      socket.destroy()
+    }
+    const onError = (error: NodeJS.ErrnoException): void => fail({ cause: 'network', code: error.code ?? null, detail: error.message })
+    const onClose = (): void => fail({ cause: 'closed', code: null, detail: 'the server closed the connection' })
+    const onReady = (): void => settle({ ok: true, socket })
+    const timer = setTimeout(() => fail({ cause: 'timeout', code: null, detail: `no answer within ${limitMs} ms (${event})` }), limitMs)
+    const settle = (dialled: Dialled<S>): void => {
+      clearTimeout(timer)
+      socket.off('error', onError).off('close', onClose).off(event, onReady)
+      // Whoever takes the socket listens for errors too; this one is for the socket that nobody takes.
+      socket.on('error', () => {})
+      resolve(dialled)
+    }
+    socket.once('error', onError).once('close', onClose).once(event, onReady)
+  })
+}

@@ -1,0 +1,148 @@
+/**
+ * Opens an SMTP session: connect, greeting, EHLO or HELO, and TLS where it is
+ * offered and wanted. Main path: `openSession`.
+ * Promises: what was learned before TLS is forgotten after it; with `required`
+ * nothing about a message is ever said without TLS.
+ * On failure: a value that names the stage and gives either the server's reply
+ * or what happened to the connection; no socket is left behind.
+ */
+import type { TLSSocket } from 'node:tls'
+import { formatReply } from '#src/mail/reply.ts'
+import type { Reply } from '#src/mail/reply.ts'
+import { NO_CAPABILITIES, readCapabilities } from './capabilities.ts'
+import type { Capabilities } from './capabilities.ts'
+import { dial, secure } from './dial.ts'
+import type { Target, Trust } from './dial.ts'
+import type { OpenFailure, OpenStage } from './result.ts'
+import { Session } from './session.ts'
+import type { TlsFacts } from './session.ts'
+import type { Timeouts } from './timeouts.ts'
+import { Wire } from './wire.ts'
+
+/** How sessions are opened; keep the object, for what is derived from it is kept with it. */
+export interface SessionSettings extends Trust {
+  /** Our name in EHLO. */
+  readonly ehloName: string
+  /** never: plain text. opportunistic: TLS if the server offers it. required: TLS or no session. */
+  readonly tls: 'never' | 'opportunistic' | 'required'
+  readonly timeouts: Timeouts
+}
+
+export type Opened = { readonly ok: true; readonly session: Session } | { readonly ok: false; readonly failure: OpenFailure }
+
+/** A conversation that has no session yet. */
+interface Opening {
+  readonly target: Target
+  readonly settings: SessionSettings
+  readonly wire: Wire
+}
+
+/** The step that stopped the opening. */
+interface Stop {
+  readonly stage: OpenStage
+  readonly reply: Reply | null
+}
+
+/** Opens a session, in one attempt on one connection. */
+export function openSession(target: Target, settings: SessionSettings): Promise<Opened> {
+  return attempt(target, settings, [])
+}
+
+/**
+ * The same, and where opportunistic TLS fails in the handshake, once more without TLS on a new connection (RFC 7435: some
+ * protection when possible, mail always). The record says so.
+ */
+export async function openWithPlainRetry(target: Target, settings: SessionSettings): Promise<Opened> {
+  const opened = await attempt(target, settings, [])
+  if (opened.ok || opened.failure.stage !== 'tls' || settings.tls !== 'opportunistic') return opened
+  const lines = [...opened.failure.transcript, '-- trying once more without TLS']
+  return await attempt(target, { ...settings, tls: 'never' }, lines)
+}
+
+async function attempt(target: Target, settings: SessionSettings, lines: string[]): Promise<Opened> {
+  const startedAt = performance.now()
+  lines.push(`-- ${target.host} [${target.address}]:${target.port}${target.localAddress === undefined ? '' : ` from ${target.localAddress}`}`)
+  const dialled = await dial(target, settings.timeouts.connect)
+  if (!dialled.ok) {
+    lines.push(`-- no connection: ${dialled.loss.detail}`)
+    return { ok: false, failure: { stage: 'connect', reply: null, loss: dialled.loss, transcript: lines } }
+  }
+  const connectMs = performance.now() - startedAt
+  const opening = { target, settings, wire: new Wire(dialled.socket, settings.timeouts, lines) }
+  const agreed = await agree(opening)
+  if ('stage' in agreed) return { ok: false, failure: fail(opening.wire, agreed) }
+  return { ok: true, session: new Session(opening.wire, { ...agreed, connectMs, openMs: performance.now() - startedAt }) }
+}
+
+/** Greeting, EHLO, TLS, EHLO. */
+async function agree(opening: Opening): Promise<Stop | { offers: Capabilities; tls: TlsFacts | null }> {
+  const { settings, wire } = opening
+  const greeting = await wire.answer('greeting')
+  if (greeting?.code !== 220) return { stage: 'greeting', reply: greeting }
+  const offers = await sayHello(opening)
+  if ('stage' in offers) return offers
+  if (settings.tls === 'never' || (settings.tls === 'opportunistic' && !offers.starttls)) return { offers, tls: null }
+  if (!offers.starttls) {
+    wire.lose('protocol', null, 'TLS is required and the server does not offer it')
+    return { stage: 'starttls', reply: null }
+  }
+  const tls = await startTls(opening)
+  // A server that offers STARTTLS and then will not is still good for plain text.
+  if ('stage' in tls && tls.stage === 'starttls' && settings.tls === 'opportunistic' && isPolite(tls.reply)) return { offers, tls: null }
+  if ('stage' in tls) return tls
+  const securely = await sayHello(opening)
+  return 'stage' in securely ? securely : { offers: securely, tls }
+}
+
+/** EHLO, and HELO where EHLO is not known (RFC 5321 3.2). */
+async function sayHello({ settings, wire }: Opening): Promise<Stop | Capabilities> {
+  wire.send([`EHLO ${settings.ehloName}`])
+  const ehlo = await wire.answer('ehlo')
+  if (ehlo !== null && isSuccess(ehlo)) return readCapabilities(ehlo)
+  if (ehlo === null || ehlo.code < 500) return { stage: 'ehlo', reply: ehlo }
+  wire.send([`HELO ${settings.ehloName}`])
+  const helo = await wire.answer('ehlo')
+  return helo !== null && isSuccess(helo) ? NO_CAPABILITIES : { stage: 'ehlo', reply: helo ?? ehlo }
+}
+
+async function startTls({ target, settings, wire }: Opening): Promise<Stop | TlsFacts> {
+  wire.send(['STARTTLS'])
+  const reply = await wire.answer('starttls')
+  if (reply?.code !== 220) return { stage: 'starttls', reply }
+  const socket = wire.detach()
+  if (socket === null) {
+    wire.lose('protocol', null, 'the server went on in plain text after its answer to STARTTLS')
+    return { stage: 'starttls', reply: null }
+  }
+  const secured = await secure(socket, target, settings, settings.timeouts.tls)
+  if (!secured.ok) {
+    wire.note(`-- TLS failed: ${secured.loss.detail}`)
+    wire.lose(secured.loss.cause, secured.loss.code, secured.loss.detail)
+    return { stage: 'tls', reply: null }
+  }
+  const facts = describeTls(secured.socket)
+  wire.note(`-- ${facts.protocol} ${facts.cipher}, certificate ${facts.authorized ? 'verified' : 'not verified'}`)
+  wire.attach(secured.socket)
+  return facts
+}
+
+function describeTls(socket: TLSSocket): TlsFacts {
+  return { protocol: socket.getProtocol() ?? 'unknown', cipher: socket.getCipher().standardName, authorized: socket.authorized }
+}
+
+function isSuccess(reply: Reply): boolean {
+  return reply.code < 300
+}
+
+/** A refusal after which the server still listens. */
+function isPolite(reply: Reply | null): boolean {
+  return reply !== null && reply.code >= 400 && reply.code !== 421
+}
+
+/** The opening ends here: with the server's refusal, or with what happened to the connection. QUIT is said without waiting. */
+function fail(wire: Wire, { stage, reply }: Stop): OpenFailure {
+  const refusal = reply !== null && reply.code >= 400 ? reply : wire.farewell
+  if (reply !== null && refusal === null) wire.lose('protocol', null, `not an answer to ${stage}: ${formatReply(reply)}`)
+  if (wire.loss === null) void wire.leave()
+  return { stage, reply: refusal, loss: refusal === null ? wire.loss : null, transcript: wire.takeLines() }
+}
