@@ -1,0 +1,89 @@
+/**
+ * The way in: a message is ours once `accept` resolves with `stored`, and not before: the commit in PostgreSQL comes first, the answer after it.
+ *
+ * Calls that come together share one transaction and one commit. Dies here before the commit: nothing happened, the client has no answer.
+ * Dies after the commit: the message is stored and not yet scheduled; the worker finds it by comparing PostgreSQL with Redis.
+ * Redis away: the same. PostgreSQL away: every waiting call rejects and nothing was promised; a commit whose answer was lost is a message
+ * that the client may send again: its idempotency key is what prevents two.
+ */
+import { createBatcher } from '#src/batcher.ts'
+import type { Context } from '#src/context.ts'
+import type { Queryable } from '#src/db.ts'
+import { schedule, type Due } from '#src/queue/schedule.ts'
+import { claimKeys, claimName, forgetKeys, isKeyed } from './idempotency.ts'
+import { takeQuota } from './quota.ts'
+import { storeMessages, type Stored } from './store.ts'
+import type { Accepted, Submission } from './submission.ts'
+
+// Two transactions at once keep the disk busy while the next batch gathers; more would only make the batches smaller.
+const LANES = 2
+const MAX_BATCH = 200
+
+export interface Acceptor {
+  /** @throws when PostgreSQL is away (`isDatabaseAway`): nothing is known to be stored. */
+  accept(submission: Submission): Promise<Accepted>
+  /** Resolves when all that was begun is answered. */
+  drain(): Promise<void>
+  readonly batches: { readonly count: number; readonly messages: number }
+}
+
+export function createAcceptor(ctx: Context): Acceptor {
+  const batches = { count: 0, messages: 0 }
+  const underWay = new Set<string>()
+  const batcher = createBatcher<Submission, Accepted>(async (submissions) => {
+    batches.count++
+    batches.messages += submissions.length
+    return acceptBatch(ctx, submissions)
+  }, { max: MAX_BATCH, lanes: LANES })
+
+  async function acceptKeyed(submission: Submission, name: string): Promise<Accepted> {
+    if (underWay.has(name)) return { kind: 'in-progress' }
+    underWay.add(name)
+    try {
+      return await batcher.add(submission)
+    } finally {
+      underWay.delete(name)
+    }
+  }
+
+  return {
+    accept: (submission) => isKeyed(submission) ? acceptKeyed(submission, claimName(submission)) : batcher.add(submission),
+    drain: () => batcher.drain(),
+    batches,
+  }
+}
+
+async function acceptBatch(ctx: Context, submissions: readonly Submission[]): Promise<Accepted[]> {
+  const results = new Map<Submission, Accepted>()
+  const stored = await ctx.db.transaction(async (tx) => {
+    const second = await claimKeys(tx, submissions)
+    const first = submissions.filter((submission) => !settleTwin(submission, second, results))
+    const refused = await takeQuota(tx, first, new Date(ctx.clock.now()))
+    await forgetKeys(tx, [...refused])
+    for (const submission of first) results.set(submission, { kind: refused.has(submission) ? 'over-quota' : 'stored' })
+    return storeAll(tx, first.filter((submission) => !refused.has(submission)))
+  })
+  remind(ctx, submissions.filter((submission) => results.get(submission)?.kind === 'stored'), stored)
+  return submissions.map((submission) => results.get(submission) ?? { kind: 'in-progress' })
+}
+
+function settleTwin(submission: Submission, second: ReadonlyMap<string, Accepted>, results: Map<Submission, Accepted>): boolean {
+  const answer = isKeyed(submission) ? second.get(claimName(submission)) : undefined
+  if (answer !== undefined) results.set(submission, answer)
+  return answer !== undefined
+}
+
+function storeAll(tx: Queryable, submissions: readonly Submission[]): Promise<Stored> {
+  return submissions.length === 0 ? Promise.resolve({ hasDeliveries: false, suppressed: new Set<string>() }) : storeMessages(tx, submissions)
+}
+
+/** After the commit, and without waiting: Redis only reminds. */
+function remind(ctx: Context, submissions: readonly Submission[], stored: Stored): void {
+  const due: Due[] = []
+  for (const submission of submissions) {
+    const dueMs = (submission.scheduledAt ?? submission.createdAt).getTime()
+    for (const [n, { domain }] of submission.recipients.entries())
+      if (!stored.suppressed.has(`${submission.id}:${n}`)) due.push({ messageId: submission.id, n, domain, tier: submission.tier, dueMs })
+  }
+  schedule(ctx, due, { hasDeliveries: stored.hasDeliveries })
+}

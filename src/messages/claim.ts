@@ -1,0 +1,106 @@
+/**
+ * The claim: the one UPDATE that makes a waiting recipient ours, and loads what is needed to send it in the same round trip.
+ * It is guarded by the state and the due time, so a recipient that stands twice in Redis, or was settled meanwhile, is simply not returned.
+ */
+import { columnsOf } from '#src/columns.ts'
+import { prepared, type Queryable } from '#src/db.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+import { MOVES } from './state.ts'
+import type { Attachment, Mailbox } from './submission.ts'
+
+const CLAIM = prepared('recipients-claim', `
+WITH claimed AS (
+  UPDATE recipients r SET state = 'sending', lease = $3, attempts = r.attempts + 1, updated_at = $4
+  FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
+  WHERE r.message_id = i.message_id AND r.n = i.n AND r.message_id = ANY ($1) AND r.state = ANY ('{${MOVES.claim.from.join(',')}}') AND r.due_at <= $4::timestamptz + interval '1 second'
+  RETURNING r.message_id, r.n, r.tier, r.kind, r.address, r.domain, r.attempts, r.tries, r.due_at
+)
+SELECT c.*, m.workspace_id, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.html, m.body_text, m.headers, m.has_attachments,
+  m.recipient_count, m.expires_at, coalesce(m.scheduled_at, m.created_at) AS began_at, m.created_at
+FROM claimed c JOIN messages m ON m.id = c.message_id AND m.id = ANY ($1)`)
+
+const ATTACHMENTS = prepared('attachments-load', 'SELECT filename, content_type, content_id, content FROM attachments WHERE message_id = $1 ORDER BY n')
+
+interface ClaimedRow {
+  readonly message_id: string
+  readonly n: number
+  readonly tier: Tier
+  readonly kind: 'to' | 'cc' | 'bcc'
+  readonly address: string
+  readonly domain: string
+  readonly attempts: number
+  readonly tries: number
+  readonly due_at: Date
+  readonly workspace_id: string
+  readonly domain_id: string | null
+  readonly from_email: string
+  readonly from_name: string | null
+  readonly reply_to: Mailbox | null
+  readonly to_list: Mailbox[]
+  readonly cc_list: Mailbox[] | null
+  readonly subject: string
+  readonly html: string | null
+  readonly body_text: string | null
+  readonly headers: [string, string][] | null
+  readonly has_attachments: boolean
+  readonly recipient_count: number
+  readonly expires_at: Date | null
+  readonly began_at: Date
+  readonly created_at: Date
+}
+
+/** A recipient that is ours to send, with its message. */
+export interface Claimed {
+  readonly messageId: string
+  readonly n: number
+  readonly workspaceId: string
+  readonly domainId: string | null
+  readonly tier: Tier
+  readonly address: string
+  readonly domain: string
+  /** This attempt's number, from 1. */
+  readonly attempt: number
+  /** Real answers before this attempt. */
+  readonly tries: number
+  /** When its life began: acceptance, or its scheduled time. Ages count from here. */
+  readonly beganAt: Date
+  readonly dueAt: Date
+  readonly expiresAt: Date | null
+  readonly recipientCount: number
+  readonly content: Content
+}
+
+export interface Content {
+  readonly createdAt: Date
+  readonly from: Mailbox
+  readonly replyTo: Mailbox | null
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+  readonly subject: string
+  readonly html: string | null
+  readonly text: string | null
+  readonly headers: readonly (readonly [string, string])[]
+  readonly hasAttachments: boolean
+}
+
+/** Claims and loads; answers only those that are now in `sending` under this lease. */
+export async function claimRecipients(db: Queryable, lease: number, wanted: readonly { messageId: string; n: number }[], now: Date): Promise<Claimed[]> {
+  const { rows } = await db.query<ClaimedRow>(CLAIM, [...columnsOf(wanted, [(w) => w.messageId, (w) => w.n]), lease, now])
+  return rows.map(claimedOf)
+}
+
+function claimedOf(row: ClaimedRow): Claimed {
+  return {
+    messageId: row.message_id, n: row.n, workspaceId: row.workspace_id, domainId: row.domain_id, tier: row.tier, address: row.address, domain: row.domain,
+    attempt: row.attempts, tries: row.tries, beganAt: row.began_at, dueAt: row.due_at, expiresAt: row.expires_at, recipientCount: row.recipient_count,
+    content: {
+      createdAt: row.created_at, from: { email: row.from_email, name: row.from_name }, replyTo: row.reply_to, to: row.to_list, cc: row.cc_list ?? [],
+      subject: row.subject, html: row.html, text: row.body_text, headers: row.headers ?? [], hasAttachments: row.has_attachments,
+    },
+  }
+}
+
+export async function loadAttachments(db: Queryable, messageId: string): Promise<Attachment[]> {
+  const { rows } = await db.query<{ filename: string; content_type: string; content_id: string | null; content: Buffer }>(ATTACHMENTS, [messageId])
+  return rows.map((row) => ({ filename: row.filename, contentType: row.content_type, contentId: row.content_id, content: row.content }))
+}

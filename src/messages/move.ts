@@ -1,0 +1,122 @@
+/**
+ * The only writer of a recipient's state after its beginning (the claim, which also loads, stands beside it in `claim.ts`).
+ * One statement for a whole batch: each UPDATE names the states it may leave and the lease it was held under, so a worker that lost its lease,
+ * came late, or repeats a batch whose answer was lost, changes nothing. Events, attempts and webhook deliveries are written with it.
+ *
+ * Two batches that touch several recipients of the same messages may deadlock over the messages' event counters; PostgreSQL
+ * ends one of them whole, and it is done again (`isWorthRepeating`).
+ */
+import { columnsOf, jsonOrNull } from '#src/columns.ts'
+import { prepared, type Queryable } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import type { Attempt } from './outcome.ts'
+import { isOpen, MOVES, type EventType, type MoveName } from './state.ts'
+
+export interface Moving {
+  readonly messageId: string
+  readonly n: number
+  readonly move: MoveName
+  /** Must be held under this lease; null where the move does not start from `sending`. */
+  readonly lease: number | null
+  /** Why, for people; kept on the recipient. */
+  readonly reason: string | null
+  /** When it is due again; null keeps the due time. */
+  readonly dueAt: Date | null
+  /** A real answer to this message was given: one of its tries is used up. */
+  readonly isCounted: boolean
+  /** The attempt this move ends, when there was one. */
+  readonly attempt: { readonly number: number; readonly record: Attempt } | null
+  /** `data` of the events this move emits. */
+  readonly eventData: object | null
+}
+
+export interface Moved {
+  /** The moves that were carried out, by their place in the batch; the others had nothing to change. */
+  readonly done: ReadonlySet<number>
+  readonly hasDeliveries: boolean
+}
+
+const MOVE = prepared('recipients-move', `
+WITH input AS (
+  SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::boolean[], $6::bigint[], $7::timestamptz[], $8::text[], $9::smallint[], $10::smallint[], $11::smallint[])
+    WITH ORDINALITY AS i (message_id, n, from_states, to_state, is_open, lease, due_at, reason, counted, released, event_count, ord)
+), moved AS (
+  UPDATE recipients r SET state = i.to_state, is_open = i.is_open, lease = NULL, due_at = coalesce(i.due_at, r.due_at), tries = r.tries + i.counted, attempts = r.attempts - i.released,
+    reason = i.reason, updated_at = $12, sequence = CASE WHEN r.is_only THEN r.sequence + i.event_count ELSE r.sequence END
+  FROM input i
+  WHERE r.message_id = i.message_id AND r.n = i.n AND r.message_id = ANY ($1)
+    AND r.state = ANY (string_to_array(i.from_states, ',')) AND (i.lease IS NULL OR r.lease = i.lease)
+  RETURNING i.ord, i.event_count, r.message_id, r.n, r.workspace_id, r.address, r.is_only, r.sequence
+), shared AS (
+  UPDATE messages m SET event_count = m.event_count + s.events
+  FROM (SELECT message_id, sum(event_count) AS events FROM moved WHERE NOT is_only GROUP BY message_id) s
+  WHERE m.id = s.message_id
+  RETURNING m.id, m.event_count - s.events AS base
+), numbered AS (
+  SELECT v.ord, v.message_id, v.n, v.workspace_id, v.address, CASE WHEN v.is_only THEN v.sequence - v.event_count
+    ELSE s.base + sum(v.event_count) OVER (PARTITION BY v.message_id ORDER BY v.ord) - v.event_count END AS base
+  FROM moved v LEFT JOIN shared s ON s.id = v.message_id
+), new_attempts AS (
+  INSERT INTO attempts (message_id, n, attempt, at, outcome, scope, reason, reply_code, reply_status, reply_text, host, address, source, tls, duration_ms, conversation)
+  SELECT v.message_id, v.n, a.attempt, a.at, a.outcome, a.scope, a.reason, a.reply_code, a.reply_status, a.reply_text, a.host, a.address, a.source, a.tls, a.duration_ms, a.conversation
+  FROM unnest($13::bigint[], $14::smallint[], $15::timestamptz[], $16::text[], $17::text[], $18::text[], $19::smallint[], $20::text[], $21::text[], $22::text[], $23::text[], $24::text[], $25::text[], $26::integer[], $27::text[])
+    AS a (ord, attempt, at, outcome, scope, reason, reply_code, reply_status, reply_text, host, address, source, tls, duration_ms, conversation)
+  JOIN moved v ON v.ord = a.ord
+), new_events AS (
+  INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
+  SELECT e.id, v.workspace_id, e.type, v.message_id, v.n, v.base + e.k, v.address, e.data::jsonb, $12
+  FROM unnest($28::bigint[], $29::smallint[], $30::uuid[], $31::text[], $32::text[]) AS e (ord, k, id, type, data)
+  JOIN numbered v ON v.ord = e.ord
+  RETURNING id, workspace_id, type
+), new_deliveries AS (
+  INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
+  SELECT e.id, w.id, e.workspace_id, $12
+  FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]
+  RETURNING 1
+)
+SELECT ARRAY(SELECT ord FROM moved) AS done, (SELECT count(*) FROM new_deliveries) AS deliveries`)
+
+/** Carries out a batch of moves in one statement, which is one transaction. A recipient may stand in a batch once. */
+export async function moveRecipients(db: Queryable, moves: readonly Moving[], now: Date): Promise<Moved> {
+  const values = [...moveColumns(moves), now, ...attemptColumns(moves), ...eventColumns(moves, now)]
+  const { rows } = await db.query<{ done: number[]; deliveries: number }>(MOVE, values)
+  return { done: new Set(rows[0]?.done.map((ordinality) => Number(ordinality) - 1)), hasDeliveries: (rows[0]?.deliveries ?? 0) > 0 }
+}
+
+/** A deadlock or serialisation failure: PostgreSQL undid the batch whole and it may simply be done again. */
+export function isWorthRepeating(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === '40P01' || error.code === '40001')
+}
+
+function emitted(moving: Moving): readonly EventType[] {
+  return MOVES[moving.move].emits
+}
+
+function moveColumns(moves: readonly Moving[]): unknown[][] {
+  return columnsOf(moves, [
+    (m) => m.messageId, (m) => m.n, (m) => MOVES[m.move].from.join(','), (m) => MOVES[m.move].to, (m) => isOpen(MOVES[m.move].to), (m) => m.lease, (m) => m.dueAt,
+    (m) => m.reason, (m) => m.isCounted ? 1 : 0, (m) => m.move === 'release' ? 1 : 0, (m) => emitted(m).length,
+  ])
+}
+
+function attemptColumns(moves: readonly Moving[]): unknown[][] {
+  const rows = moves.flatMap(({ attempt }, i) => attempt === null ? [] : [{ ...attempt.record, ord: i + 1, number: attempt.number }])
+  return columnsOf(rows, [
+    (a) => a.ord, (a) => a.number, (a) => new Date(a.startedAt), (a) => a.outcome.kind, (a) => 'scope' in a.outcome ? a.outcome.scope : null,
+    (a) => 'reason' in a.outcome ? a.outcome.reason : null, (a) => replyOf(a)?.code ?? null, (a) => replyOf(a)?.enhanced ?? null, (a) => replyOf(a)?.text ?? detailOf(a),
+    (a) => a.host, (a) => a.address, (a) => a.source, (a) => a.tls, (a) => Math.round(a.durationMs), (a) => a.conversation,
+  ])
+}
+
+function replyOf({ outcome }: Attempt): { code: number; enhanced: string | null; text: string } | null {
+  return 'reply' in outcome ? outcome.reply : null
+}
+
+function detailOf({ outcome }: Attempt): string | null {
+  return 'detail' in outcome ? outcome.detail : null
+}
+
+function eventColumns(moves: readonly Moving[], now: Date): unknown[][] {
+  const rows = moves.flatMap((moving, i) => emitted(moving).map((type, k) => ({ ord: i + 1, k: k + 1, id: newId(now.getTime()), type, data: jsonOrNull(moving.eventData) })))
+  return columnsOf(rows, [(e) => e.ord, (e) => e.k, (e) => e.id, (e) => e.type, (e) => e.data])
+}

@@ -1,0 +1,78 @@
+/**
+ * From an outcome to a move: what a result means for the recipient's life. Pure; `move.ts` carries it out.
+ * Retry or give up is decided here, from the tier's table: tries are real answers to this message, age counts from acceptance.
+ */
+import { backoffMs } from '#src/backoff.ts'
+import { rowOf } from '#src/queue/tiers.ts'
+import type { Claimed } from './claim.ts'
+import type { Moving } from './move.ts'
+import type { Attempt, Outcome } from './outcome.ts'
+
+export interface RetryRules {
+  /** RETRY_SCALE */
+  readonly scale: number
+  /** MESSAGE_LIFETIME_SECONDS; null = by tier. */
+  readonly lifetimeSeconds: number | null
+}
+
+type Verdict = Pick<Moving, 'move' | 'reason' | 'dueAt' | 'isCounted' | 'eventData'>
+
+/** The move that ends this attempt. `nowMs` is when the outcome was known. */
+export function moveFor(claimed: Claimed, lease: number, attempt: Attempt, rules: RetryRules & { readonly nowMs: number }): Moving {
+  return {
+    messageId: claimed.messageId, n: claimed.n, lease, attempt: { number: claimed.attempt, record: attempt },
+    ...judge(claimed, attempt.outcome, rules),
+  }
+}
+
+/** Given back without a try: nothing was said to any server. */
+export function releaseOf(claimed: { readonly messageId: string; readonly n: number }, lease: number, dueAt: Date, reason: string | null): Moving {
+  return { messageId: claimed.messageId, n: claimed.n, move: 'release', lease, reason, dueAt, isCounted: false, attempt: null, eventData: null }
+}
+
+function judge(claimed: Claimed, outcome: Outcome, rules: RetryRules & { readonly nowMs: number }): Verdict {
+  switch (outcome.kind) {
+    case 'delivered':
+      return { move: 'deliver', reason: null, dueAt: null, isCounted: true, eventData: { reply: outcome.reply.text, code: outcome.reply.code } }
+    case 'bounced':
+      return { move: 'bounce', reason: outcome.detail, dueAt: null, isCounted: true, eventData: bounceData(outcome) }
+    case 'unknown':
+      return { move: 'lose_sight', reason: outcome.detail, dueAt: new Date(rules.nowMs + rowOf(claimed.tier).unknownWaitSeconds * 1000 * rules.scale), isCounted: true, eventData: null }
+    case 'failed':
+      return { move: 'expire', reason: outcome.detail, dueAt: null, isCounted: false, eventData: { reason: outcome.reason, message: outcome.detail } }
+    case 'deferred':
+      return deferOrExpire(claimed, outcome, rules)
+  }
+}
+
+function bounceData(outcome: Extract<Outcome, { kind: 'bounced' }>): object {
+  return {
+    bounce_type: outcome.isHard ? 'hard' : 'soft', bounce_class: outcome.reason, bounce_scope: outcome.scope,
+    bounce_code: outcome.reply?.enhanced ?? (outcome.reply === null ? null : String(outcome.reply.code)), bounce_message: outcome.detail,
+  }
+}
+
+/** When the last moment of a recipient is, in epoch ms. */
+export function lastMoment(claimed: Pick<Claimed, 'tier' | 'beganAt' | 'expiresAt'>, lifetimeSeconds: number | null): number {
+  const age = (lifetimeSeconds ?? rowOf(claimed.tier).maxAgeSeconds) * 1000
+  return Math.min(claimed.beganAt.getTime() + age, claimed.expiresAt?.getTime() ?? Infinity)
+}
+
+function deferOrExpire(claimed: Claimed, outcome: Extract<Outcome, { kind: 'deferred' }>, rules: RetryRules & { readonly nowMs: number }): Verdict {
+  const tier = rowOf(claimed.tier)
+  const tries = claimed.tries + (outcome.isCounted ? 1 : 0)
+  // waiting for a dead host is not a try, but its waits grow as those of a try do
+  const step = outcome.isCounted ? tries : claimed.attempt
+  const dueMs = rules.nowMs + backoffMs(tier.backoffSeconds, step, rules.scale)
+  const code = outcome.reply === null ? null : outcome.reply.enhanced ?? String(outcome.reply.code)
+  if (tries > tier.retries) return giveUp(`tried ${tries} times, the last answer was: ${outcome.detail}`, outcome, 'retries-used')
+  if (dueMs > lastMoment(claimed, rules.lifetimeSeconds)) return giveUp(`too old for another try, the last trouble was: ${outcome.detail}`, outcome, 'too-old')
+  return {
+    move: 'defer', reason: outcome.detail, dueAt: new Date(dueMs), isCounted: outcome.isCounted,
+    eventData: { reason: outcome.reason, message: outcome.detail, code, next_try_at: new Date(dueMs).toISOString(), tries },
+  }
+}
+
+function giveUp(detail: string, outcome: Extract<Outcome, { kind: 'deferred' }>, why: 'retries-used' | 'too-old'): Verdict {
+  return { move: 'expire', reason: detail, dueAt: null, isCounted: outcome.isCounted, eventData: { reason: why, cause: outcome.reason, message: detail } }
+}

@@ -1,0 +1,66 @@
+/** A message as it is handed to `accept`: checked, addressed, rendered; only storing is left to do. */
+import type { Tier } from '#src/queue/tiers.ts'
+
+export interface Mailbox {
+  readonly email: string
+  readonly name: string | null
+}
+
+export interface Addressee {
+  readonly address: string
+  /** A-labels, lower case. */
+  readonly domain: string
+  readonly kind: 'to' | 'cc' | 'bcc'
+}
+
+export interface Attachment {
+  readonly filename: string
+  readonly contentType: string
+  readonly contentId: string | null
+  readonly content: Buffer
+}
+
+export interface Submission {
+  /** UUIDv7. */
+  readonly id: string
+  readonly workspaceId: string
+  readonly apiKeyId: string | null
+  readonly domainId: string | null
+  readonly tier: Tier
+  readonly from: Mailbox
+  readonly replyTo: Mailbox | null
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+  /** Each address once, at least one. */
+  readonly recipients: readonly Addressee[]
+  readonly subject: string
+  readonly html: string | null
+  readonly text: string | null
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly attachments: readonly Attachment[]
+  readonly tags: readonly string[]
+  readonly metadata: Readonly<Record<string, string | number | boolean | null>> | null
+  readonly trackOpens: boolean | null
+  readonly trackClicks: boolean | null
+  readonly scheduledAt: Date | null
+  readonly timezone: string | null
+  readonly expiresAt: Date | null
+  readonly createdAt: Date
+  /** Recipients a month of the workspace's plan; null = unlimited. */
+  readonly quota: number | null
+  readonly idempotency: Idempotency | null
+}
+
+export interface Idempotency {
+  readonly key: string
+  readonly bodyHash: Buffer
+  /** What the first call answers and every replay repeats. */
+  readonly answer: string
+}
+
+export type Accepted =
+  | { readonly kind: 'stored' }
+  | { readonly kind: 'replayed'; readonly answer: string }
+  | { readonly kind: 'mismatch' }
+  | { readonly kind: 'in-progress' }
+  | { readonly kind: 'over-quota' }
