@@ -28,6 +28,8 @@ export interface PostgresOptions {
   /** False only for tests that throw the data away: no fsync, whole folder `removeAtDeath` when this process dies. */
   readonly durable?: boolean
   readonly removeAtDeath?: string
+  /** Ends the wait for a start. */
+  readonly signal?: AbortSignal
 }
 
 /** A running PostgreSQL: `url` is the database `mailstead`, as a superuser of this cluster. */
@@ -40,7 +42,7 @@ const NAME = 'mailstead'
 
 /** Starts the server and waits until it answers. Throws Trouble when it does not. */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { dir, account, sockets, logFile } = options
+  const { dir, account, sockets, logFile, signal } = options
   const binaries = findPostgres(account, dataMajor(dir))
   await clearLeftovers(options)
   if (dataMajor(dir) === null) makeCluster(options, binaries)
@@ -51,10 +53,10 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   })
   const tie = leash(server.pid, options.removeAtDeath === undefined ? 'INT' : 'QUIT', options.removeAtDeath)
   void server.exited.then(tie.release)
-  const state = await awaitReady(server, () => isReady(dir, server.pid), READY_MS)
+  const state = await awaitReady(server, () => isReady(dir, server.pid), { ms: READY_MS, signal })
   if (state !== 'ready') {
     await server.stop()
-    throw new Trouble(`PostgreSQL did not start (${state}). The end of ${logFile}:\n${lastLines(logFile, 8)}`)
+    throw new Trouble(`PostgreSQL did not start: ${state}. The end of ${logFile}:\n${lastLines(logFile, 8)}`)
   }
   await createDatabase(sockets)
   return { ...server, url: urlOf(sockets, NAME) }

@@ -51,7 +51,8 @@ export async function launch(order: Order): Promise<Running> {
   }
 }
 
-function running(child: ChildProcess, { stopSignals, graceMs }: Order): Running {
+/** A started child with its ways to end. The caller's event loop is not held by it. */
+export function running(child: ChildProcess, { stopSignals, graceMs }: Pick<Order, 'stopSignals' | 'graceMs'>): Running {
   const exited = once(child, 'exit').then(([code, signal]) => (signal === null ? `exit code ${code}` : `signal ${signal}`))
   const stop = async (): Promise<void> => {
     child.ref()
@@ -80,15 +81,21 @@ export async function within(promise: Promise<unknown>, ms: number): Promise<boo
   return inTime
 }
 
-/** Asks every 10 ms until `isReady`; 'exited' when the process ended first, 'late' after `ms`. */
-export async function awaitReady(process: Running, isReady: () => boolean | Promise<boolean>, ms: number): Promise<'ready' | 'exited' | 'late'> {
+/** How long to wait for a process to be ready, and what ends the wait. */
+export interface Patience { readonly ms: number; readonly signal?: AbortSignal | undefined }
+
+/** Asks every 10 ms whether it is ready; answers why it is not when the process ended first, it took too long, or nobody waits any more. */
+export async function awaitReady(
+  process: Running, isReady: () => boolean | Promise<boolean>, { ms, signal }: Patience,
+): Promise<'ready' | 'it ended' | 'it took too long' | 'it was told to stop'> {
   let gone = false
   process.exited.finally(() => { gone = true }).catch(() => {})
   for (const end = Date.now() + ms; Date.now() < end; await sleep(10)) {
-    if (gone) return 'exited'
+    if (signal?.aborted === true) return 'it was told to stop'
+    if (gone) return 'it ended'
     if (await isReady()) return 'ready'
   }
-  return 'late'
+  return 'it took too long'
 }
 
 /** Pids of the processes that work in exactly this folder (no links in the path). Linux only; elsewhere none. */

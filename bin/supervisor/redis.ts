@@ -26,6 +26,8 @@ export interface RedisOptions {
   readonly say: Say
   /** For tests that throw the data away: removed when this process dies. */
   readonly removeAtDeath?: string
+  /** Ends the wait for a start. */
+  readonly signal?: AbortSignal
 }
 
 /** A running Redis: `url` is `unix:///path/redis.sock`. */
@@ -37,12 +39,12 @@ const READY_MS = 120_000
 
 /** Starts the server and waits until it answers. Throws Trouble when it does not. */
 export async function startRedis(options: RedisOptions): Promise<Redis> {
-  const { dir, account, say } = options
+  const { dir, account, say, signal } = options
   makePrivate(dir, account)
   await sweep(dir, 'SIGTERM', STOP_GRACE_MS)
   const first = await attempt(options)
   if (typeof first !== 'string') return first
-  if (!existsSync(join(dir, 'appendonlydir'))) throw new Trouble(first)
+  if (signal?.aborted === true || !existsSync(join(dir, 'appendonlydir'))) throw new Trouble(first)
   const aside = `${dir}.unreadable-${Date.now()}`
   renameSync(dir, aside)
   makePrivate(dir, account)
@@ -53,7 +55,7 @@ export async function startRedis(options: RedisOptions): Promise<Redis> {
 }
 
 /** The running server, or why it did not start. */
-async function attempt({ dir, sockets, account, logFile, say, removeAtDeath }: RedisOptions): Promise<Redis | string> {
+async function attempt({ dir, sockets, account, logFile, say, removeAtDeath, signal }: RedisOptions): Promise<Redis | string> {
   const { file, libraries } = findRedis(account, say)
   const socket = join(sockets, 'redis.sock')
   rmSync(socket, { force: true })
@@ -63,10 +65,10 @@ async function attempt({ dir, sockets, account, logFile, say, removeAtDeath }: R
   })
   const tie = leash(server.pid, 'TERM', removeAtDeath)
   void server.exited.then(tie.release)
-  const state = await awaitReady(server, () => answers(socket), READY_MS)
+  const state = await awaitReady(server, () => answers(socket), { ms: READY_MS, signal })
   if (state === 'ready') return { ...server, url: `unix://${encodeURI(socket)}` }
   await server.stop()
-  return `Redis did not start (${state}). The end of ${logFile}:\n${lastLines(logFile, 8)}`
+  return `Redis did not start: ${state}. The end of ${logFile}:\n${lastLines(logFile, 8)}`
 }
 
 /** One row per setting. */

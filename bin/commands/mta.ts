@@ -1,0 +1,38 @@
+/** `mailstead mta [--roles a,b]`: mail transfer in this process, all roles but the sandbox when none are named. */
+import { parseArgs } from 'node:util'
+import { attachStores } from '#bin/supervisor/stores.ts'
+import { loadConfig } from '#config/load.ts'
+import { main } from '#mta/main.ts'
+import { runRole } from './role.ts'
+
+const ROLES: readonly string[] = ['outbound', 'submission', 'inbound', 'sandbox']
+const USUAL = 'outbound,submission,inbound'
+
+export async function run(args: string[]): Promise<number> {
+  const roles = readRoles(args)
+  if (typeof roles === 'string') {
+    process.stderr.write(`mailstead mta: ${roles}\nUsage: mailstead mta [--roles ${ROLES.join(',')}]\n`)
+    return 2
+  }
+  const config = attachStores(loadConfig())
+  return runRole(nameOf(roles), config.dataDir, () => main(config, roles))
+}
+
+/** The roles, or what is wrong with the arguments. */
+function readRoles(args: string[]): string[] | string {
+  try {
+    const { values } = parseArgs({ args, options: { roles: { type: 'string', default: USUAL } } })
+    const roles = values.roles.split(',').map((role) => role.trim()).filter((role) => role !== '')
+    const unknown = roles.find((role) => !ROLES.includes(role))
+    if (unknown !== undefined) return `there is no role ${JSON.stringify(unknown)}`
+    return roles.length === 0 ? 'no role given' : roles
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** Of the process and its pid file: several may run on one machine. */
+function nameOf(roles: readonly string[]): string {
+  if (roles.join(',') === USUAL) return 'mta'
+  return roles.join('-') === 'sandbox' ? 'sandbox' : `mta-${roles.join('-')}`
+}

@@ -1,0 +1,54 @@
+/**
+ * The command line: one row per command, loaded only when it is called. A command's `run` answers the exit code:
+ * 0 done, 1 it failed, 2 wrong use. What a person can mend (Trouble, a wrong setting) is told in words, a bug with its stack.
+ */
+import { ConfigError } from '#config/load.ts'
+import { Trouble } from './supervisor/trouble.ts'
+
+interface Command { run(args: string[]): Promise<number> }
+
+/** A row's module is `commands/<name>.ts`. */
+const COMMANDS: readonly (readonly [name: string, summary: string])[] = [
+  ['start', 'run everything on this machine'],
+  ['demo', 'send on all tiers through the real path and show each outcome'],
+  ['api', 'run the REST API and pages'],
+  ['mta', 'run mail transfer (--roles outbound,submission,inbound,sandbox)'],
+  ['worker', 'run webhooks, checks and housekeeping'],
+  ['migrate', 'bring the database to this version'],
+  ['workspace', 'create workspaces'],
+  ['key', 'create API keys'],
+  ['domain', 'add and verify sending domains'],
+  ['queue', 'see, retry, suspend, resume and drop queued mail'],
+  ['explain', 'tell all that is known about one message'],
+  ['inbox', 'list what the sandbox received'],
+  ['doctor', 'check this installation and say what is wrong'],
+  ['test', 'run all checks and tests (further arguments go to mocha)'],
+  ['bench', 'measure throughput and latency on this machine'],
+]
+
+async function main([name = '--help', ...args]: string[]): Promise<number> {
+  if (['--help', '-h', 'help'].includes(name)) {
+    process.stdout.write(usage())
+    return 0
+  }
+  if (!COMMANDS.some(([known]) => known === name)) {
+    process.stderr.write(`mailstead: there is no command ${JSON.stringify(name)}\n\n${usage()}`)
+    return 2
+  }
+  const command = await import(`./commands/${name}.ts`) as Command
+  return command.run(args)
+}
+
+function usage(): string {
+  const rows = COMMANDS.map(([name, summary]) => `  ${name.padEnd(12)} ${summary}`)
+  return `Usage: mailstead <command> [options]\n\n${rows.join('\n')}\n\nmailstead <command> --help tells more. Settings come from the environment: docs/settings.md\n`
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  const isPlain = error instanceof Trouble || error instanceof ConfigError
+  process.stderr.write(`mailstead: ${isPlain ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
+  // What was open when it failed must not keep the process.
+  process.exit(1)
+}

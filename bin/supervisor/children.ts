@@ -1,0 +1,85 @@
+/**
+ * The roles of `start` as child processes. Each is in its own session, so Ctrl-C reaches only the supervisor, which stops them in order:
+ * mail and API first, the sandbox after what sends to it. Each tells over IPC when it is ready, and stops by itself when that channel
+ * closes because the supervisor was killed. Before all are ready an end is a failed start; afterwards the role is started again.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { keep, type Kept } from './keeper.ts'
+import { lastLines, openLogFile } from './log-file.ts'
+import { type Running, running } from './processes.ts'
+import { type Say, Trouble } from './trouble.ts'
+import { showWarnings } from './warnings.ts'
+
+export interface Role {
+  readonly name: string
+  readonly args: readonly string[]
+}
+
+export interface Children {
+  stop(): Promise<void>
+}
+
+interface Setting {
+  readonly logDir: string
+  readonly env: NodeJS.ProcessEnv
+  readonly say: Say
+  /** Ends the wait for a start. */
+  readonly signal: AbortSignal
+}
+
+const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
+/** A role gives up its own stop after 30 s. */
+const STOP_GRACE_MS = 32_000
+
+/** The roles that `start` runs, in the order they are stopped: those of one row together. */
+export function rolesFor(isSandbox: boolean): readonly (readonly Role[])[] {
+  const roles = [
+    { name: 'api', args: ['api'] },
+    { name: 'mta', args: ['mta', '--roles', 'outbound,submission,inbound'] },
+    { name: 'worker', args: ['worker'] },
+  ]
+  return isSandbox ? [roles, [{ name: 'sandbox', args: ['mta', '--roles', 'sandbox'] }]] : [roles]
+}
+
+/** Starts all roles and waits until each says it is ready. Throws Trouble (with nothing left running) when one ends before that. */
+export async function startChildren(rows: readonly (readonly Role[])[], setting: Setting): Promise<Children> {
+  const kept: Kept[][] = rows.map(() => [])
+  const stop = async (): Promise<void> => {
+    for (const row of kept) await Promise.all(row.map((one) => one.stop()))
+  }
+  const starts = rows.flatMap((row, index) => row.map(async (role) => {
+    const first = await startRole(role, setting)
+    kept[index]?.push(keep(role.name, first, (signal) => startRole(role, { ...setting, signal }), setting.say))
+  }))
+  const results = await Promise.allSettled(starts)
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed === undefined) return { stop }
+  await stop()
+  throw failed.reason
+}
+
+async function startRole(role: Role, { logDir, env, say, signal }: Setting): Promise<Running> {
+  const logFile = join(logDir, `${role.name}.log`)
+  const log = openLogFile(logFile)
+  const warnings = showWarnings(role.name, logFile, say)
+  const child = spawn(process.execPath, [PROGRAM, ...role.args], { detached: true, env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  child.stdout?.on('data', (chunk: Buffer) => {
+    log.write(chunk)
+    warnings.lines(chunk)
+  })
+  child.stderr?.on('data', (chunk: Buffer) => {
+    log.write(chunk)
+    warnings.plain(chunk)
+  })
+  child.once('close', () => log.close())
+  await once(child, 'spawn')
+  const started = running(child, { stopSignals: ['SIGTERM'], graceMs: STOP_GRACE_MS })
+  const giveUp = (): void => void started.stop()
+  signal.addEventListener('abort', giveUp, { once: true })
+  const isReady = await Promise.race([once(child, 'message').then(() => true), started.exited.then(() => false)])
+  signal.removeEventListener('abort', giveUp)
+  if (!isReady) throw new Trouble(`${role.name} did not start (${await started.exited}). The end of ${logFile}:\n${lastLines(logFile, 5)}`)
+  return started
+}
