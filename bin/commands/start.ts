@@ -29,10 +29,10 @@ export async function run(args: string[]): Promise<number> {
   }
   process.title = 'bin/mailstead start'
   const stop = watchForStop(() => process.exit(130))
-  const config = await settlePort(loadConfig())
+  const config = loadConfig()
   const lock = lockData(config)
   try {
-    await serve(config, stop)
+    await serve(await settlePort(config), stop)
   } finally {
     lock.release()
   }
