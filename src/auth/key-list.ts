@@ -1,0 +1,32 @@
+/** Keys as operators see them: never the secret, which is not kept. */
+import type { Queryable } from '#src/db.ts'
+import type { KeyKind } from './key-form.ts'
+
+export interface KeyRow {
+  readonly id: string
+  readonly workspaceId: string
+  readonly kind: KeyKind
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly domain: string | null
+  readonly isActive: boolean
+  readonly expiresAt: Date | null
+  readonly lastUsedAt: Date | null
+  readonly createdAt: Date
+}
+
+/** The newest `limit` keys, of one workspace or (null) of all. */
+export async function listKeys(db: Queryable, workspaceId: string | null, limit: number): Promise<KeyRow[]> {
+  const { rows } = await db.query<KeyRow>(`
+    SELECT k.id, k.workspace_id AS "workspaceId", k.kind, k.name, k.scopes, d.domain, k.is_active AS "isActive", k.expires_at AS "expiresAt",
+      k.last_used_at AS "lastUsedAt", k.created_at AS "createdAt"
+    FROM api_keys k LEFT JOIN domains d ON d.id = k.domain_id
+    WHERE $1::uuid IS NULL OR k.workspace_id = $1 ORDER BY k.created_at DESC, k.id DESC LIMIT $2`, [workspaceId, limit])
+  return rows
+}
+
+/** Ends a key for good; every process stops taking it within a moment. False when there is none with this id; again is no harm. */
+export async function deactivateKey(db: Queryable, id: string): Promise<boolean> {
+  const { rowCount } = await db.query('UPDATE api_keys SET is_active = false WHERE id = $1', [id])
+  return rowCount === 1
+}

@@ -1,0 +1,160 @@
+/**
+ * API keys: who calls (the keyring), and making, listing and ending keys.
+ *
+ * The keyring remembers callers for a few seconds, so that a request costs one SHA-256 and one look into a Map. A change of a key,
+ * its domain or its workspace is announced by PostgreSQL (migrations/002-key-cache.ts) and forgets everything at once; without
+ * announcements it is seen when the memory has aged. PostgreSQL away: who is remembered goes on, for anyone else the call rejects
+ * (never "unknown key"). Keys that do not exist are remembered briefly, and no more than a bounded number of them.
+ */
+import { timingSafeEqual } from 'node:crypto'
+import { createBatcher } from '#src/batcher.ts'
+import type { Context } from '#src/context.ts'
+import type { Db, Queryable } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import { hashKey, isKeyForm, type KeyKind, mintKey } from './key-form.ts'
+import { listen } from './listener.ts'
+import { findKeys, type StoredKey } from './lookup.ts'
+import { createShelf } from './shelf.ts'
+import { createUses } from './uses.ts'
+
+/** Who sent a request, as of a moment ago. */
+export interface Caller {
+  readonly keyId: string
+  readonly kind: KeyKind
+  readonly workspaceId: string
+  readonly scopes: readonly string[]
+  /** The sending domain that a regular key is bound to. */
+  readonly domainId: string | null
+  readonly domain: string | null
+  readonly domainStatus: string | null
+  readonly plan: string
+  /** What `reply_to: true` puts in. */
+  readonly replyTo: string | null
+}
+
+export interface Keyring {
+  /**
+   * The caller; null for an unknown, deactivated or expired key.
+   * @throws when PostgreSQL would have to be asked and is away (`isDatabaseAway`).
+   */
+  authenticate(key: string): Promise<Caller | null>
+  stop(): Promise<void>
+}
+
+const CHANNEL = 'mailstead_keys'
+const KNOWN = { max: 50_000, ttlMs: 5000 }
+const UNKNOWN = { max: 10_000, ttlMs: 1000 }
+const LOOKUPS = { max: 200, lanes: 2 }
+
+interface Entry {
+  readonly hash: Buffer
+  readonly caller: Caller
+  /** Milliseconds since the epoch; Infinity = never. */
+  readonly expiresAt: number
+}
+
+function entryOf({ hash, expiresAt, ...caller }: StoredKey): Entry {
+  return { hash, caller: Object.freeze(caller), expiresAt: expiresAt?.getTime() ?? Infinity }
+}
+
+export function createKeyring(ctx: Pick<Context, 'config' | 'db' | 'clock' | 'log'>): Keyring {
+  const known = createShelf<Entry>(ctx.clock, KNOWN)
+  const unknown = createShelf<true>(ctx.clock, UNKNOWN)
+  const lookups = createBatcher((hashes: Buffer[]) => findKeys(ctx.db, hashes), LOOKUPS)
+  const uses = createUses(ctx)
+  // Look-ups under way. A new map for each forgetting: an answer that was asked for before it is not remembered after it.
+  let underWay = new Map<string, Promise<Entry | null>>()
+
+  function forget(): void {
+    known.clear()
+    unknown.clear()
+    underWay = new Map()
+  }
+
+  async function load(name: string, hash: Buffer, mine: typeof underWay): Promise<Entry | null> {
+    try {
+      const row = await lookups.add(hash)
+      const entry = row === null ? null : entryOf(row)
+      if (mine === underWay && entry !== null) known.put(name, entry)
+      if (mine === underWay && entry === null) unknown.put(name, true)
+      return entry
+    } finally {
+      mine.delete(name)
+    }
+  }
+
+  function recall(name: string, hash: Buffer): Entry | null | Promise<Entry | null> {
+    const entry = known.get(name)
+    if (entry !== undefined) return timingSafeEqual(entry.hash, hash) ? entry : null
+    if (unknown.get(name) === true) return null
+    const loading = underWay.get(name) ?? load(name, hash, underWay)
+    underWay.set(name, loading)
+    return loading
+  }
+
+  const listener = ctx.config.databaseUrl === null ? null : listen(ctx.config.databaseUrl, CHANNEL, ctx.log, forget)
+  return {
+    async authenticate(key) {
+      if (!isKeyForm(key)) return null
+      const hash = hashKey(key)
+      const entry = await recall(hash.toString('latin1'), hash)
+      if (entry === null || ctx.clock.now() >= entry.expiresAt) return null
+      uses.mark(entry.caller.keyId)
+      return entry.caller
+    },
+    async stop() {
+      await listener?.stop()
+      await uses.stop()
+    },
+  }
+}
+
+/** Active keys that have not expired; the rule counts no others, for they open nothing. */
+const MAX_ADMIN_KEYS = 5
+
+interface KeyOrder {
+  readonly prefix: string
+  readonly workspaceId: string
+  readonly name: string
+  readonly expiresAt?: Date | null
+}
+
+/** An admin key has scopes; a regular key is bound to a domain of the workspace. */
+export type NewKey = KeyOrder & ({ readonly kind: 'admin'; readonly scopes: readonly string[] } | { readonly kind: 'regular'; readonly domainId: string })
+
+export type CreatedKey =
+  /** `secretKey` exists here and nowhere else. */
+  | { readonly kind: 'created'; readonly id: string; readonly secretKey: string; readonly createdAt: Date }
+  | { readonly kind: 'no-workspace' }
+  | { readonly kind: 'too-many-admin-keys'; readonly max: number }
+  | { readonly kind: 'no-domain' }
+  | { readonly kind: 'domain-not-verified'; readonly domain: string; readonly status: string }
+
+/** Makes a key. The row of the workspace is locked meanwhile, so two calls cannot both take the last place. */
+export function createKey(db: Db, order: NewKey): Promise<CreatedKey> {
+  return db.transaction(async (tx) => {
+    const { rows: [workspace] } = await tx.query<{ key_part: string }>('SELECT key_part FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [order.workspaceId])
+    if (workspace === undefined) return { kind: 'no-workspace' }
+    const refusal = order.kind === 'admin' ? await refuseAdmin(tx, order.workspaceId) : await refuseDomain(tx, order.workspaceId, order.domainId)
+    if (refusal !== null) return refusal
+    const id = newId()
+    const secretKey = mintKey(order.prefix, workspace.key_part, order.kind)
+    const { rows: [row] } = await tx.query<{ created_at: Date }>(`
+      INSERT INTO api_keys (id, workspace_id, kind, name, secret_hash, scopes, domain_id, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING created_at`,
+    [id, order.workspaceId, order.kind, order.name, hashKey(secretKey), order.kind === 'admin' ? order.scopes : [], order.kind === 'regular' ? order.domainId : null, order.expiresAt ?? null])
+    return { kind: 'created', id, secretKey, createdAt: row?.created_at ?? new Date() }
+  })
+}
+
+async function refuseAdmin(tx: Queryable, workspaceId: string): Promise<CreatedKey | null> {
+  const { rows: [row] } = await tx.query<{ n: number }>(`
+    SELECT count(*) AS n FROM api_keys WHERE workspace_id = $1 AND kind = 'admin' AND is_active AND (expires_at IS NULL OR expires_at > now())`, [workspaceId])
+  return (row?.n ?? 0) >= MAX_ADMIN_KEYS ? { kind: 'too-many-admin-keys', max: MAX_ADMIN_KEYS } : null
+}
+
+async function refuseDomain(tx: Queryable, workspaceId: string, domainId: string): Promise<CreatedKey | null> {
+  const { rows: [row] } = await tx.query<{ domain: string; status: string }>(`
+    SELECT domain, verification_status AS status FROM domains WHERE id = $1 AND workspace_id = $2 FOR SHARE`, [domainId, workspaceId])
+  if (row === undefined) return { kind: 'no-domain' }
+  return row.status === 'verified' ? null : { kind: 'domain-not-verified', ...row }
+}

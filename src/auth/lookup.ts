@@ -1,0 +1,34 @@
+/** What is stored about keys, read by hash, many at once. Deactivated keys are as good as unknown; whether one has expired is told by its date. */
+import { timingSafeEqual } from 'node:crypto'
+import { prepared, type Queryable } from '#src/db.ts'
+import type { KeyKind } from './key-form.ts'
+
+export interface StoredKey {
+  readonly hash: Buffer
+  readonly keyId: string
+  readonly kind: KeyKind
+  readonly workspaceId: string
+  readonly scopes: readonly string[]
+  readonly domainId: string | null
+  readonly domain: string | null
+  readonly domainStatus: string | null
+  readonly plan: string
+  readonly replyTo: string | null
+  readonly expiresAt: Date | null
+}
+
+const LOOKUP = prepared('key-lookup', `
+SELECT k.secret_hash AS hash, k.id AS "keyId", k.kind, k.workspace_id AS "workspaceId", k.scopes, k.domain_id AS "domainId",
+  d.domain, d.verification_status AS "domainStatus", w.plan, w.reply_to AS "replyTo", k.expires_at AS "expiresAt"
+FROM api_keys k JOIN workspaces w ON w.id = k.workspace_id LEFT JOIN domains d ON d.id = k.domain_id
+WHERE k.secret_hash = ANY ($1::bytea[]) AND k.is_active`)
+
+/** One answer for each hash, in the same order; null = no active key. */
+export async function findKeys(db: Queryable, hashes: readonly Buffer[]): Promise<(StoredKey | null)[]> {
+  const { rows } = await db.query<StoredKey>(LOOKUP, [hashes])
+  const byHash = new Map(rows.map((row) => [row.hash.toString('latin1'), row]))
+  return hashes.map((hash) => {
+    const row = byHash.get(hash.toString('latin1'))
+    return row !== undefined && timingSafeEqual(row.hash, hash) ? row : null
+  })
+}

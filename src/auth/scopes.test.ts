@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { ALL_SCOPES, readScopes, SCOPES } from './scopes.ts'
+
+const CASES: readonly [text: string, scopes: readonly string[] | null][] = [
+  ['all', ALL_SCOPES],
+  [' all ', ALL_SCOPES],
+  ['contacts:read', ['contacts:read']],
+  ['webhooks:manage, contacts:read,contacts:read', ['contacts:read', 'webhooks:manage']],
+  ['', null],
+  [',', null],
+  ['contacts', null],
+  ['contacts:read,contacts:delete', null],
+  ['all,contacts:read', null],
+  ['__proto__', null],
+  ['constructor', null],
+]
+
+describe('scopes', () => {
+  for (const [text, scopes] of CASES) {
+    it(`reads ${JSON.stringify(text)}`, () => assert.deepEqual(readScopes(text), scopes))
+  }
+
+  it('are those of the specification, and the one for webhooks', () => {
+    assert.deepEqual(Object.keys(SCOPES), [
+      'contacts:read', 'contacts:write', 'audiences:manage', 'automations:read', 'automations:write', 'automations:trigger',
+      'domains:manage', 'api-keys:create', 'webhooks:manage',
+    ])
+  })
+})

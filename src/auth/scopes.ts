@@ -1,0 +1,27 @@
+/**
+ * What an admin key may be allowed to do, a sentence each. A key holds its scopes by name, so a scope that is added here
+ * later is never given to a key that exists already.
+ */
+export const SCOPES = {
+  'contacts:read': 'list and get contacts',
+  'contacts:write': 'add, update and delete contacts',
+  'audiences:manage': 'create, list, get and delete audiences',
+  'automations:read': 'list and get automations',
+  'automations:write': 'create and update automations',
+  'automations:trigger': 'trigger automation runs',
+  'domains:manage': 'add, verify, list and delete sending domains',
+  'api-keys:create': 'create sending keys tied to a verified domain',
+  'webhooks:manage': 'create, list, change and delete webhook endpoints',
+} as const
+
+export type Scope = keyof typeof SCOPES
+
+export const ALL_SCOPES = Object.keys(SCOPES) as readonly Scope[]
+
+/** Reads `all` or a comma-separated list; null for a name that is no scope, and for an empty list. Each scope comes out once, in table order. */
+export function readScopes(text: string): Scope[] | null {
+  if (text.trim() === 'all') return [...ALL_SCOPES]
+  const names = new Set(text.split(',').map((name) => name.trim()).filter((name) => name !== ''))
+  const scopes = ALL_SCOPES.filter((scope) => names.has(scope))
+  return scopes.length === names.size && names.size > 0 ? scopes : null
+}

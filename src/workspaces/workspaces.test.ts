@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { pino } from 'pino'
+import { type Db, openDb } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { createWorkspace, findWorkspace, listWorkspaces } from './workspaces.ts'
+
+describe('workspaces', () => {
+  let database: TestDatabase
+  let db: Db
+  before(async function () {
+    this.timeout(120_000)
+    database = await createDatabase()
+    db = openDb(database.url, pino({ level: 'silent' }))
+  })
+  after(async () => {
+    await db.close()
+    await database.drop()
+  })
+
+  it('are made with a key part that fits into keys', async () => {
+    const { id, keyPart } = await createWorkspace(db, { name: 'Shop', plan: 'launch' })
+    assert.match(keyPart, /^[a-f0-9]{32}$/)
+    const found = await findWorkspace(db, id)
+    assert.deepEqual(found, { kind: 'found', workspace: { ...(found.kind === 'found' ? found.workspace : {}), id, keyPart, name: 'Shop', plan: 'launch', replyTo: null } })
+    assert.deepEqual((await listWorkspaces(db, 10)).map((row) => row.id), [id])
+  })
+
+  it('are found by id, key part and a name that only one has', async () => {
+    const { id, keyPart } = await createWorkspace(db, { name: 'Only one', plan: 'free' })
+    for (const text of [id, id.toUpperCase(), keyPart, keyPart.toUpperCase(), 'Only one']) {
+      const found = await findWorkspace(db, text)
+      assert.equal(found.kind === 'found' && found.workspace.id, id, text)
+    }
+  })
+
+  it('are not guessed', async () => {
+    const twins = [await createWorkspace(db, { name: 'Twin', plan: 'free' }), await createWorkspace(db, { name: 'Twin', plan: 'free' })]
+    assert.deepEqual(await findWorkspace(db, 'Twin'), { kind: 'ambiguous', ids: twins.map((twin) => twin.id) })
+    for (const text of ['', 'twin', newId(), 'f'.repeat(32), `' OR true --`]) assert.deepEqual(await findWorkspace(db, text), { kind: 'none' }, text)
+  })
+
+  it('cannot be impersonated by a name that is another\'s id', async () => {
+    const victim = await createWorkspace(db, { name: 'Victim', plan: 'free' })
+    await createWorkspace(db, { name: victim.id, plan: 'free' })
+    await createWorkspace(db, { name: victim.keyPart, plan: 'free' })
+    for (const text of [victim.id, victim.keyPart]) {
+      const found = await findWorkspace(db, text)
+      assert.equal(found.kind === 'found' && found.workspace.name, 'Victim')
+    }
+  })
+})
