@@ -73,7 +73,7 @@ export function running(child: ChildProcess, { stopSignals, graceMs }: Pick<Orde
 }
 
 /** True when the promise resolved within that many milliseconds. */
-export async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
+async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   const timer = new AbortController()
   const late = sleep(ms, false, { signal: timer.signal }).catch(() => false)
   const inTime = await Promise.race([promise.then(() => true), late])
@@ -99,7 +99,7 @@ export async function awaitReady(
 }
 
 /** Pids of the processes that work in exactly this folder (no links in the path). Linux only; elsewhere none. */
-export function processesIn(dir: string): number[] {
+function processesIn(dir: string): number[] {
   return listPids().filter((pid) => {
     try {
       return readlinkSync(`/proc/${pid}/cwd`) === dir
