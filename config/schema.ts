@@ -46,6 +46,7 @@ export const SETTINGS = {
   tlsKeyFile: optional({ env: 'TLS_KEY_FILE', read: text, reason: 'private key of that certificate, PEM' }),
   extraCaFile: optional({ env: 'EXTRA_CA_FILE', read: text, reason: 'further certificate authorities to trust, PEM' }),
   dnsServers: optional({ env: 'DNS_SERVERS', read: dnsServers, reason: 'resolvers as ip:port,ip:port; those of the system when not set' }),
+  dnsMxCacheSeconds: setting({ env: 'DNS_MX_CACHE_SECONDS', read: seconds, default: '300', unit: 's', reason: 'how long MX records are kept: the resolver interface tells no TTL for them (addresses are kept for theirs)' }),
   smtpOutPort: setting({ env: 'SMTP_OUT_PORT', read: port, default: '25', reason: 'port of the receiving servers' }),
   routes: setting({ env: 'ROUTES', read: routes, default: '', reason: 'transport map: domain=smtp://host:port,… with * for all other domains' }),
   allowPrivateTargets: setting({ env: 'ALLOW_PRIVATE_TARGETS', read: cidrs, default: '', reason: 'networks that webhooks and MX may reach although private or loopback' }),

@@ -1,0 +1,75 @@
+/**
+ * The addresses of one host in the order to try them: both families in turn, IPv6 first only where this machine has a global IPv6 address.
+ * Addresses that may not be reached (src/network.ts) are left out. A family that could not be asked matters only when the other brought nothing.
+ */
+import { isIP, isIPv6 } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import type { Network } from '#config/read.ts'
+import type { Clock } from '#src/clock.ts'
+import { isReachable } from '#src/network.ts'
+import type { Lookup } from './upstream.ts'
+
+export interface HostAddress { readonly address: string; readonly family: 4 | 6 }
+
+export type Addresses =
+  | { readonly kind: 'addresses'; readonly addresses: readonly HostAddress[] }
+  /** The host has no address, or none that may be reached: positive knowledge, the next host's turn. */
+  | { readonly kind: 'nothing' | 'blocked'; readonly status: '5.4.4'; readonly text: string }
+  /** DNS did not answer: try again later. */
+  | { readonly kind: 'unknown'; readonly reason: 'dns'; readonly text: string }
+
+/** Of one host: more is a waste of the time a try may take. */
+const MAX_ADDRESSES = 8
+
+interface Found { readonly host: string; readonly ipv6: Lookup<string>; readonly ipv4: Lookup<string> }
+
+/** What two lookups make together. 'all' lets every address pass. */
+export function judgeAddresses({ host, ipv6, ipv4 }: Found, isIpv6First: boolean, allowed: readonly Network[] | 'all'): Addresses {
+  const found = order(recordsOf(ipv6), recordsOf(ipv4), isIpv6First)
+  const failed = [ipv6, ipv4].find((lookup) => lookup.kind === 'failed')
+  const reachable = allowed === 'all' ? found : found.filter((address) => isReachable(address, allowed))
+  if (reachable.length > 0) return { kind: 'addresses', addresses: reachable.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIPv6(address) ? 6 : 4 })) }
+  if (failed !== undefined) return { kind: 'unknown', reason: 'dns', text: `the address of ${host} cannot be looked up: ${failed.text}` }
+  if (found.length === 0) return { kind: 'nothing', status: '5.4.4', text: `${host} has no address` }
+  return { kind: 'blocked', status: '5.4.4', text: `${host} has no public address (${found.slice(0, 3).join(', ')})` }
+}
+
+/** The answer for an address written where a name could stand (a transport map); null when it is a name. */
+export function literalAddress(host: string): Addresses | null {
+  const family = isIP(host)
+  return family === 4 || family === 6 ? { kind: 'addresses', addresses: [{ address: host, family }] } : null
+}
+
+/** Splits what the machine answered for a name into the two lookups it stands for. */
+export function splitFamilies(lookup: Lookup<string>): { ipv6: Lookup<string>; ipv4: Lookup<string> } {
+  if (lookup.kind !== 'found') return { ipv6: lookup, ipv4: lookup }
+  const of = (wanted: boolean): Lookup<string> => ({ kind: 'found', records: lookup.records.filter((address) => isIPv6(address) === wanted) })
+  return { ipv6: of(true), ipv4: of(false) }
+}
+
+const LOOK_EVERY_MS = 30_000
+
+type Interfaces = Readonly<Record<string, readonly { readonly family: string; readonly address: string }[] | undefined>>
+
+/** Whether this machine has a global IPv6 address, looked at now and then. */
+export function watchIpv6(clock: Clock, interfaces: () => Interfaces = networkInterfaces): () => boolean {
+  let lookedAt = -Infinity
+  let hasIpv6 = false
+  return () => {
+    if (clock.now() - lookedAt >= LOOK_EVERY_MS) {
+      lookedAt = clock.now()
+      hasIpv6 = Object.values(interfaces()).flat().some((one) => one?.family === 'IPv6' && isReachable(one.address, []))
+    }
+    return hasIpv6
+  }
+}
+
+function recordsOf(lookup: Lookup<string>): readonly string[] {
+  return lookup.kind === 'found' ? lookup.records : []
+}
+
+/** In turn where IPv6 works, so that neither family crowds the other out; else IPv4 first. */
+function order(ipv6: readonly string[], ipv4: readonly string[], isIpv6First: boolean): string[] {
+  if (!isIpv6First) return [...ipv4, ...ipv6]
+  return Array.from({ length: Math.max(ipv6.length, ipv4.length) }, (_, i) => [ipv6[i], ipv4[i]]).flat().filter((address) => address !== undefined)
+}

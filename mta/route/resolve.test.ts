@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { createResolver, type Resolver } from './resolve.ts'
+import { startDns, type TestDns, type Trouble, type Zone } from '#test/support/dns.ts'
+
+const MX = [[10, 'mx.a.example']] as const
+const ZONE: Zone = {
+  'a.example': { MX, A: ['192.0.2.1', '192.0.2.2'], AAAA: ['2001:db8::1'], ttl: 100 },
+  'alias.example': { CNAME: 'a.example' },
+  'dangling.example': { CNAME: 'gone.example' },
+  'round.example': { CNAME: 'round.example' },
+  'empty.example': {},
+  'large.example': { MX: Array.from({ length: 60 }, (_, i) => [i, `a-rather-long-name-of-a-host-${i}.example`] as const) },
+}
+
+describe('resolver', () => {
+  let dns: TestDns
+  let now = 0
+  const open: Resolver[] = []
+  const ask = (servers = [dns.server], timeoutMs = 150, atOnce = 100): Resolver => {
+    const resolver = createResolver({ config: { dnsServers: servers, dnsMxCacheSeconds: 300 }, clock: { now: () => now }, timeoutMs, atOnce })
+    open.push(resolver)
+    return resolver
+  }
+
+  beforeEach(async () => { dns = await startDns({ ...ZONE }) })
+  afterEach(async () => {
+    open.splice(0).forEach((resolver) => resolver.stop())
+    await dns.stop()
+  })
+
+  it('finds MX and addresses', async () => {
+    const resolver = ask()
+    assert.deepEqual(await resolver.mx('a.example'), { kind: 'found', records: [{ exchange: 'mx.a.example', priority: 10, type: 'MX' }] })
+    assert.deepEqual(await resolver.ipv4('a.example'), { kind: 'found', records: ['192.0.2.1', '192.0.2.2'] })
+    assert.deepEqual(await resolver.ipv6('a.example'), { kind: 'found', records: ['2001:db8::1'] })
+  })
+
+  it('follows a CNAME', async () => {
+    assert.equal((await ask().mx('alias.example')).kind, 'found')
+    assert.deepEqual(await ask().ipv4('alias.example'), { kind: 'found', records: ['192.0.2.1', '192.0.2.2'] })
+  })
+
+  it('tells a name without records from no name', async () => {
+    assert.deepEqual(await ask().mx('empty.example'), { kind: 'nothing', isName: true })
+    assert.deepEqual(await ask().mx('gone.example'), { kind: 'nothing', isName: false })
+    assert.deepEqual(await ask().ipv4('dangling.example'), { kind: 'nothing', isName: false })
+    assert.deepEqual(await ask().mx(`${'x'.repeat(64)}.example`), { kind: 'nothing', isName: false })
+    assert.deepEqual(await ask().mx('a..example'), { kind: 'nothing', isName: false })
+  })
+
+  it('asks again over TCP when the answer was cut', async () => {
+    const found = await ask().mx('large.example')
+    assert.equal(found.kind === 'found' && found.records.length, 60)
+    assert.deepEqual(dns.queries.map(({ via }) => via), ['udp', 'tcp'])
+    dns.zone['a.example'] = { MX, trouble: 'truncate' }
+    assert.equal((await ask().mx('a.example')).kind, 'found')
+  })
+
+  const TROUBLES: readonly (readonly [Trouble, string])[] = [
+    ['servfail', 'SERVFAIL'],
+    ['refused', 'REFUSED'],
+    ['silence', 'no answer in time'],
+    ['wrong-id', 'no answer in time'],
+    ['wrong-question', 'no answer in time'],
+  ]
+  for (const [trouble, text] of TROUBLES) {
+    it(`${trouble} is a failure after two tries, never an answer`, async () => {
+      dns.zone['a.example'] = { MX, trouble }
+      assert.deepEqual(await ask().mx('a.example'), { kind: 'failed', text })
+      assert.equal(dns.queries.length, 2)
+    })
+  }
+
+  it('a server that is not there is a failure', async () => {
+    const gone = await startDns({})
+    await gone.stop()
+    const failed = await ask([gone.server]).mx('a.example')
+    assert.equal(failed.kind, 'failed')
+  })
+
+  it('asks the next server when one is silent or fails, and stays with the one that answers', async () => {
+    for (const trouble of ['silence', 'servfail', 'refused'] as const) {
+      const bad = await startDns({ '*': { trouble } })
+      const resolver = ask([bad.server, dns.server])
+      assert.equal((await resolver.mx('a.example')).kind, 'found', trouble)
+      assert.equal((await resolver.ipv4('a.example')).kind, 'found', trouble)
+      assert.equal(bad.queries.length, 1, trouble)
+      await bad.stop()
+    }
+  })
+
+  it('a denial by one server is not overruled by asking others', async () => {
+    const denying = await startDns({})
+    assert.deepEqual(await ask([denying.server, dns.server]).mx('a.example'), { kind: 'nothing', isName: false })
+    await denying.stop()
+  })
+
+  it('asks once, however many want to know, until the answer has aged', async () => {
+    const resolver = ask()
+    await Promise.all(Array.from({ length: 50 }, () => resolver.mx('a.example')))
+    await resolver.mx('a.example')
+    assert.equal(dns.queries.length, 1)
+    now += 299_000
+    await resolver.mx('a.example')
+    assert.equal(dns.queries.length, 1)
+    now += 1000
+    await resolver.mx('a.example')
+    assert.equal(dns.queries.length, 2)
+  })
+
+  it('keeps addresses for the time DNS says', async () => {
+    const resolver = ask()
+    await resolver.ipv4('a.example')
+    now += 99_000
+    await resolver.ipv4('a.example')
+    assert.equal(dns.queries.length, 1)
+    now += 1000
+    await resolver.ipv4('a.example')
+    assert.equal(dns.queries.length, 2)
+  })
+
+  it('a failure is forgotten soon', async () => {
+    const resolver = ask()
+    dns.zone['a.example'] = { MX, trouble: 'servfail' }
+    assert.equal((await resolver.mx('a.example')).kind, 'failed')
+    dns.zone['a.example'] = { MX }
+    now += 5000
+    assert.equal((await resolver.mx('a.example')).kind, 'found')
+  })
+
+  it('puts only so many questions at once', async () => {
+    const silent = await startDns({ '*': { trouble: 'silence' } })
+    const resolver = ask([silent.server], 100, 3)
+    const all = Promise.all(Array.from({ length: 7 }, (_, i) => resolver.mx(`d${i}.example`)))
+    const early = new Promise<number>((resolve) => { setTimeout(() => resolve(new Set(silent.queries.map(({ name }) => name)).size), 60) })
+    assert.equal(await early, 3)
+    assert.deepEqual((await all).map(({ kind }) => kind), Array.from({ length: 7 }, () => 'failed'))
+    await silent.stop()
+  })
+
+  it('gives up at once when stopped', async () => {
+    const silent = await startDns({ '*': { trouble: 'silence' } })
+    const resolver = ask([silent.server], 60_000)
+    const pending = resolver.mx('a.example')
+    setTimeout(() => resolver.stop(), 20)
+    assert.equal((await pending).kind, 'failed')
+    await silent.stop()
+  })
+
+  it('knows the machine\'s own names', async () => {
+    const found = await ask().system('localhost')
+    assert.ok(found.kind === 'found' && found.records.some((address) => address === '127.0.0.1' || address === '::1'))
+    assert.equal((await ask().system('no-such-host.invalid')).kind === 'found', false)
+  })
+})

@@ -1,0 +1,58 @@
+/**
+ * DNS as the router sees it: cached lookups of MX and addresses, a bounded number of them at once, every result a value.
+ */
+import type { MxRecord } from 'node:dns'
+import type { Config } from '#config/load.ts'
+import type { Clock } from '#src/clock.ts'
+import { createLookupCache } from './lookup-cache.ts'
+import { askIpv4, askIpv6, askMx, askSystem, openUpstream, type Lookup } from './upstream.ts'
+
+export interface Resolver {
+  mx(domain: string): Promise<Lookup<MxRecord>>
+  ipv4(host: string): Promise<Lookup<string>>
+  ipv6(host: string): Promise<Lookup<string>>
+  /** Both families, by the machine's own means. */
+  system(host: string): Promise<Lookup<string>>
+  stop(): void
+}
+
+export interface ResolverOptions {
+  readonly config: Pick<Config, 'dnsServers' | 'dnsMxCacheSeconds'>
+  readonly clock: Clock
+  readonly timeoutMs?: number
+  readonly atOnce?: number
+}
+
+/** Questions under way; more wait. A claim of many domains must not flood the DNS server. */
+const AT_ONCE = 100
+const SYSTEM_SECONDS = 30
+
+export function createResolver({ config, clock, timeoutMs, atOnce = AT_ONCE }: ResolverOptions): Resolver {
+  const upstream = openUpstream({ servers: config.dnsServers, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
+  const inTurn = createGate(atOnce)
+  const fixedSeconds = config.dnsMxCacheSeconds
+  return {
+    mx: createLookupCache({ clock, fixedSeconds, ask: (name) => inTurn(() => upstream.ask(askMx, name)) }),
+    ipv4: createLookupCache({ clock, fixedSeconds, ask: (name) => inTurn(() => upstream.ask(askIpv4, name)) }),
+    ipv6: createLookupCache({ clock, fixedSeconds, ask: (name) => inTurn(() => upstream.ask(askIpv6, name)) }),
+    system: createLookupCache({ clock, fixedSeconds: SYSTEM_SECONDS, ask: (name) => inTurn(() => askSystem(name)) }),
+    stop: () => upstream.stop(),
+  }
+}
+
+/** Runs at most `atOnce` pieces of work at a time, in the order they came. */
+function createGate(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async (work) => {
+    if (running >= atOnce) await new Promise<void>((resolve) => { waiting.push(resolve) })
+    else running++
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) running--
+      else next()
+    }
+  }
+}

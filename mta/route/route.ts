@@ -1,0 +1,118 @@
+/**
+ * Where a recipient domain's mail goes: the hosts to try, in order, and the key of their site. The transport map is asked first, then DNS (RFC 5321 5.1).
+ * Three ends, all values: hosts; refused, on positive evidence only (a null MX, no such domain, no host); unknown while DNS does not answer, which is temporary.
+ * The wait for DNS is bounded and nothing here throws.
+ */
+import type { Config } from '#config/load.ts'
+import { cidrs } from '#config/read.ts'
+import type { Clock } from '#src/clock.ts'
+import type { Log } from '#src/log.ts'
+import { judgeAddresses, literalAddress, splitFamilies, watchIpv6, type Addresses } from './addresses.ts'
+import { judgeMx, type MxVerdict } from './mx.ts'
+import { createResolver, type Resolver } from './resolve.ts'
+import { siteOfHosts, siteOfNone, siteOfRoute } from './site.ts'
+
+export interface Host {
+  readonly name: string
+  readonly preference: number
+  readonly port: number
+  /** Named by the operator (transport map): may be anywhere, and any way to find its address will do. */
+  readonly isOurs: boolean
+}
+
+export type Refusal = 'null-mx' | 'no-such-domain' | 'no-host' | 'loop'
+
+export type Route =
+  | { readonly kind: 'hosts'; readonly site: string; readonly hosts: readonly Host[] }
+  | { readonly kind: 'refused'; readonly site: string; readonly reason: Refusal; readonly status: string; readonly text: string }
+  | { readonly kind: 'unknown'; readonly site: string; readonly reason: 'dns'; readonly text: string }
+
+export interface Router {
+  /** `domain` in lower-case A-labels. */
+  route(domain: string): Promise<Route>
+  addresses(host: Host): Promise<Addresses>
+  stop(): void
+}
+
+export interface RouterOptions {
+  readonly config: Pick<Config, 'routes' | 'serverName' | 'smtpOutPort' | 'allowPrivateTargets' | 'isSandbox' | 'dnsServers' | 'dnsMxCacheSeconds'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly resolver?: Resolver
+  readonly random?: () => number
+}
+
+/** RFC 3463, RFC 7505 4.1 */
+const REFUSALS: Readonly<Record<Refusal, { readonly status: string; readonly text: string }>> = {
+  'null-mx': { status: '5.1.10', text: 'takes no mail (null MX)' },
+  'no-such-domain': { status: '5.1.2', text: 'does not exist' },
+  'no-host': { status: '5.4.4', text: 'has no host that takes mail' },
+  'loop': { status: '5.4.6', text: 'leads back to this server' },
+}
+
+const LOOPBACK = cidrs('127.0.0.0/8,::1')
+
+export function createRouter({ config, clock, log, resolver = createResolver({ config, clock }), random = Math.random }: RouterOptions): Router {
+  const allowed = config.isSandbox ? [...config.allowPrivateTargets, ...LOOPBACK] : config.allowPrivateTargets
+  const isIpv6First = watchIpv6(clock)
+
+  async function route(domain: string): Promise<Route> {
+    const mapped = config.routes.find((rule) => rule.domain === domain) ?? config.routes.find((rule) => rule.domain === '*')
+    if (mapped !== undefined) {
+      return { kind: 'hosts', site: siteOfRoute(mapped.host, mapped.port), hosts: [{ name: mapped.host, preference: 0, port: mapped.port, isOurs: true }] }
+    }
+    const mx = await resolver.mx(domain)
+    if (mx.kind === 'failed') return unknown(domain, `MX of ${domain}: ${mx.text}`)
+    if (mx.kind === 'nothing') return routeToItself(domain, mx.isName)
+    return fromMx(domain, judgeMx(mx.records, config.serverName, random))
+  }
+
+  function fromMx(domain: string, verdict: MxVerdict): Route {
+    if (verdict.kind === 'hosts') {
+      return { kind: 'hosts', site: siteOfHosts(verdict.names), hosts: verdict.hosts.map((host) => ({ ...host, port: config.smtpOutPort, isOurs: false })) }
+    }
+    if (verdict.kind === 'unusable') log.debug({ domain, skipped: verdict.skipped }, 'no MX record names a host')
+    return verdict.kind === 'unusable' ? refused(domain, 'no-host', verdict.skipped.join(', ')) : refused(domain, verdict.kind)
+  }
+
+  /**
+   * The implicit MX: no MX records, but an address (RFC 5321 5.1). Also asked where DNS denied the name itself:
+   * some servers say so of a name without MX records, and a permanent refusal wants more than one witness.
+   */
+  async function routeToItself(domain: string, isName: boolean): Promise<Route> {
+    const [ipv6, ipv4] = await Promise.all([resolver.ipv6(domain), resolver.ipv4(domain)])
+    if (ipv6.kind === 'found' || ipv4.kind === 'found') {
+      if (domain === config.serverName) return refused(domain, 'loop')
+      return { kind: 'hosts', site: siteOfHosts([domain]), hosts: [{ name: domain, preference: 0, port: config.smtpOutPort, isOurs: false }] }
+    }
+    const failed = [ipv6, ipv4].find((lookup) => lookup.kind === 'failed')
+    if (failed !== undefined) return unknown(domain, `address of ${domain}: ${failed.text}`)
+    const isDenied = !isName && ![ipv6, ipv4].some((lookup) => lookup.kind === 'nothing' && lookup.isName)
+    return refused(domain, isDenied ? 'no-such-domain' : 'no-host')
+  }
+
+  async function addresses(host: Host): Promise<Addresses> {
+    if (host.isOurs) return literalAddress(host.name) ?? ourAddresses(host.name)
+    const [ipv6, ipv4] = await Promise.all([resolver.ipv6(host.name), resolver.ipv4(host.name)])
+    return judgeAddresses({ host: host.name, ipv6, ipv4 }, isIpv6First(), allowed)
+  }
+
+  async function ourAddresses(host: string): Promise<Addresses> {
+    const [ipv6, ipv4] = await Promise.all([resolver.ipv6(host), resolver.ipv4(host)])
+    const found = judgeAddresses({ host, ipv6, ipv4 }, isIpv6First(), 'all')
+    if (found.kind === 'addresses') return found
+    const said = judgeAddresses({ host, ...splitFamilies(await resolver.system(host)) }, isIpv6First(), 'all')
+    return said.kind === 'addresses' ? said : found
+  }
+
+  return { route, addresses, stop: () => resolver.stop() }
+}
+
+function refused(domain: string, reason: Refusal, detail?: string): Route {
+  const { status, text } = REFUSALS[reason]
+  return { kind: 'refused', site: siteOfNone(domain), reason, status, text: `${domain} ${text}${detail === undefined ? '' : `: ${detail}`}` }
+}
+
+function unknown(domain: string, text: string): Route {
+  return { kind: 'unknown', site: siteOfNone(domain), reason: 'dns', text }
+}

@@ -1,0 +1,115 @@
+/**
+ * Questions to the DNS servers, one try at a time: each server in turn, beginning with the one that answered last, in two rounds.
+ * Only an answer ends the search: a server that is silent, refuses or fails is passed over, so one broken server of several costs time, not mail.
+ * Every end is a value; what nobody answered is `failed`, which is temporary, always.
+ */
+import { lookup, Resolver } from 'node:dns/promises'
+import type { MxRecord } from 'node:dns'
+
+export type Lookup<T> =
+  | { readonly kind: 'found'; readonly records: readonly T[] }
+  /** There is no such record: the name exists without one (NODATA), or there is no such name (NXDOMAIN). */
+  | { readonly kind: 'nothing'; readonly isName: boolean }
+  | { readonly kind: 'failed'; readonly text: string }
+
+/** What a question brings: the records, and how long they hold where DNS says so. */
+export interface Records<T> { readonly records: readonly T[]; readonly ttlSeconds: number | null }
+export type Asked<T> = Exclude<Lookup<T>, { kind: 'found' }> | ({ readonly kind: 'found' } & Records<T>)
+
+type Question<T> = (server: Resolver, name: string) => Promise<Records<T>>
+
+/** node gives no TTL with MX records. */
+export const askMx: Question<MxRecord> = async (server, name) => ({ records: await server.resolveMx(name), ttlSeconds: null })
+export const askIpv4: Question<string> = async (server, name) => addresses(await server.resolve4(name, { ttl: true }))
+export const askIpv6: Question<string> = async (server, name) => addresses(await server.resolve6(name, { ttl: true }))
+
+export interface Upstream {
+  ask<T>(question: Question<T>, name: string): Promise<Asked<T>>
+  stop(): void
+}
+
+export interface UpstreamOptions {
+  /** ip:port; null = those of the system. */
+  readonly servers: readonly string[] | null
+  /** Of one try. */
+  readonly timeoutMs?: number
+}
+
+const TIMEOUT_MS = 2000
+const ROUNDS = 2
+
+export function openUpstream({ servers, timeoutMs = TIMEOUT_MS }: UpstreamOptions): Upstream {
+  let resolvers = openResolvers(servers, timeoutMs)
+  let preferred = 0
+  let isStopped = false
+
+  async function ask<T>(question: Question<T>, name: string): Promise<Asked<T>> {
+    const order = [...resolvers.slice(preferred), ...resolvers.slice(0, preferred)]
+    let last: Asked<T> = { kind: 'failed', text: 'no DNS server is configured' }
+    for (const resolver of Array.from({ length: ROUNDS }, () => order).flat()) {
+      if (isStopped) return { kind: 'failed', text: 'stopped' }
+      last = await tryOne(question, resolver, name)
+      if (last.kind !== 'failed') {
+        preferred = Math.max(resolvers.indexOf(resolver), 0)
+        return last
+      }
+    }
+    // the machine may have moved to another network, where other servers answer
+    if (servers === null) resolvers = openResolvers(null, timeoutMs)
+    return last
+  }
+
+  function stop(): void {
+    isStopped = true
+    for (const resolver of resolvers) resolver.cancel()
+  }
+
+  return { ask, stop }
+}
+
+/** The machine's own word for a name (hosts file, search domains): for names that the operator wrote, not for those from DNS. */
+export async function askSystem(name: string): Promise<Asked<string>> {
+  return settle(async () => ({ records: (await lookup(name, { all: true, order: 'verbatim' })).map(({ address }) => address), ttlSeconds: null }))
+}
+
+function openResolvers(servers: readonly string[] | null, timeoutMs: number): Resolver[] {
+  return (servers ?? new Resolver().getServers()).map((server) => {
+    const resolver = new Resolver({ timeout: timeoutMs, tries: 1, maxTimeout: timeoutMs })
+    resolver.setServers([server])
+    return resolver
+  })
+}
+
+function tryOne<T>(question: Question<T>, resolver: Resolver, name: string): Promise<Asked<T>> {
+  return settle(() => question(resolver, name))
+}
+
+/** c-ares' and getaddrinfo's codes for "there is none"; all others are trouble. A name that no question can carry is a name that is not there. */
+const NOTHING: Readonly<Record<string, { readonly kind: 'nothing'; readonly isName: boolean }>> = {
+  ENODATA: { kind: 'nothing', isName: true },
+  ENOTFOUND: { kind: 'nothing', isName: false },
+  EBADNAME: { kind: 'nothing', isName: false },
+}
+
+const TROUBLES: Readonly<Record<string, string>> = {
+  ESERVFAIL: 'SERVFAIL',
+  EREFUSED: 'REFUSED',
+  ETIMEOUT: 'no answer in time',
+  ECONNREFUSED: 'no DNS server there',
+  EBADRESP: 'the answer cannot be read',
+}
+
+async function settle<T>(look: () => Promise<Records<T>>): Promise<Asked<T>> {
+  try {
+    const found = await look()
+    // a CNAME that leads to no record arrives as an empty list
+    return found.records.length === 0 ? { kind: 'nothing', isName: true } : { kind: 'found', ...found }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error)
+    return NOTHING[code] ?? { kind: 'failed', text: TROUBLES[code] ?? code }
+  }
+}
+
+function addresses(records: readonly { readonly address: string; readonly ttl: number }[]): Records<string> {
+  return { records: records.map(({ address }) => address), ttlSeconds: Math.min(...records.map(({ ttl }) => ttl)) }
+}

@@ -1,0 +1,128 @@
+/**
+ * A small DNS server on one loopback port, UDP and TCP: sockets, framing and truncation; what is answered is the responder's business.
+ * What cannot be read is dropped without an answer, a responder that throws becomes SERVFAIL, and one broken client disturbs nobody.
+ */
+import { createSocket, type Socket as UdpSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { decode, encode, streamEncode, AUTHORITATIVE_ANSWER, RECURSION_AVAILABLE, RECURSION_DESIRED, TRUNCATED_RESPONSE, type Answer, type DecodedPacket, type Packet } from 'dns-packet'
+
+export type Via = 'udp' | 'tcp'
+
+/** Answers one query (always with one question); null stays silent. */
+export type Responder = (query: DecodedPacket, via: Via) => Promise<Packet | null>
+
+export interface DnsListener {
+  /** The same for UDP and TCP. */
+  readonly port: number
+  stop(): Promise<void>
+}
+
+/** RFC 1035 4.1.1 */
+export const RCODES = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as const
+export type Rcode = keyof typeof RCODES
+
+const HOST = '127.0.0.1'
+/** RFC 1035 4.2.1: what a UDP answer may hold where the client does not say more (RFC 6891). */
+const PLAIN_UDP_BYTES = 512
+const MAX_UDP_BYTES = 1232
+const TCP_IDLE_MS = 10_000
+const PORT_TRIES = 20
+
+/** Starts to listen on loopback; port 0 takes a free one. Rejects when the port is taken. */
+export async function listenDns(port: number, respond: Responder): Promise<DnsListener> {
+  for (let tries = PORT_TRIES; ; tries--) {
+    const udp = await bindUdp(port, respond)
+    try {
+      const tcp = await bindTcp(udp.address().port, respond)
+      return { port: udp.address().port, stop: () => stop(udp, tcp) }
+    } catch (error) {
+      udp.close()
+      // a free UDP port may be taken for TCP: another one, where we may choose
+      if (port !== 0 || tries <= 1) throw error
+    }
+  }
+}
+
+/** The answer to a query. */
+export function answerTo(query: DecodedPacket, rcode: Rcode, answers: readonly Answer[] = []): Packet {
+  const flags = AUTHORITATIVE_ANSWER | RECURSION_AVAILABLE | (query.flag_rd ? RECURSION_DESIRED : 0) | RCODES[rcode]
+  return { type: 'response', id: query.id ?? 0, flags, questions: query.questions ?? [], answers: [...answers] }
+}
+
+async function bindUdp(port: number, respond: Responder): Promise<UdpSocket> {
+  const socket = createSocket('udp4')
+  socket.bind(port, HOST)
+  await once(socket, 'listening')
+  socket.on('message', (bytes, peer) => {
+    void handle(bytes, 'udp', respond, (packet, query) => socket.send(fit(packet, query), peer.port, peer.address, () => {}))
+  })
+  socket.on('error', () => {})
+  return socket
+}
+
+async function bindTcp(port: number, respond: Responder): Promise<Server & { readonly clients: Set<Socket> }> {
+  const clients = new Set<Socket>()
+  const server = createServer((socket) => {
+    clients.add(socket)
+    socket.on('close', () => clients.delete(socket))
+    socket.on('error', () => socket.destroy())
+    socket.setTimeout(TCP_IDLE_MS, () => socket.destroy())
+    readFrames(socket, (bytes) => void handle(bytes, 'tcp', respond, (packet) => socket.write(streamEncode(packet))))
+  })
+  server.listen(port, HOST)
+  await once(server, 'listening')
+  return Object.assign(server, { clients })
+}
+
+/** RFC 1035 4.2.2: two bytes of length in front of each message. */
+function readFrames(socket: Socket, take: (bytes: Buffer) => void): void {
+  let pending = Buffer.alloc(0)
+  socket.on('data', (chunk) => {
+    pending = Buffer.concat([pending, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
+    while (pending.length >= 2 && pending.length >= 2 + pending.readUInt16BE(0)) {
+      const end = 2 + pending.readUInt16BE(0)
+      take(pending.subarray(2, end))
+      pending = pending.subarray(end)
+    }
+  })
+}
+
+type Send = (packet: Packet, query: DecodedPacket) => void
+
+async function handle(bytes: Buffer, via: Via, respond: Responder, send: Send): Promise<void> {
+  const query = read(bytes)
+  if (query === null) return
+  const packet = await respond(query, via).catch(() => answerTo(query, 'SERVFAIL'))
+  if (packet === null) return
+  try {
+    send(packet, query)
+  } catch {
+    // the socket was closed while the answer was looked for
+  }
+}
+
+function read(bytes: Buffer): DecodedPacket | null {
+  try {
+    const query = decode(bytes)
+    return query.type === 'query' && query.questions?.length === 1 ? query : null
+  } catch {
+    return null
+  }
+}
+
+/** The bytes of a UDP answer: cut to an empty one with the TC bit where it is too long (RFC 2181 9). */
+function fit(packet: Packet, query: DecodedPacket): Buffer {
+  const asked = query.additionals?.find((record) => record.type === 'OPT')
+  const offered = asked !== undefined && 'udpPayloadSize' in asked ? asked.udpPayloadSize : PLAIN_UDP_BYTES
+  const whole = encode(packet)
+  if (whole.length <= Math.min(Math.max(offered, PLAIN_UDP_BYTES), MAX_UDP_BYTES)) return whole
+  return encode({ ...packet, answers: [], flags: (packet.flags ?? 0) | TRUNCATED_RESPONSE })
+}
+
+async function stop(udp: UdpSocket, tcp: Server & { readonly clients: Set<Socket> }): Promise<void> {
+  udp.close()
+  tcp.close()
+  for (const client of tcp.clients) client.destroy()
+  await once(tcp, 'close')
+}

@@ -1,0 +1,92 @@
+/**
+ * A DNS server for tests: a zone written as an object, that may be changed while it runs, and that can be told to misbehave.
+ * It answers like a resolver does: follows CNAMEs, tells a name without such records (NODATA) from a name that is not there (NXDOMAIN).
+ */
+import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
+import { TRUNCATED_RESPONSE } from 'dns-packet'
+import { answerTo, listenDns, type Via } from '#mta/sandbox/dns-listener.ts'
+
+export type Trouble = 'servfail' | 'refused' | 'nxdomain' | 'silence' | 'truncate' | 'wrong-id' | 'wrong-question'
+
+export interface Records {
+  readonly MX?: readonly (readonly [preference: number, exchange: string])[]
+  readonly A?: readonly string[]
+  readonly AAAA?: readonly string[]
+  readonly TXT?: readonly string[]
+  readonly CNAME?: string
+  /** Seconds, of all of them; 300 when not said. */
+  readonly ttl?: number
+  /** For all types, or for some. */
+  readonly trouble?: Trouble | Partial<Record<string, Trouble>>
+}
+
+/** By lower-case name; `*` answers for all names that are not listed. */
+export type Zone = Record<string, Records>
+
+export interface TestDns {
+  readonly port: number
+  /** For DNS_SERVERS. */
+  readonly server: string
+  readonly zone: Zone
+  /** All questions so far, in order. */
+  readonly queries: { readonly name: string; readonly type: string; readonly via: Via }[]
+  stop(): Promise<void>
+}
+
+/** Starts it on loopback, on a port that is free. */
+export async function startDns(zone: Zone): Promise<TestDns> {
+  const queries: TestDns['queries'] = []
+  const listener = await listenDns(0, (query, via) => {
+    const [question] = query.questions ?? []
+    const name = question?.name.toLowerCase() ?? ''
+    const type = question?.type ?? 'A'
+    queries.push({ name, type, via })
+    return Promise.resolve(answer(zone, query, { name, type, via }))
+  })
+  return { port: listener.port, server: `127.0.0.1:${listener.port}`, zone, queries, stop: () => listener.stop() }
+}
+
+interface Asked { readonly name: string; readonly type: RecordType; readonly via: Via }
+
+function answer(zone: Zone, query: DecodedPacket, { name, type, via }: Asked): Packet | null {
+  const trouble = troubleOf(zone, name, type)
+  const packet = truth(zone, query, name, type)
+  if (trouble === undefined) return packet
+  const id = packet.id ?? 0
+  const misbehaviour: Record<Trouble, () => Packet | null> = {
+    'servfail': () => answerTo(query, 'SERVFAIL'),
+    'refused': () => answerTo(query, 'REFUSED'),
+    'nxdomain': () => answerTo(query, 'NXDOMAIN'),
+    'silence': () => null,
+    'truncate': () => (via === 'tcp' ? packet : { ...packet, answers: [], flags: (packet.flags ?? 0) | TRUNCATED_RESPONSE }),
+    'wrong-id': () => ({ ...packet, id: (id + 1) & 0xffff }),
+    'wrong-question': () => ({ ...packet, questions: [{ name: `not-${name}`, type }] }),
+  }
+  return misbehaviour[trouble]()
+}
+
+function troubleOf(zone: Zone, name: string, type: string): Trouble | undefined {
+  const { trouble } = zone[name] ?? zone['*'] ?? {}
+  return typeof trouble === 'object' ? trouble[type] : trouble
+}
+
+function truth(zone: Zone, query: DecodedPacket, name: string, type: RecordType): Packet {
+  const answers: Answer[] = []
+  let at = name
+  for (let links = 0; links < 8; links++) {
+    const records = zone[at] ?? zone['*']
+    if (records === undefined) return answerTo(query, 'NXDOMAIN', answers)
+    if (records.CNAME === undefined || type === 'CNAME') return answerTo(query, 'NOERROR', [...answers, ...recordsOf(records, at, type)])
+    answers.push({ name: at, type: 'CNAME', ttl: records.ttl ?? 300, data: records.CNAME })
+    at = records.CNAME.toLowerCase()
+  }
+  return answerTo(query, 'SERVFAIL')
+}
+
+function recordsOf(records: Records, name: string, type: RecordType): Answer[] {
+  const ttl = records.ttl ?? 300
+  if (type === 'MX') return (records.MX ?? []).map(([preference, exchange]) => ({ name, type, ttl, data: { preference, exchange } }))
+  if (type === 'TXT') return (records.TXT ?? []).map((text) => ({ name, type, ttl, data: text.match(/.{1,255}/gs) ?? [''] }))
+  if (type === 'A' || type === 'AAAA') return (records[type] ?? []).map((data) => ({ name, type, ttl, data }))
+  return []
+}
