@@ -1,0 +1,30 @@
+/** How answers leave: JSON, its length, and the headers that every one of them has. Nothing of an internal fault is told but its request id. */
+import type Koa from 'koa'
+import { ERRORS, type Refusal } from '#src/errors.ts'
+import type { Answer } from './route.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+export function isRefusal(result: Answer | Refusal): result is Refusal {
+  return 'error' in result
+}
+
+export function sendAnswer(koa: Koa.Context, status: number, answer: Answer): void {
+  if (answer.headers !== undefined) for (const [name, value] of Object.entries(answer.headers)) koa.res.setHeader(name, value)
+  koa.status = answer.status ?? status
+  if (answer.body === undefined) return
+  koa.res.setHeader('Content-Type', answer.type ?? JSON_TYPE)
+  koa.body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)
+}
+
+export function sendRefusal(koa: Koa.Context, refusal: Refusal): void {
+  if (refusal.retryAfter !== undefined) koa.res.setHeader('Retry-After', refusal.retryAfter)
+  if (refusal.error === 'UNAUTHORIZED') koa.res.setHeader('WWW-Authenticate', 'Bearer')
+  sendAnswer(koa, ERRORS[refusal.error].status, { body: refusalBody(refusal) })
+}
+
+/** The shape of every error. */
+export function refusalBody(refusal: Refusal): { success: false; error: string; message: string; details?: Refusal['details'] } {
+  const { error, message, details } = refusal
+  return details === undefined ? { success: false, error, message } : { success: false, error, message, details }
+}

@@ -1,0 +1,110 @@
+/**
+ * Reads the JSON body of a request, once, within bounds: type, size, UTF-8, then `json.ts`. Everything wrong with it is a refusal.
+ *
+ * koa-body collects the bytes (text mode with no encoding gives them as they came: invalid UTF-8 is refused, not replaced by U+FFFD).
+ * Compressed bodies are refused: a broken stream of them can end the process behind koa-body's back.
+ * Large bodies under way have a budget, so that a crowd of them is told to come again instead of exhausting the memory.
+ */
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import type Koa from 'koa'
+import { HttpMethodEnum, koaBody } from 'koa-body'
+import type { Config } from '#config/load.ts'
+import { invalid, refuse, type Refusal } from '#src/errors.ts'
+import { readJson } from './json.ts'
+
+export type BodyResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly refusal: Refusal }
+export type BodyReader = (koa: Koa.Context) => Promise<BodyResult>
+
+/** Base64 makes 4 bytes of 3; the rest of the message and the escapes of JSON need room too. */
+const SLACK_BYTES = 1024 * 1024
+/** Smaller bodies are not counted. */
+const LARGE_BYTES = 256 * 1024
+const BUDGET_BYTES = 256 * 1024 * 1024
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
+const OTHER_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8\b|us-ascii\b)/i
+
+export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyReader {
+  const limit = Math.ceil(config.maxMessageBytes * 4 / 3) + SLACK_BYTES
+  const budget = Math.max(BUDGET_BYTES, limit)
+  const collect = koaBody({
+    json: false, urlencoded: false, multipart: false, text: true, textTypes: ['json', '+json'], textLimit: limit, encoding: '',
+    // DELETE too: koa-body skips it unless told
+    parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE, HttpMethodEnum.GET],
+  })
+  const underWay: Load = { bytes: 0 }
+
+  return async (koa) => {
+    const { req } = koa
+    const refusal = judgeHeaders(req, limit)
+    if (refusal !== null) return { ok: false, refusal }
+    const length = Number(req.headers['content-length'] ?? 0)
+    if (underWay.bytes + length > budget) return { ok: false, refusal: refuse('SERVICE_UNAVAILABLE', 'Too many large requests are under way.', 1) }
+    if (length > LARGE_BYTES) charge(koa, underWay, length)
+    else if (req.headers['transfer-encoding'] !== undefined) chargeAsItComes(koa, underWay, budget)
+    return readBody(koa, collect, limit)
+  }
+}
+
+interface Load { bytes: number }
+
+function charge(koa: Koa.Context, underWay: Load, bytes: number): void {
+  underWay.bytes += bytes
+  koa.res.once('close', () => { underWay.bytes -= bytes })
+}
+
+/** A body that does not tell its length is let in, and cut off where it breaks the budget. */
+function chargeAsItComes(koa: Koa.Context, underWay: Load, budget: number): void {
+  let bytes = 0
+  koa.req.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    underWay.bytes += chunk.length
+    if (underWay.bytes > budget) koa.req.destroy()
+  })
+  koa.res.once('close', () => { underWay.bytes -= bytes })
+}
+
+function judgeHeaders(req: IncomingMessage, limit: number): Refusal | null {
+  if (!hasBody(req)) return null
+  const type = req.headers['content-type']
+  if (type === undefined) req.headers['content-type'] = 'application/json' // what else would it be
+  else if (!JSON_TYPE.test(type) || OTHER_CHARSET.test(type)) return refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json in UTF-8.')
+  const coding = req.headers['content-encoding']
+  if (coding !== undefined && coding !== 'identity') return refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a Content-Encoding.')
+  return Number(req.headers['content-length'] ?? 0) > limit ? tooLarge(limit) : null
+}
+
+function hasBody(req: IncomingMessage): boolean {
+  return req.headers['transfer-encoding'] !== undefined || (req.headers['content-length'] ?? '0') !== '0'
+}
+
+function tooLarge(limit: number): Refusal {
+  return refuse('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes.`)
+}
+
+async function readBody(koa: Koa.Context, collect: ReturnType<typeof koaBody>, limit: number): Promise<BodyResult> {
+  if (!hasBody(koa.req)) return { ok: true, value: {} }
+  if (koa.req.headers.expect !== undefined) koa.res.writeContinue()
+  try {
+    await collect(koa, nothing)
+  } catch (error) {
+    return { ok: false, refusal: explain(error, limit) }
+  }
+  const bytes: unknown = koa.request.body
+  if (!Buffer.isBuffer(bytes)) throw new Error('the body was not collected as bytes')
+  if (!isUtf8(bytes)) return { ok: false, refusal: invalid([{ path: '', message: 'the body is not valid UTF-8' }]) }
+  const json = readJson(bytes.toString('utf8'))
+  return json.ok ? json : { ok: false, refusal: invalid([{ path: '', message: json.reason }]) }
+}
+
+function nothing(): Promise<void> {
+  return Promise.resolve()
+}
+
+/** What raw-body throws carries a `type`; anything else is a bug. */
+function explain(error: unknown, limit: number): Refusal {
+  const type = error instanceof Error && 'type' in error ? error.type : undefined
+  if (type === 'entity.too.large') return tooLarge(limit)
+  if (type === 'request.aborted' || type === 'request.size.invalid') return invalid([{ path: '', message: 'the body ended early' }])
+  throw error
+}

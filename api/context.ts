@@ -1,0 +1,24 @@
+/** What every endpoint is given: the context of the process and the services that its main has built. */
+import type { Plan, Plans } from '#config/plans.ts'
+import type { Keyring } from '#src/auth/keys.ts'
+import type { Context } from '#src/context.ts'
+import type { RequestRate } from '#src/limits/request-rate.ts'
+import type { Acceptor } from '#src/messages/accept.ts'
+import type { Renderer } from '#src/templates/render.ts'
+import type { Metrics } from './metrics.ts'
+
+export interface ApiContext extends Context {
+  readonly plans: Plans
+  readonly keyring: Keyring
+  readonly acceptor: Acceptor
+  readonly renderer: Renderer
+  readonly rate: RequestRate
+  readonly metrics: Metrics
+}
+
+/** The plan by its name. A name that the configuration no longer knows is the smallest plan, never an unlimited one. */
+export function planOf(ctx: Pick<ApiContext, 'plans'>, name: string): Plan {
+  const plan = ctx.plans[name] ?? ctx.plans['free']
+  if (plan === undefined) throw new Error('there is no plan "free"')
+  return plan
+}

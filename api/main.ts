@@ -1,0 +1,64 @@
+/**
+ * The api process: builds the world, mounts the table of routes, listens. It starts while PostgreSQL or Redis is away (alive, not ready) and
+ * needs no restart when they return. Stopping finishes the requests under way, then gives everything back in reverse order.
+ */
+import { loadPlans } from '#config/plans.ts'
+import type { Config } from '#config/load.ts'
+import { createKeyring } from '#src/auth/keys.ts'
+import { systemClock } from '#src/clock.ts'
+import type { Context } from '#src/context.ts'
+import { openDb } from '#src/db.ts'
+import { createRequestRate } from '#src/limits/request-rate.ts'
+import { openLog } from '#src/log.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { openRedis } from '#src/redis.ts'
+import { createRenderer } from '#src/templates/render.ts'
+import { loadMasterKey, openVault } from '#src/vault.ts'
+import type { ApiContext } from './context.ts'
+import { createMetrics } from './metrics.ts'
+import { mount } from './mount.ts'
+import { listen } from './server.ts'
+import { ROUTES } from './table.ts'
+
+/** Orchestrators give 30 s before they kill. */
+const GRACE_MS = 25_000
+
+export interface ApiProcess {
+  /** The one we listen on, also when HTTP_PORT is 0. */
+  readonly port: number
+  stop(): Promise<void>
+}
+
+/** @throws when a setting is missing or wrong, or the port cannot be had. */
+export async function main(config: Config): Promise<ApiProcess> {
+  if (config.databaseUrl === null || config.redisUrl === null) throw new Error('the api needs DATABASE_URL and REDIS_URL; `mailstead start` brings its own')
+  const log = openLog(config, 'api')
+  const plans = loadPlans(config.plansFile)
+  const vault = openVault(loadMasterKey(config))
+  const db = openDb(config.databaseUrl, log)
+  const redis = openRedis(config.redisUrl, log)
+  const ctx = assemble({ config, db, redis, clock: systemClock, log, vault }, plans)
+  const app = mount(ctx, ROUTES).callback()
+  const close = async (): Promise<void> => {
+    await ctx.acceptor.drain()
+    await Promise.allSettled([ctx.keyring.stop(), ctx.renderer.stop(), ctx.rate.stop()])
+    redis.disconnect()
+    await db.close()
+  }
+  try {
+    const server = await listen((req, res) => void app(req, res), config.httpPort, config.httpHost)
+    log.info({ port: server.port }, 'the api listens')
+    return { port: server.port, stop: () => server.stop(GRACE_MS).then(close) }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function assemble(base: Context, plans: ApiContext['plans']): ApiContext {
+  const acceptor = createAcceptor(base)
+  const metrics = createMetrics()
+  metrics.add({ name: 'mailstead_accept_batches_total', help: 'Commits that stored messages.', type: 'counter', read: () => acceptor.batches.count })
+  metrics.add({ name: 'mailstead_accept_messages_total', help: 'Messages in those commits.', type: 'counter', read: () => acceptor.batches.messages })
+  return { ...base, plans, acceptor, metrics, keyring: createKeyring(base), renderer: createRenderer(), rate: createRequestRate(base.redis, base.clock) }
+}

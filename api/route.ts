@@ -1,0 +1,76 @@
+/**
+ * What an endpoint is: one object that says everything about it. Mounting, authorisation, validation, the OpenAPI description and the tests
+ * all read it; nothing about an endpoint is written anywhere else. A new endpoint is one object in `routes/` and one line in `table.ts`.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ZodType, output } from 'zod'
+import type { Caller } from '#src/auth/keys.ts'
+import type { Scope } from '#src/auth/scopes.ts'
+import type { ErrorCode, Refusal } from '#src/errors.ts'
+import type { ApiContext } from './context.ts'
+
+/**
+ * Who may call: everybody, any key, a Regular key (sending), or an Admin key that has the scope.
+ * A caller of the wrong kind gets 403 FORBIDDEN, an Admin key without the scope 403 INSUFFICIENT_SCOPE.
+ */
+export type Access = 'public' | 'any' | 'regular' | { readonly admin: Scope }
+
+export interface Answer {
+  /** The route's own status when not given. */
+  readonly status?: number
+  /** An object is sent as JSON; a text as it is, as JSON unless `type` says otherwise. Left out: an empty answer. */
+  readonly body?: object | string
+  readonly type?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface ApiRequest<A extends Access, P, Q, B> {
+  /** The X-Request-Id. */
+  readonly id: string
+  readonly caller: A extends 'public' ? null : Caller
+  readonly params: Read<P>
+  readonly query: Read<Q>
+  readonly body: Read<B>
+  readonly headers: IncomingHttpHeaders
+}
+
+type Read<S> = S extends ZodType ? output<S> : undefined
+
+export interface Route<A extends Access, P extends ZodType | undefined, Q extends ZodType | undefined, B extends ZodType | undefined> {
+  /** Unique; names the operation in OpenAPI and in metrics. */
+  readonly name: string
+  readonly summary: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** The documented path first, then its aliases. `:name` is a parameter. Below /api/v1 unless `atRoot`. */
+  readonly paths: readonly [string, ...string[]]
+  readonly atRoot?: true
+  readonly access: A
+  /** 403 PLAN_REQUIRED below LAUNCH. */
+  readonly needsLaunch?: true
+  readonly params?: P
+  readonly query?: Q
+  /** Folds every alias into one canonical form: the handler sees nothing else. A body without this is not read. */
+  readonly body?: B
+  /** When it succeeds. */
+  readonly status: 200 | 201 | 204
+  /** What the handler itself may answer beyond what access and schemas bring. */
+  readonly errors: readonly ErrorCode[]
+  handle(ctx: ApiContext, request: ApiRequest<A, P, Q, B>): Promise<Answer | Refusal>
+}
+
+/** Any endpoint, as the table holds it. */
+export type AnyRoute = Route<Access, ZodType | undefined, ZodType | undefined, ZodType | undefined>
+/** Any request, as it is before a handler's types are known. */
+export type AnyRequest = ApiRequest<Access, ZodType | undefined, ZodType | undefined, ZodType | undefined>
+
+/** Identity at run time; ties the handler's types to the schemas. */
+export function route<A extends Access, P extends ZodType | undefined = undefined, Q extends ZodType | undefined = undefined, B extends ZodType | undefined = undefined>(
+  spec: Route<A, P, Q, B>,
+): AnyRoute {
+  return spec as AnyRoute
+}
+
+/** The whole path of each of a route's paths. */
+export function pathsOf(spec: AnyRoute): string[] {
+  return spec.paths.map((path) => spec.atRoot === true ? path : `/api/v1${path}`)
+}
