@@ -2,6 +2,7 @@
  * A DNS server for tests: a zone written as an object, that may be changed while it runs, and that can be told to misbehave.
  * It answers like a resolver does: follows CNAMEs, tells a name without such records (NODATA) from a name that is not there (NXDOMAIN).
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
 import { TRUNCATED_RESPONSE } from 'dns-packet'
 import { answerTo, listenDns, type Via } from '#mta/sandbox/dns-listener.ts'
@@ -16,6 +17,8 @@ export interface Records {
   readonly CNAME?: string
   /** Seconds, of all of them; 300 when not said. */
   readonly ttl?: number
+  /** How long the answer takes. */
+  readonly delayMs?: number
   /** For all types, or for some. */
   readonly trouble?: Trouble | Partial<Record<string, Trouble>>
 }
@@ -30,20 +33,27 @@ export interface TestDns {
   readonly zone: Zone
   /** All questions so far, in order. */
   readonly queries: { readonly name: string; readonly type: string; readonly via: Via }[]
+  /** The most questions that waited for their answer at the same time. */
+  mostAtOnce(): number
   stop(): Promise<void>
 }
 
 /** Starts it on loopback, on a port that is free. */
 export async function startDns(zone: Zone): Promise<TestDns> {
   const queries: TestDns['queries'] = []
-  const listener = await listenDns(0, (query, via) => {
+  let [waiting, most] = [0, 0]
+  const listener = await listenDns(0, async (query, via) => {
     const [question] = query.questions ?? []
     const name = question?.name.toLowerCase() ?? ''
     const type = question?.type ?? 'A'
     queries.push({ name, type, via })
-    return Promise.resolve(answer(zone, query, { name, type, via }))
+    most = Math.max(most, ++waiting)
+    const { delayMs } = zone[name] ?? zone['*'] ?? {}
+    if (delayMs !== undefined) await sleep(delayMs)
+    waiting--
+    return answer(zone, query, { name, type, via })
   })
-  return { port: listener.port, server: `127.0.0.1:${listener.port}`, zone, queries, stop: () => listener.stop() }
+  return { port: listener.port, server: `127.0.0.1:${listener.port}`, zone, queries, mostAtOnce: () => most, stop: () => listener.stop() }
 }
 
 interface Asked { readonly name: string; readonly type: RecordType; readonly via: Via }
