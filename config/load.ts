@@ -19,6 +19,10 @@ interface Derived {
   readonly serverName: string
   /** Mail goes through the whole path to the built-in MX instead of the internet. */
   readonly isSandbox: boolean
+  /** ip:port; null = those of the system. The built-in one in sandbox mode. */
+  readonly dnsServers: readonly string[] | null
+  /** Port of the receiving servers. That of the built-in MX in sandbox mode. */
+  readonly smtpOutPort: number
 }
 
 export class ConfigError extends Error {
@@ -58,6 +62,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
 function derive(values: Values): Config {
   const isPublic = isPublicName(values.hostname)
   const serverName = isPublic && values.hostname !== null ? values.hostname.toLowerCase() : 'mailstead.localhost'
+  const isSandbox = !isPublic && values.dnsServers === null && values.routes.length === 0
   const publicUrl = values.publicUrl ?? `http://localhost:${values.httpPort}`
   return {
     ...values,
@@ -65,6 +70,8 @@ function derive(values: Values): Config {
     subscribeBaseUrl: values.subscribeBaseUrl ?? publicUrl,
     serverName,
     bounceDomain: (values.bounceDomain ?? (isPublic ? `bounces.${serverName}` : 'bounces.mailstead.test')).toLowerCase(),
-    isSandbox: !isPublic && values.dnsServers === null && values.routes.length === 0,
+    isSandbox,
+    dnsServers: isSandbox ? [`127.0.0.1:${values.sandboxDnsPort}`] : values.dnsServers,
+    smtpOutPort: isSandbox ? values.sandboxSmtpPort : values.smtpOutPort,
   }
 }

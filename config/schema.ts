@@ -48,6 +48,8 @@ export const SETTINGS = {
   dnsServers: optional({ env: 'DNS_SERVERS', read: dnsServers, reason: 'resolvers as ip:port,ip:port; those of the system when not set' }),
   dnsMxCacheSeconds: setting({ env: 'DNS_MX_CACHE_SECONDS', read: seconds, default: '300', unit: 's', reason: 'how long MX records are kept: the resolver interface tells no TTL for them (addresses are kept for theirs)' }),
   smtpOutPort: setting({ env: 'SMTP_OUT_PORT', read: port, default: '25', reason: 'port of the receiving servers' }),
+  sandboxDnsPort: setting({ env: 'SANDBOX_DNS_PORT', read: port, default: '2553', reason: 'loopback port of the built-in DNS server; it takes the place of DNS_SERVERS in sandbox mode' }),
+  sandboxSmtpPort: setting({ env: 'SANDBOX_SMTP_PORT', read: port, default: '2552', reason: 'loopback port of the built-in receiver; it takes the place of SMTP_OUT_PORT in sandbox mode' }),
   routes: setting({ env: 'ROUTES', read: routes, default: '', reason: 'transport map: domain=smtp://host:port,… with * for all other domains' }),
   allowPrivateTargets: setting({ env: 'ALLOW_PRIVATE_TARGETS', read: cidrs, default: '', reason: 'networks that webhooks and MX may reach although private or loopback' }),
   relayNetworks: setting({ env: 'RELAY_NETWORKS', read: relays, default: '', reason: 'cidr=workspace,…: may submit without AUTH' }),
