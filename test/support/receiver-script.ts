@@ -1,0 +1,115 @@
+/**
+ * What a test can make the receiver do: for each stage of the conversation an
+ * answer, fixed or computed from what has been said so far. A stage without a
+ * rule is answered as a friendly server would.
+ */
+
+/** greeting: on connect. body: once the first bytes of a message are there (`bodyAfter`). other: any command not named here. */
+export type ReceiverStage =
+  'greeting' | 'ehlo' | 'helo' | 'starttls' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot' | 'rset' | 'noop' | 'quit' | 'other'
+
+/** One answer in detail. What is left out happens as a friendly server would do it. */
+export interface Act {
+  /** Waits before anything else. */
+  readonly delayMs?: number
+  /** The reply without its last CRLF; its first digit decides what happens to the transaction. */
+  readonly reply?: string
+  /** Bytes sent as they are instead of `reply`; a leading digit counts as that of a reply. */
+  readonly raw?: string | Buffer
+  /** silence: never says another word, but reads on. stall: does not read on either. close: FIN. reset: RST. All after the reply, if one is given. */
+  readonly end?: 'silence' | 'stall' | 'close' | 'reset'
+  /** At `dot`: the message is recorded, or not, whatever the reply says. */
+  readonly take?: boolean
+}
+
+/** What has been said when a rule is asked. */
+export interface Moment {
+  readonly stage: ReceiverStage
+  /** The command line; '' at greeting, body and dot. */
+  readonly line: string
+  /** The address in a MAIL or RCPT, without brackets. */
+  readonly address: string
+  readonly from: string
+  /** The recipients taken so far. */
+  readonly to: readonly string[]
+  /** Connections are counted from 1. */
+  readonly connection: number
+  /** Messages taken on this connection so far. */
+  readonly taken: number
+  readonly tls: boolean
+}
+
+type Answer = string | Act | undefined
+
+export interface ReceiverScript {
+  /** Our name in the greeting and in the certificate. */
+  readonly name?: string
+  /** EHLO keywords by extension; false is not offered. */
+  readonly offers?: Partial<Record<'pipelining' | 'starttls' | 'size' | 'smtputf8' | 'eightBitMime', boolean>>
+  /** The limit announced with SIZE, bytes. */
+  readonly sizeLimit?: number
+  /** A rule is a reply, an act, or a function of the moment; undefined is the friendly answer. */
+  readonly on?: Partial<Record<ReceiverStage, Answer | ((moment: Moment) => Answer)>>
+  /** How many bytes of a message have to be there for the stage `body`. */
+  readonly bodyAfter?: number
+  /** What becomes of the TLS handshake: dropped, answered with rubbish, never answered. */
+  readonly handshake?: 'drop' | 'rubbish' | 'silence'
+  /** The highest version of TLS that is spoken; below 1.2 no current client agrees. */
+  readonly maxTls?: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'
+  /** After so many messages on one connection MAIL gets 421, and the connection is closed. */
+  readonly messagesPerConnection?: number
+}
+
+const FRIENDLY: Readonly<Record<Exclude<ReceiverStage, 'greeting' | 'ehlo' | 'helo'>, Act>> = {
+  starttls: { reply: '220 2.0.0 Ready to start TLS' },
+  mail: { reply: '250 2.1.0 Ok' },
+  rcpt: { reply: '250 2.1.5 Ok' },
+  data: { reply: '354 End data with <CR><LF>.<CR><LF>' },
+  body: {},
+  dot: { reply: '250 2.0.0 Ok: taken' },
+  rset: { reply: '250 2.0.0 Ok' },
+  noop: { reply: '250 2.0.0 Ok' },
+  quit: { reply: '221 2.0.0 Bye', end: 'close' },
+  other: { reply: '500 5.5.2 Command not recognized' },
+}
+
+/** What the script has the server do at this moment. */
+export function decide(script: ReceiverScript, moment: Moment): Act {
+  const rule = script.on?.[moment.stage]
+  const answer = typeof rule === 'function' ? rule(moment) : rule
+  const friendly = actFriendly(script, moment)
+  if (answer === undefined) return friendly
+  if (typeof answer === 'string') return moment.stage === 'quit' ? { ...friendly, reply: answer } : { reply: answer }
+  // Only a delay leaves the friendly answer as it is.
+  const isComplete = answer.reply !== undefined || answer.raw !== undefined || answer.end !== undefined
+  return isComplete ? answer : { ...friendly, ...answer }
+}
+
+function actFriendly(script: ReceiverScript, { stage, from, to, taken, tls }: Moment): Act {
+  const name = script.name ?? 'mx.test'
+  if (stage === 'greeting') return { reply: `220 ${name} ESMTP` }
+  if (stage === 'helo') return { reply: `250 ${name}` }
+  if (stage === 'ehlo') return { reply: composeOffers(script, name, tls) }
+  if (stage === 'mail' && taken >= (script.messagesPerConnection ?? Infinity))
+    return { reply: '421 4.7.0 Too many messages on this connection', end: 'close' }
+  if (stage === 'rcpt' && from === NO_SENDER) return { reply: '503 5.5.1 Need MAIL before RCPT' }
+  if (stage === 'data' && to.length === 0) return { reply: '503 5.5.1 Need RCPT before DATA' }
+  return FRIENDLY[stage]
+}
+
+/** Stands where no MAIL has been taken: '' is the null sender. */
+export const NO_SENDER = '\0'
+
+function composeOffers(script: ReceiverScript, name: string, tls: boolean): string {
+  const offers = { pipelining: true, starttls: true, size: true, smtputf8: true, eightBitMime: true, ...script.offers }
+  const keywords = [
+    name,
+    offers.pipelining && 'PIPELINING',
+    offers.size && `SIZE ${script.sizeLimit ?? 52_428_800}`,
+    offers.starttls && !tls && 'STARTTLS',
+    offers.eightBitMime && '8BITMIME',
+    offers.smtputf8 && 'SMTPUTF8',
+    'ENHANCEDSTATUSCODES',
+  ].filter((keyword) => keyword !== false)
+  return keywords.map((keyword, i) => `250${i === keywords.length - 1 ? ' ' : '-'}${keyword}`).join('\r\n')
+}
