@@ -60,6 +60,8 @@ export interface Claimed {
   readonly domain: string
   /** This attempt's number, from 1. */
   readonly attempt: number
+  /** The fencing token it is held under. */
+  readonly lease: number
   /** Real answers before this attempt. */
   readonly tries: number
   /** When its life began: acceptance, or its scheduled time. Ages count from here. */
@@ -86,13 +88,13 @@ export interface Content {
 /** Claims and loads; answers only those that are now in `sending` under this lease. */
 export async function claimRecipients(db: Queryable, lease: number, wanted: readonly { messageId: string; n: number }[], now: Date): Promise<Claimed[]> {
   const { rows } = await db.query<ClaimedRow>(CLAIM, [...columnsOf(wanted, [(w) => w.messageId, (w) => w.n]), lease, now])
-  return rows.map(claimedOf)
+  return rows.map((row) => claimedOf(row, lease))
 }
 
-function claimedOf(row: ClaimedRow): Claimed {
+function claimedOf(row: ClaimedRow, lease: number): Claimed {
   return {
     messageId: row.message_id, n: row.n, workspaceId: row.workspace_id, domainId: row.domain_id, tier: row.tier, address: row.address, domain: row.domain,
-    attempt: row.attempts, tries: row.tries, beganAt: row.began_at, dueAt: row.due_at, expiresAt: row.expires_at, recipientCount: row.recipient_count,
+    attempt: row.attempts, lease, tries: row.tries, beganAt: row.began_at, dueAt: row.due_at, expiresAt: row.expires_at, recipientCount: row.recipient_count,
     content: {
       createdAt: row.created_at, from: { email: row.from_email, name: row.from_name }, replyTo: row.reply_to, to: row.to_list, cc: row.cc_list ?? [],
       subject: row.subject, html: row.html, text: row.body_text, headers: row.headers ?? [], hasAttachments: row.has_attachments,

@@ -18,16 +18,16 @@ export interface RetryRules {
 type Verdict = Pick<Moving, 'move' | 'reason' | 'dueAt' | 'isCounted' | 'eventData'>
 
 /** The move that ends this attempt. `nowMs` is when the outcome was known. */
-export function moveFor(claimed: Claimed, lease: number, attempt: Attempt, rules: RetryRules & { readonly nowMs: number }): Moving {
+export function moveFor(claimed: Claimed, attempt: Attempt, rules: RetryRules & { readonly nowMs: number }): Moving {
   return {
-    messageId: claimed.messageId, n: claimed.n, lease, attempt: { number: claimed.attempt, record: attempt },
+    messageId: claimed.messageId, n: claimed.n, lease: claimed.lease, attempt: { number: claimed.attempt, record: attempt },
     ...judge(claimed, attempt.outcome, rules),
   }
 }
 
 /** Given back without a try: nothing was said to any server. */
-export function releaseOf(claimed: { readonly messageId: string; readonly n: number }, lease: number, dueAt: Date, reason: string | null): Moving {
-  return { messageId: claimed.messageId, n: claimed.n, move: 'release', lease, reason, dueAt, isCounted: false, attempt: null, eventData: null }
+export function releaseOf(claimed: { readonly messageId: string; readonly n: number; readonly lease: number }, dueAt: Date, reason: string | null): Moving {
+  return { messageId: claimed.messageId, n: claimed.n, move: 'release', lease: claimed.lease, reason, dueAt, isCounted: false, attempt: null, eventData: null }
 }
 
 function judge(claimed: Claimed, outcome: Outcome, rules: RetryRules & { readonly nowMs: number }): Verdict {

@@ -1,0 +1,66 @@
+/**
+ * One delivery, from a claimed recipient to a settled one: load → compose → sign → route → transport → settle. A list of steps; each stage is elsewhere
+ * and they do not know each other. Nothing here throws for what a message, a server or DNS does: a step that ends the delivery answers an outcome.
+ *
+ * Dies before the transport: the lease brings the recipient back, uncounted. Dies in the conversation: the same. Dies after the receiver's 250
+ * and before the commit of `settle`: the recipient is sent again, the one window in which that happens.
+ */
+import { assemble, type Draft } from '#mta/compose/draft.ts'
+import type { Route } from '#mta/route/route.ts'
+import type { Attempt, Outcome } from '#src/messages/outcome.ts'
+import type { Claimed } from '#src/messages/claim.ts'
+import { lastMoment } from '#src/messages/settle.ts'
+import type { Stages } from './stages.ts'
+
+/** Carries a claimed recipient to its end for this attempt; resolves when the result is committed. */
+export async function deliver(stages: Stages, claimed: Claimed): Promise<void> {
+  const startedAt = stages.now()
+  const attempt = await tryOnce(stages, claimed).catch((error: unknown): Outcome => poison(error))
+  await stages.settle(claimed, 'outcome' in attempt ? attempt : untried(attempt, startedAt))
+}
+
+async function tryOnce(stages: Stages, claimed: Claimed): Promise<Attempt | Outcome> {
+  const over = tooLate(claimed, stages)
+  if (over !== null) return over
+  const route = await stages.route(claimed.domain)
+  if (route.kind !== 'hosts') return outcomeOfRoute(route)
+  const keys = await stages.signingKeys(claimed.domainId)
+  if (keys === null) return { kind: 'failed', reason: 'domain-gone', detail: `the sending domain of ${claimed.content.from.email} was removed or is no longer verified` }
+  const draft = await draftOf(stages, claimed)
+  const composed = await stages.compose(draft)
+  const data = assemble(composed, await stages.sign(composed, keys))
+  return stages.transport.deliver({
+    site: route.site, hosts: route.hosts, limits: stages.limits(route),
+    mail: { from: stages.returnPath(claimed), to: claimed.address, data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address) },
+  })
+}
+
+async function draftOf(stages: Stages, claimed: Claimed): Promise<Draft> {
+  const attachments = claimed.content.hasAttachments ? await stages.attachments(claimed.messageId) : []
+  return { ...claimed.content, messageId: claimed.messageId, attachments, raw: null }
+}
+
+function tooLate(claimed: Claimed, stages: Stages): Outcome | null {
+  if (stages.now() <= lastMoment(claimed, stages.lifetimeSeconds)) return null
+  return { kind: 'failed', reason: 'too-old', detail: `its time was over at ${new Date(lastMoment(claimed, stages.lifetimeSeconds)).toISOString()}, before it could be sent` }
+}
+
+function outcomeOfRoute(route: Exclude<Route, { kind: 'hosts' }>): Outcome {
+  if (route.kind === 'unknown') return { kind: 'deferred', scope: 'destination', reason: 'dns', detail: route.text, reply: null, isCounted: false }
+  const reply = { code: 550, enhanced: route.status, text: route.text, lines: [] }
+  return { kind: 'bounced', scope: 'recipient', reason: route.reason, isHard: route.reason !== 'loop', detail: `550 ${route.status} ${route.text}`, reply }
+}
+
+function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length
+}
+
+/** A message that no one can send: it fails alone, with its reason. */
+function poison(error: unknown): Outcome {
+  return { kind: 'failed', reason: 'cannot-compose', detail: `the message could not be made ready: ${error instanceof Error ? error.message : String(error)}` }
+}
+
+/** An attempt that never spoke to a server. */
+function untried(outcome: Outcome, startedAt: number): Attempt {
+  return { outcome, startedAt, durationMs: 0, host: null, address: null, source: null, tls: null, conversation: 'detail' in outcome ? `-- ${outcome.detail}` : '' }
+}

@@ -1,0 +1,208 @@
+/**
+ * All lanes of this process: claims from Redis where a site has room, makes each claim good in PostgreSQL (many sites, one statement),
+ * and starts deliveries. Nothing starts without a lease that is held.
+ *
+ * Redis away: what is held goes on, no more is claimed. PostgreSQL away: a claim taken from Redis cannot be made good; it is put back,
+ * or found again by the worker. A recipient that PostgreSQL does not give us was settled, or is another's: it is forgotten.
+ */
+import { createBatcher } from '#src/batcher.ts'
+import type { Context } from '#src/context.ts'
+import { addReady, claimReady, forgetSite, listSites, type ReadyEntry } from '#mta/claim/schedule.ts'
+import type { SiteLimits } from '#mta/limits/site-limits.ts'
+import { claimRecipients, type Claimed } from '#src/messages/claim.ts'
+import type { Lease } from '#src/queue/lease.ts'
+import { parseMember, type Member } from '#src/queue/member.ts'
+import { Lane } from './lane.ts'
+
+const CLAIM_BATCH = 200
+const CLAIM_LANES = 2
+const AWAY_MS = 300
+const SCAN_MS = 5000
+const FORGET_MS = 60_000
+
+export interface LaneParts {
+  readonly lease: Lease
+  readonly limitsFor: (domain: string) => Promise<SiteLimits>
+  readonly startLimits: SiteLimits
+  /** One delivery, to its settled end; never rejects. */
+  readonly deliver: (claimed: Claimed) => Promise<void>
+  /** Gives back what was claimed and not begun. */
+  readonly release: (claimed: readonly Claimed[]) => Promise<void>
+}
+
+export interface Lanes {
+  wake(site: string, hasInstant: boolean): void
+  readonly active: number
+  readonly held: number
+  /** Claims no more, waits for what is under way up to `graceMs`, gives the rest back. */
+  stop(graceMs: number): Promise<void>
+}
+
+interface State {
+  readonly ctx: Context
+  readonly parts: LaneParts
+  readonly lanes: Map<string, Lane>
+  readonly load: (member: Member) => Promise<Claimed | undefined>
+  active: number
+  isStopped: boolean
+  /** Lanes that found all sessions of the process taken. */
+  readonly starved: Set<Lane>
+}
+
+export function createLanes(ctx: Context, parts: LaneParts): Lanes {
+  const loader = createBatcher<Member, Claimed | undefined>((members) => loadBatch(ctx, parts.lease, members), { max: CLAIM_BATCH, lanes: CLAIM_LANES })
+  const state: State = { ctx, parts, lanes: new Map(), load: (member) => loader.add(member), active: 0, isStopped: false, starved: new Set() }
+  const scan = setInterval(() => void scanSites(state), SCAN_MS)
+  void scanSites(state)
+  return {
+    wake: (site, hasInstant) => wake(state, site, hasInstant),
+    get active() {
+      return state.active
+    },
+    get held() {
+      return [...state.lanes.values()].reduce((sum, lane) => sum + lane.held, 0)
+    },
+    stop: (graceMs) => {
+      clearInterval(scan)
+      return stop(state, graceMs)
+    },
+  }
+}
+
+async function loadBatch(ctx: Context, lease: Lease, members: readonly Member[]): Promise<(Claimed | undefined)[]> {
+  const claimed = await claimRecipients(ctx.db, lease.id, members, new Date(ctx.clock.now()))
+  const byKey = new Map(claimed.map((one) => [`${one.messageId}:${one.n}`, one]))
+  return members.map((member) => {
+    const key = `${member.messageId}:${member.n}`
+    const one = byKey.get(key)
+    byKey.delete(key) // the same recipient twice in a batch is started once
+    return one
+  })
+}
+
+function wake(state: State, site: string, hasInstant: boolean): void {
+  const lane = state.lanes.get(site) ?? new Lane(site, state.parts.startLimits)
+  state.lanes.set(site, lane)
+  lane.wakes++
+  lane.isDry = false
+  lane.usedAtMs = state.ctx.clock.now()
+  if (hasInstant) lane.hasInstantNews = true
+  fill(state, lane)
+}
+
+/** Claims for a lane that has room, in the background; one claim at a time for each lane. */
+function fill(state: State, lane: Lane): void {
+  if (lane.isClaiming || lane.isDry || state.isStopped || !state.parts.lease.isHeld()) return
+  const room = lane.room()
+  if (room.instant + room.others === 0) return
+  lane.isClaiming = true
+  claim(state, lane, room).catch(async (error: unknown) => {
+    state.ctx.log.debug({ err: error, site: lane.site }, 'a claim failed; a store is away')
+    await new Promise((resolve) => setTimeout(resolve, AWAY_MS))
+  }).finally(() => {
+    lane.isClaiming = false
+    pump(state, lane)
+  })
+}
+
+async function claim(state: State, lane: Lane, room: { instant: number; others: number }): Promise<void> {
+  const wakes = lane.wakes
+  lane.hasInstantNews = false
+  const entries = await claimReady(state.ctx.redis, lane.site, room)
+  const instants = entries.filter(({ tier }) => tier === 'instant').length
+  if (instants === room.instant && instants > 0) lane.hasInstantNews = true
+  if (instants < room.instant && entries.length - instants < room.others && lane.wakes === wakes) lane.isDry = true
+  if (entries.length > 0) await makeGood(state, lane, entries)
+}
+
+async function makeGood(state: State, lane: Lane, entries: readonly ReadyEntry[]): Promise<void> {
+  const members = entries.map(({ member }) => parseMember(member)).filter((member) => member !== null)
+  try {
+    const claimed = (await Promise.all(members.map((member) => state.load(member)))).filter((one) => one !== undefined)
+    if (claimed[0] !== undefined) lane.limits = await state.parts.limitsFor(claimed[0].domain)
+    if (state.isStopped) return await state.parts.release(claimed)
+    for (const one of claimed) lane.push(one)
+  } catch (error) {
+    lane.isDry = false
+    await addReady(state.ctx.redis, new Map([[lane.site, entries]]))
+    throw error
+  }
+}
+
+/** Starts what may start, then sees whether to claim more. */
+function pump(state: State, lane: Lane): void {
+  while (!state.isStopped && state.parts.lease.isHeld()) {
+    if (!hasSession(state, lane)) {
+      state.starved.add(lane)
+      break
+    }
+    const claimed = lane.next()
+    if (claimed === undefined) break
+    // held under a lease that was lost meanwhile: it is another's now
+    if (claimed.lease !== state.parts.lease.id) continue
+    void begin(state, lane, claimed)
+  }
+  fill(state, lane)
+}
+
+/** A tenth on top is for instant mail only: a process that is full of bulk still has room for a code. */
+function hasSession(state: State, lane: Lane): boolean {
+  const most = state.ctx.config.outboundSessions
+  return state.active < most || (lane.hasInstant && state.active < most * 1.1)
+}
+
+function feedStarved(state: State): void {
+  const [lane] = state.starved
+  if (lane === undefined) return
+  state.starved.delete(lane)
+  pump(state, lane)
+}
+
+async function begin(state: State, lane: Lane, claimed: Claimed): Promise<void> {
+  lane.started(claimed)
+  state.active++
+  try {
+    await state.parts.deliver(claimed)
+  } catch (error) {
+    state.ctx.log.error({ err: error, id: claimed.messageId, to: claimed.address }, 'a delivery ended in a way it should not; its lease will bring it back')
+  }
+  state.active--
+  lane.finished(claimed, state.ctx.clock.now())
+  feedStarved(state)
+  pump(state, lane)
+}
+
+/** Finds sites that another process filled and died, or whose wake-up was lost; forgets those that stay empty. */
+async function scanSites(state: State): Promise<void> {
+  try {
+    for (const site of await listSites(state.ctx.redis)) if (state.lanes.get(site)?.isDry !== false) wakeQuietly(state, site)
+    for (const lane of state.lanes.values()) {
+      if (!lane.isIdle || state.ctx.clock.now() - lane.usedAtMs < FORGET_MS) pump(state, lane)
+      else await forgetLane(state, lane)
+    }
+  } catch (error) {
+    state.ctx.log.debug({ err: error }, 'sites cannot be listed; Redis is away')
+  }
+}
+
+function wakeQuietly(state: State, site: string): void {
+  const known = state.lanes.get(site)
+  const usedAtMs = known?.usedAtMs ?? state.ctx.clock.now()
+  wake(state, site, true)
+  const lane = state.lanes.get(site)
+  if (lane !== undefined) lane.usedAtMs = usedAtMs
+}
+
+async function forgetLane(state: State, lane: Lane): Promise<void> {
+  state.lanes.delete(lane.site)
+  await forgetSite(state.ctx.redis, lane.site)
+}
+
+async function stop(state: State, graceMs: number): Promise<void> {
+  state.isStopped = true
+  const until = performance.now() + graceMs
+  const held = [...state.lanes.values()].flatMap((lane) => lane.empty())
+  if (held.length > 0) await state.parts.release(held)
+  while ((state.active > 0 || [...state.lanes.values()].some((lane) => lane.isClaiming)) && performance.now() < until)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+}

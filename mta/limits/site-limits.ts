@@ -1,0 +1,40 @@
+/**
+ * How much one site is asked to take from this process at once. Values are those that receivers publish or are known to accept.
+ * The strictest row wins when a site's hosts match several.
+ */
+export interface SiteLimits {
+  /** Connections open at once. */
+  readonly connections: number
+  /** Messages on one connection before it is closed politely. */
+  readonly messagesPerConnection: number
+}
+
+const DEFAULT: SiteLimits = { connections: 10, messagesPerConnection: 100 }
+
+/** By the names of MX hosts. */
+const RECEIVERS: readonly (SiteLimits & { readonly name: string; readonly hosts: RegExp })[] = [
+  { name: 'Google', hosts: /\.(google|googlemail)\.com$/, connections: 5, messagesPerConnection: 50 },
+  { name: 'Yahoo and AOL', hosts: /\.yahoodns\.net$/, connections: 10, messagesPerConnection: 20 },
+  { name: 'Outlook.com and Microsoft 365', hosts: /\.(outlook|hotmail|office365)\.com$|\.mx\.microsoft$/, connections: 5, messagesPerConnection: 50 },
+  { name: 'iCloud', hosts: /\.icloud\.com$/, connections: 10, messagesPerConnection: 5 },
+  { name: 'Orange', hosts: /\.(orange|wanadoo)\.fr$/, connections: 2, messagesPerConnection: 100 },
+  { name: 'web.de and GMX', hosts: /\.(web\.de|gmx\.net|kundenserver\.de)$/, connections: 4, messagesPerConnection: 20 },
+]
+
+/** @param hosts MX host names, lower case */
+export function limitsOf(hosts: readonly string[]): SiteLimits {
+  const rows = RECEIVERS.filter((receiver) => hosts.some((host) => receiver.hosts.test(host)))
+  if (rows.length === 0) return DEFAULT
+  return {
+    connections: Math.min(...rows.map((row) => row.connections)),
+    messagesPerConnection: Math.min(...rows.map((row) => row.messagesPerConnection)),
+  }
+}
+
+/**
+ * Connections that only the instant tier may use, so that a code never waits for bulk to finish.
+ * A site that allows a single connection has none to spare: there instant is first in line.
+ */
+export function reservedForInstant(limits: SiteLimits): number {
+  return limits.connections === 1 ? 0 : Math.max(1, Math.floor(limits.connections / 5))
+}

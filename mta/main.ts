@@ -1,0 +1,63 @@
+/**
+ * The mail transfer process, by roles: `outbound` sends, `sandbox` is the built-in receiver of a system without a public name.
+ * A store that is away at the start is waited for. Stops in the reverse order of its start.
+ */
+import type { Config } from '#config/load.ts'
+import { systemClock } from '#src/clock.ts'
+import type { Context } from '#src/context.ts'
+import { isDatabaseAway, openDb } from '#src/db.ts'
+import { openLog } from '#src/log.ts'
+import { openRedis } from '#src/redis.ts'
+import { loadMasterKey, openVault } from '#src/vault.ts'
+import { startOutbound } from './outbound.ts'
+import { startSandbox } from './sandbox/sandbox.ts'
+
+interface Running {
+  stop(): Promise<void>
+}
+
+const ROLES: Readonly<Record<string, (ctx: Context, redisUrl: string) => Promise<Running>>> = {
+  outbound: startOutbound,
+  sandbox: (ctx) => startSandbox(ctx),
+}
+
+/** Names for `--roles`; without it a process has the outbound role. */
+export const ROLE_NAMES = Object.keys(ROLES)
+
+const RETRY_MS = 500
+
+/** @throws for an unknown role, or settings without stores. */
+export async function main(config: Config, roles: readonly string[] = ['outbound']): Promise<Running> {
+  const unknown = roles.filter((role) => !(role in ROLES))
+  if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
+  if (config.databaseUrl === null || config.redisUrl === null) throw new Error('DATABASE_URL and REDIS_URL must be set for a single process; `mailstead start` embeds both')
+  const log = openLog(config, 'mta')
+  const db = openDb(config.databaseUrl, log)
+  const redis = openRedis(config.redisUrl, log)
+  const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
+  const running: Running[] = []
+  for (const role of roles) running.push(await startWhenStoreIsThere(ctx, role, config.redisUrl))
+  log.info({ roles }, 'started')
+  return {
+    stop: async () => {
+      for (const one of running.toReversed()) await one.stop()
+      redis.disconnect()
+      await db.close()
+      log.info('stopped')
+    },
+  }
+}
+
+async function startWhenStoreIsThere(ctx: Context, role: string, redisUrl: string): Promise<Running> {
+  for (;;) {
+    try {
+      const start = ROLES[role]
+      if (start === undefined) throw new Error(`no role ${role}`)
+      return await start(ctx, redisUrl)
+    } catch (error) {
+      if (!isDatabaseAway(error)) throw error
+      ctx.log.warn({ err: error, role }, 'PostgreSQL is away; waiting for it')
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+    }
+  }
+}

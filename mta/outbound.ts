@@ -1,0 +1,80 @@
+/**
+ * The outbound role: dispatcher, lanes, stages and settler of one process under one lease. Wakes on what the schedule publishes.
+ * Stops in order: claims nothing more, lets conversations end, writes their results, gives the rest back, ends its lease.
+ */
+import type { Context } from '#src/context.ts'
+import { openRedis, type Redis } from '#src/redis.ts'
+import type { Claimed } from '#src/messages/claim.ts'
+import { moveFor, releaseOf } from '#src/messages/settle.ts'
+import { DUE_CHANNEL, READY_CHANNEL } from '#src/queue/keys.ts'
+import { takeLease, type Lease } from '#src/queue/lease.ts'
+import { limitsOf } from './limits/site-limits.ts'
+import { deliver } from './deliver.ts'
+import { createDispatcher, type Dispatcher } from './dispatch.ts'
+import { createLanes, type Lanes } from './lanes.ts'
+import { createSettler, type Settler } from './settle.ts'
+import { assembleStages, limitsOfRoute } from './stages.ts'
+
+const GRACE_MS = 20_000
+
+export interface Outbound {
+  stop(): Promise<void>
+}
+
+/** @throws when PostgreSQL is away at the start; the caller tries again. */
+export async function startOutbound(ctx: Context, redisUrl: string): Promise<Outbound> {
+  const lease = await takeLease(ctx)
+  const settler = createSettler(ctx)
+  const { stages, router, close } = assembleStages(ctx, async (claimed, attempt) => {
+    const rules = { scale: ctx.config.retryScale, lifetimeSeconds: ctx.config.messageLifetimeSeconds, nowMs: ctx.clock.now() }
+    const moving = moveFor(claimed, attempt, rules)
+    const isMoved = await settler.settle({ claimed, moving })
+    ctx.log.info({ id: claimed.messageId, to: claimed.address, tier: claimed.tier, move: moving.move, host: attempt.host, reason: moving.reason, ms: Math.round(attempt.durationMs), late: !isMoved || undefined }, 'attempt')
+  })
+  const lanes = createLanes(ctx, {
+    lease, startLimits: limitsOf([]),
+    limitsFor: async (domain) => limitsOfRoute(await router.route(domain)),
+    deliver: (claimed) => deliver(stages, claimed),
+    release: (claimed) => release(ctx, settler, claimed),
+  })
+  const dispatcher = createDispatcher(ctx, { siteOf: async (domain) => (await router.route(domain)).site, onReady: (site, hasInstant) => lanes.wake(site, hasInstant) })
+  const subscriber = listen(ctx, redisUrl, dispatcher, lanes)
+  return { stop: () => stop({ ctx, lease, settler, lanes, dispatcher, subscriber, close }) }
+}
+
+function listen(ctx: Context, redisUrl: string, dispatcher: Dispatcher, lanes: Lanes): Redis {
+  const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
+  subscriber.on('message', (channel: string, message: string) => {
+    if (channel === DUE_CHANNEL) dispatcher.kick(message)
+    else lanes.wake(message, true)
+  })
+  // what was published while the connection was away was not heard
+  subscriber.on('ready', () => dispatcher.kick('all'))
+  subscriber.subscribe(DUE_CHANNEL, READY_CHANNEL).catch((error: unknown) => ctx.log.debug({ err: error }, 'subscribing waits for Redis'))
+  return subscriber
+}
+
+async function release(ctx: Context, settler: Settler, claimed: readonly Claimed[]): Promise<void> {
+  const now = new Date(ctx.clock.now())
+  await Promise.all(claimed.map((one) => settler.settle({ claimed: one, moving: releaseOf(one, now, null) })))
+}
+
+interface Parts {
+  readonly ctx: Context
+  readonly lease: Lease
+  readonly settler: Settler
+  readonly lanes: Lanes
+  readonly dispatcher: Dispatcher
+  readonly subscriber: Redis
+  readonly close: () => Promise<void>
+}
+
+async function stop({ ctx, lease, settler, lanes, dispatcher, subscriber, close }: Parts): Promise<void> {
+  subscriber.disconnect()
+  await dispatcher.stop()
+  await lanes.stop(GRACE_MS)
+  await settler.drain()
+  await close()
+  // what is still under way after the grace is left to the lease's end
+  if (lanes.active === 0) await lease.end().catch((error: unknown) => ctx.log.warn({ err: error }, 'the lease could not be ended; it runs out'))
+}

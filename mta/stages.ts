@@ -1,0 +1,88 @@
+/**
+ * The stages of a delivery, put together once for the outbound role: which function does each step. `deliver.ts` is written against this list,
+ * so a step can be watched or replaced without touching the others.
+ */
+import { readFileSync } from 'node:fs'
+import { rootCertificates } from 'node:tls'
+import type { Context } from '#src/context.ts'
+import { compose } from '#mta/compose/compose.ts'
+import type { Composed, Draft } from '#mta/compose/draft.ts'
+import { sign, type SigningKey } from '#mta/compose/sign.ts'
+import { limitsOf, type SiteLimits } from '#mta/limits/site-limits.ts'
+import { createRouter, type Host, type Route, type Router } from '#mta/route/route.ts'
+import type { SessionSettings } from '#mta/smtp/open.ts'
+import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
+import { createBreaker } from '#mta/transport/breaker.ts'
+import { createDirect, type Direct } from '#mta/transport/direct.ts'
+import { returnPathOf } from '#src/mail/verp.ts'
+import { loadAttachments, type Claimed } from '#src/messages/claim.ts'
+import type { Attempt } from '#src/messages/outcome.ts'
+import { createKeyCache } from '#src/domains/signing-keys.ts'
+import type { Attachment } from '#src/messages/submission.ts'
+
+export interface Stages {
+  now(): number
+  readonly lifetimeSeconds: number | null
+  route(domain: string): Promise<Route>
+  limits(route: Route): SiteLimits
+  /** Null when the sending domain may not send any more. */
+  signingKeys(domainId: string | null): Promise<readonly SigningKey[] | null>
+  attachments(messageId: string): Promise<readonly Attachment[]>
+  compose(draft: Draft): Promise<Composed>
+  sign(composed: Composed, keys: readonly SigningKey[]): Promise<string>
+  returnPath(claimed: Claimed): string
+  readonly transport: Direct
+  settle(claimed: Claimed, attempt: Attempt): Promise<void>
+}
+
+export interface Assembled {
+  readonly stages: Stages
+  readonly router: Router
+  close(): Promise<void>
+}
+
+/** @param settle what to do with a finished attempt */
+export function assembleStages(ctx: Context, settle: Stages['settle']): Assembled {
+  const { config, clock, log } = ctx
+  const router = createRouter({ config, clock, log })
+  const breaker = createBreaker(() => clock.now(), config.retryScale)
+  const transport = createDirect({ settings: sessionSettings(ctx), resolve: (host) => resolveHost(router, host), breaker, now: () => clock.now() })
+  const keys = createKeyCache(ctx)
+  const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
+  const stages: Stages = {
+    now: () => clock.now(),
+    lifetimeSeconds: config.messageLifetimeSeconds,
+    route: (domain) => router.route(domain),
+    limits: limitsOfRoute,
+    signingKeys: (domainId) => domainId === null ? Promise.resolve([]) : keys.find(domainId),
+    attachments: (messageId) => loadAttachments(ctx.db, messageId),
+    compose,
+    sign: (composed, signingKeys) => sign(composed, signingKeys),
+    returnPath: (claimed) => returnPathOf(claimed, mac, config.bounceDomain),
+    transport,
+    settle,
+  }
+  return {
+    stages, router,
+    close: async () => {
+      await transport.close()
+      router.stop()
+    },
+  }
+}
+
+export function limitsOfRoute(route: Route): SiteLimits {
+  return limitsOf(route.kind === 'hosts' ? route.hosts.map(({ name }) => name) : [])
+}
+
+/** Mail between servers that never met: encrypted when offered, whoever's certificate it is (RFC 7435). Stricter is each domain's own wish. */
+function sessionSettings({ config }: Context): SessionSettings {
+  const ca = config.extraCaFile === null ? {} : { ca: [...rootCertificates, readFileSync(config.extraCaFile, 'utf8')].join('\n') }
+  return { ehloName: config.serverName, tls: 'opportunistic', rejectUnauthorized: false, timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }), ...ca }
+}
+
+async function resolveHost(router: Router, host: Host): Promise<{ addresses: readonly string[]; trouble: string | null }> {
+  const found = await router.addresses(host)
+  if (found.kind === 'addresses') return { addresses: found.addresses.map(({ address }) => address), trouble: null }
+  return { addresses: [], trouble: found.text }
+}

@@ -1,0 +1,154 @@
+/**
+ * Straight to the receiver's servers: an open session of the site when there is one, else the hosts in order, then one transaction.
+ * Answers what happened as an Attempt and never throws for what a server or network does.
+ *
+ * A host that cannot be reached, or refuses at its greeting, is followed by the next; an answer to the message itself is final for this attempt.
+ * An idle session that turns out dead before anything was said costs nothing: once more on a new one. After the final dot there is no second
+ * try here, whatever happens: the outcome is unknown, and what follows is decided by the tier.
+ */
+import { classifyReply } from '#mta/classify/reply.ts'
+import type { SiteLimits } from '#mta/limits/site-limits.ts'
+import type { Host } from '#mta/route/route.ts'
+import type { Mail } from '#mta/smtp/envelope.ts'
+import { openWithPlainRetry, type SessionSettings } from '#mta/smtp/open.ts'
+import type { OpenFailure, TransactionResult } from '#mta/smtp/result.ts'
+import type { Session } from '#mta/smtp/session.ts'
+import { formatReply } from '#src/mail/reply.ts'
+import type { Attempt, Outcome } from '#src/messages/outcome.ts'
+import type { Breaker } from './breaker.ts'
+import { createSessionPool, type Pooled } from './session-pool.ts'
+
+export interface Job {
+  readonly site: string
+  /** In the order to try them. */
+  readonly hosts: readonly Host[]
+  readonly limits: SiteLimits
+  readonly mail: Mail
+}
+
+/** The addresses of a host, in the order to try them, or why there is none to try. */
+export type Resolve = (host: Host) => Promise<{ readonly addresses: readonly string[]; readonly trouble: string | null }>
+
+export interface Direct {
+  deliver(job: Job): Promise<Attempt>
+  /** Ends the sessions that are idle. */
+  close(): Promise<void>
+}
+
+export interface DirectParts {
+  readonly settings: SessionSettings
+  readonly resolve: Resolve
+  readonly breaker: Breaker
+  readonly now: () => number
+}
+
+/** Addresses tried for one message before it waits for another time. */
+const MAX_ADDRESSES = 6
+
+interface NotOpened {
+  readonly reason: string
+  readonly detail: string
+}
+
+export function createDirect(parts: DirectParts): Direct {
+  const pool = createSessionPool()
+  return {
+    deliver: async (job) => {
+      const startedAt = parts.now()
+      const began = performance.now()
+      const lines: string[] = []
+      const { outcome, pooled } = await carryOut(parts, { job, lines, take: () => pool.take(job.site) })
+      if (pooled !== null) pool.put(job.site, pooled, job.limits.messagesPerConnection)
+      return {
+        outcome, startedAt, durationMs: performance.now() - began, conversation: lines.join('\n'), source: null,
+        host: pooled?.host ?? null, address: pooled?.address ?? null, tls: pooled?.session.tls ? `${pooled.session.tls.protocol} ${pooled.session.tls.cipher}` : null,
+      }
+    },
+    close: () => pool.close(),
+  }
+}
+
+interface Errand {
+  readonly job: Job
+  /** The conversation so far. */
+  readonly lines: string[]
+  readonly take: () => Pooled | null
+}
+
+async function carryOut(parts: DirectParts, errand: Errand): Promise<{ outcome: Outcome; pooled: Pooled | null }> {
+  const { job, lines } = errand
+  const open = errand.take()
+  if (open !== null) {
+    const result = await transactOn(open, job, lines)
+    if (!isStale(result)) return { outcome: outcomeOf(result), pooled: open }
+    lines.push('-- the open session had ended; trying a new one')
+  }
+  const refusal = parts.breaker.refuse(job.site)
+  if (refusal !== null) {
+    lines.push(`-- ${refusal}`)
+    return { outcome: unreachable({ reason: 'unreachable', detail: refusal }), pooled: null }
+  }
+  const opened = await openFirst(parts, job, lines)
+  if (!('session' in opened)) {
+    parts.breaker.failed(job.site, opened.detail)
+    return { outcome: unreachable(opened), pooled: null }
+  }
+  parts.breaker.succeeded(job.site)
+  lines.push(...opened.session.opening)
+  return { outcome: outcomeOf(await transactOn(opened, job, lines)), pooled: opened }
+}
+
+async function transactOn(pooled: Pooled, job: Job, lines: string[]): Promise<TransactionResult> {
+  if (pooled.session.delivered > 0) lines.push(`-- on an open session to ${pooled.host} [${pooled.address}], message ${pooled.session.delivered + 1}${tlsRemark(pooled.session)}`)
+  const result = await pooled.session.deliver(job.mail)
+  for (const line of result.conversation) lines.push(line)
+  if (result.kind === 'lost') lines.push(`-- lost at ${result.stage}: ${result.detail}`)
+  return result
+}
+
+function tlsRemark(session: Session): string {
+  return session.tls === null ? ', not encrypted' : `, ${session.tls.protocol} ${session.tls.cipher}`
+}
+
+/** Lost before the server had said anything about this message. */
+function isStale(result: TransactionResult): boolean {
+  return result.kind === 'lost' && !result.afterDot && (result.stage === 'mail' || result.stage === 'rset')
+}
+
+/** A session with the first host that gives one, or what the last of them had against it. */
+async function openFirst(parts: DirectParts, job: Job, lines: string[]): Promise<Pooled | NotOpened> {
+  let last: NotOpened = { reason: 'dns', detail: 'the destination has no host to try' }
+  let tried = 0
+  for (const host of job.hosts) {
+    const { addresses, trouble } = await parts.resolve(host)
+    if (trouble !== null) {
+      last = { reason: 'dns', detail: `${host.name}: ${trouble}` }
+      lines.push(`-- ${last.detail}`)
+    }
+    for (const address of addresses) {
+      if (tried++ >= MAX_ADDRESSES) return last
+      const opened = await openWithPlainRetry({ host: host.name, address, port: host.port }, parts.settings)
+      if (opened.ok) return { session: opened.session, host: host.name, address, idleSinceMs: 0 }
+      lines.push(...opened.failure.transcript)
+      last = explainFailure(opened.failure, `${host.name} [${address}]:${host.port}`)
+    }
+  }
+  return last
+}
+
+function explainFailure({ stage, reply, loss }: OpenFailure, where: string): NotOpened {
+  if (reply !== null) return { reason: stage === 'greeting' ? 'greeting-refused' : `${stage}-refused`, detail: `${where} refused at ${stage}: ${formatReply(reply)}` }
+  return { reason: stage === 'connect' ? 'unreachable' : `${stage}-failed`, detail: `${where} at ${stage}: ${loss?.detail ?? 'no answer'}` }
+}
+
+/** Nothing was said about the message: not one of its tries. */
+function unreachable({ reason, detail }: NotOpened): Outcome {
+  return { kind: 'deferred', scope: 'host', reason, detail, reply: null, isCounted: false }
+}
+
+function outcomeOf(result: TransactionResult): Outcome {
+  if (result.kind === 'accepted') return { kind: 'delivered', reply: result.reply }
+  if (result.kind === 'rejected') return classifyReply(result.stage, result.reply)
+  if (result.afterDot) return { kind: 'unknown', reason: 'lost-after-dot', detail: `the link was lost after the final dot (${result.detail}): the receiver may have it` }
+  return { kind: 'deferred', scope: 'host', reason: 'link-lost', detail: `the link was lost at ${result.stage}: ${result.detail}`, reply: null, isCounted: false }
+}

@@ -1,0 +1,63 @@
+/**
+ * Reads recipients that are open, in slices by key, for those who keep the schedule right: the worker's reconcile, lease and unknown loops.
+ * Nothing is held in memory but one slice.
+ */
+import type { Queryable } from '#src/db.ts'
+import type { Due } from '#src/queue/schedule.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+
+interface OpenRow {
+  readonly message_id: string
+  readonly n: number
+  readonly tier: Tier
+  readonly domain: string
+  readonly due_at: Date
+}
+
+export interface Cursor {
+  readonly dueAt: Date
+  readonly messageId: string
+  readonly n: number
+}
+
+const COLUMNS = 'message_id, n, tier, domain, due_at'
+const WAITING = `is_open AND state IN ('scheduled', 'queued', 'deferred')`
+
+function dueOf(row: OpenRow): Due {
+  return { messageId: row.message_id, n: row.n, tier: row.tier, domain: row.domain, dueMs: row.due_at.getTime() }
+}
+
+function cursorAfter(rows: readonly OpenRow[], limit: number): Cursor | null {
+  const last = rows.at(-1)
+  return rows.length < limit || last === undefined ? null : { dueAt: last.due_at, messageId: last.message_id, n: last.n }
+}
+
+/** The next slice of a tier's waiting recipients, by due time, that are due before `until`; `next` is null after the last. */
+export async function readWaiting(db: Queryable, tier: Tier, until: Date, at: { readonly cursor: Cursor | null; readonly limit: number }): Promise<{ due: Due[]; next: Cursor | null }> {
+  const { rows } = await db.query<OpenRow>(
+    `SELECT ${COLUMNS} FROM recipients WHERE tier = $1 AND ${WAITING} AND due_at <= $2 AND ($3::timestamptz IS NULL OR (due_at, message_id, n) > ($3, $4, $5))
+     ORDER BY due_at, message_id, n LIMIT $6`,
+    [tier, until, at.cursor?.dueAt ?? null, at.cursor?.messageId ?? null, at.cursor?.n ?? null, at.limit],
+  )
+  return { due: rows.map(dueOf), next: cursorAfter(rows, at.limit) }
+}
+
+/** What a dead process was sending. */
+export async function readLeased(db: Queryable, leases: readonly number[], limit: number): Promise<(Due & { readonly lease: number })[]> {
+  const { rows } = await db.query<OpenRow & { readonly lease: number }>(
+    `SELECT ${COLUMNS}, lease FROM recipients WHERE is_open AND state = 'sending' AND lease = ANY ($1) LIMIT $2`, [leases, limit])
+  return rows.map((row) => ({ ...dueOf(row), lease: row.lease }))
+}
+
+/** What hangs in `sending` under a lease that no longer exists. */
+export async function readOrphans(db: Queryable, limit: number): Promise<(Due & { readonly lease: number })[]> {
+  const { rows } = await db.query<OpenRow & { readonly lease: number }>(
+    `SELECT ${COLUMNS}, lease FROM recipients r WHERE is_open AND state = 'sending' AND NOT EXISTS (SELECT FROM leases l WHERE l.id = r.lease) LIMIT $1`, [limit])
+  return rows.map((row) => ({ ...dueOf(row), lease: row.lease }))
+}
+
+/** Recipients in `unknown` whose wait is over. */
+export async function readUnknown(db: Queryable, until: Date, limit: number): Promise<Due[]> {
+  const { rows } = await db.query<OpenRow>(`SELECT ${COLUMNS} FROM recipients WHERE is_open AND state = 'unknown' AND due_at <= $1 LIMIT $2`, [until, limit])
+  return rows.map(dueOf)
+}

@@ -1,0 +1,113 @@
+/**
+ * Leases of outbound processes. A process holds one row whose id is its fencing token; recipients it is sending carry that id, and every move
+ * that ends a sending names it. One heartbeat renews everything the process holds.
+ *
+ * The process dies: its row runs out, or its pid is seen gone by a worker on the same machine, and the worker releases what it held.
+ * The process is alive but cannot reach PostgreSQL: by its own clock the lease ends (`isHeld`) before anyone else may think so, and it starts no
+ * delivery until it is renewed. PostgreSQL itself was away: nobody is declared dead until it has been up for one whole lease.
+ */
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { Context } from '#src/context.ts'
+import type { Queryable } from '#src/db.ts'
+
+/** Our own clock gives up this share of a lease before its end, for clocks that run apart. */
+const SAFE_SHARE = 0.8
+
+export interface Lease {
+  /** The fencing token now in force. It changes when the row was lost: what was held under the old one is no longer ours. */
+  readonly id: number
+  /** True while nobody else can have taken our recipients. */
+  isHeld(): boolean
+  /** Ends the lease at once; to be called when nothing is held any more. */
+  end(): Promise<void>
+}
+
+interface Beat {
+  id: number
+  renewedAt: number
+}
+
+/** Takes a lease and keeps it by a heartbeat. @throws when PostgreSQL is away. */
+export async function takeLease(ctx: Context): Promise<Lease> {
+  const beat: Beat = { id: await register(ctx), renewedAt: performance.now() }
+  const leaseMs = ctx.config.leaseSeconds * 1000
+  const timer = setInterval(() => {
+    const began = performance.now()
+    renew(ctx, beat).then(() => { beat.renewedAt = began }, (error: unknown) => {
+      ctx.log.warn({ err: error, lease: beat.id }, 'the lease could not be renewed; no delivery is started until it is')
+    })
+  }, leaseMs / 6)
+  return {
+    get id() {
+      return beat.id
+    },
+    isHeld: () => performance.now() - beat.renewedAt < leaseMs * SAFE_SHARE,
+    end: async () => {
+      clearInterval(timer)
+      await ctx.db.query('DELETE FROM leases WHERE id = $1', [beat.id])
+    },
+  }
+}
+
+async function register(ctx: Context): Promise<number> {
+  const { rows } = await ctx.db.query<{ id: number }>(
+    `INSERT INTO leases (machine, pid, expires_at) VALUES ($1, $2, now() + $3 * interval '1 second') RETURNING id`,
+    [machineId(), process.pid, ctx.config.leaseSeconds],
+  )
+  const id = rows[0]?.id
+  if (id === undefined) throw new Error('PostgreSQL gave no lease')
+  return id
+}
+
+async function renew(ctx: Context, beat: Beat): Promise<void> {
+  const { rowCount } = await ctx.db.query(`UPDATE leases SET expires_at = now() + $2 * interval '1 second' WHERE id = $1`, [beat.id, ctx.config.leaseSeconds])
+  if (rowCount !== 0) return
+  const lost = beat.id
+  beat.id = await register(ctx)
+  ctx.log.warn({ lost, lease: beat.id }, 'the lease had run out and its recipients were given to others; a new one was taken')
+}
+
+/** A name for "the machine on which a pid means something": boot and pid namespace. */
+function machineId(): string {
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return `${hostname()} (no pid check)`
+  }
+}
+
+interface LeaseRow {
+  readonly id: number
+  readonly machine: string
+  readonly pid: number
+  readonly is_over: boolean
+}
+
+const DEAD = `
+SELECT id, machine, pid, expires_at < now() AND pg_postmaster_start_time() < now() - $1 * interval '1 second' AS is_over FROM leases`
+
+/** Leases whose process is gone: run out, or of a pid of this machine that no longer lives. */
+export async function findDeadLeases(db: Queryable, leaseSeconds: number): Promise<number[]> {
+  const { rows } = await db.query<LeaseRow>(DEAD, [leaseSeconds])
+  const here = machineId()
+  return rows.filter((row) => row.is_over || (row.machine === here && !here.endsWith('(no pid check)') && !isAlive(row.pid))).map((row) => row.id)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !isZombie(pid)
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+/** A killed process that nobody has waited for yet still has its pid. */
+function isZombie(pid: number): boolean {
+  try {
+    return /^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}

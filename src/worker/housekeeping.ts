@@ -1,0 +1,26 @@
+/**
+ * What grows old: partitions are made ahead of time, idempotency keys and the delivery log go after their time.
+ * Each step can be repeated, and a step that fails is done in the next round.
+ */
+import type { Context } from '#src/context.ts'
+import { ensurePartitions } from '#src/partitions.ts'
+import type { LoopSpec } from './loop.ts'
+
+const EVERY_MS = 10 * 60 * 1000
+
+const OLD = [
+  `DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'`,
+  `DELETE FROM webhook_attempts WHERE at < now() - interval '30 days'`,
+  `DELETE FROM webhook_deliveries WHERE state <> 'pending' AND created_at < now() - interval '30 days'`,
+] as const
+
+export function housekeepingLoop(ctx: Context): LoopSpec {
+  return {
+    name: 'housekeeping', everyMs: EVERY_MS,
+    round: async () => {
+      await ensurePartitions((statement) => ctx.db.query(statement), ctx.clock.now())
+      for (const statement of OLD) await ctx.db.query(statement)
+      return false
+    },
+  }
+}

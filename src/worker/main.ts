@@ -1,0 +1,35 @@
+/** The worker process: a list of loops, each a small file of its own. Any number of workers may run; every step of a loop may be done by two at once. */
+import type { Config } from '#config/load.ts'
+import { systemClock } from '#src/clock.ts'
+import type { Context } from '#src/context.ts'
+import { openDb } from '#src/db.ts'
+import { openLog } from '#src/log.ts'
+import { openRedis } from '#src/redis.ts'
+import { loadMasterKey, openVault } from '#src/vault.ts'
+import { housekeepingLoop } from './housekeeping.ts'
+import { leaseLoop } from './leases.ts'
+import { startLoop, type LoopSpec } from './loop.ts'
+import { reconcileLoop } from './reconcile.ts'
+import { unknownLoop } from './unknowns.ts'
+import { startWebhooks } from './webhooks.ts'
+
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, housekeepingLoop]
+
+/** @throws when the stores are not named; stores that are away are waited for by each loop. */
+export function main(config: Config): Promise<{ stop(): Promise<void> }> {
+  if (config.databaseUrl === null || config.redisUrl === null) throw new Error('DATABASE_URL and REDIS_URL must be set for a single process; `mailstead start` embeds both')
+  const log = openLog(config, 'worker')
+  const db = openDb(config.databaseUrl, log)
+  const redis = openRedis(config.redisUrl, log)
+  const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
+  const loops = [...LOOPS.map((spec) => startLoop(log, spec(ctx))), startWebhooks(ctx, config.redisUrl)]
+  log.info('started')
+  return Promise.resolve({
+    stop: async () => {
+      await Promise.all(loops.map((loop) => loop.stop()))
+      redis.disconnect()
+      await db.close()
+      log.info('stopped')
+    },
+  })
+}
