@@ -7,6 +7,7 @@ import { connect as connectTcp, isIP } from 'node:net'
 import type { Socket } from 'node:net'
 import { connect as connectTls, createSecureContext } from 'node:tls'
 import type { SecureContext, TLSSocket } from 'node:tls'
+import { describeError } from './result.ts'
 import type { Loss } from './result.ts'
 
 /** Where to connect to. */
@@ -68,7 +69,7 @@ function expectEvent<S extends Socket>(socket: S, event: 'connect' | 'secureConn
       settle({ ok: false, loss })
       socket.destroy()
     }
-    const onError = (error: NodeJS.ErrnoException): void => fail({ cause: 'network', code: error.code ?? null, detail: error.message })
+    const onError = (error: NodeJS.ErrnoException): void => fail(describeError(error))
     const onClose = (): void => fail({ cause: 'closed', code: null, detail: 'the server closed the connection' })
     const onReady = (): void => settle({ ok: true, socket })
     const timer = setTimeout(() => fail({ cause: 'timeout', code: null, detail: `no answer within ${limitMs} ms (${event})` }), limitMs)

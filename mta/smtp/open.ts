@@ -83,7 +83,7 @@ async function agree(opening: Opening): Promise<Stop | { offers: Capabilities; t
   if ('stage' in offers) return offers
   if (settings.tls === 'never' || (settings.tls === 'opportunistic' && !offers.starttls)) return { offers, tls: null }
   if (!offers.starttls) {
-    wire.lose('protocol', null, 'TLS is required and the server does not offer it')
+    wire.lose('protocol', 'TLS is required and the server does not offer it')
     return { stage: 'starttls', reply: null }
   }
   const tls = await startTls(opening)
@@ -111,13 +111,12 @@ async function startTls({ target, settings, wire }: Opening): Promise<Stop | Tls
   if (reply?.code !== 220) return { stage: 'starttls', reply }
   const socket = wire.detach()
   if (socket === null) {
-    wire.lose('protocol', null, 'the server went on in plain text after its answer to STARTTLS')
+    wire.lose('protocol', 'the server went on in plain text after its answer to STARTTLS')
     return { stage: 'starttls', reply: null }
   }
   const secured = await secure(socket, target, settings, settings.timeouts.tls)
   if (!secured.ok) {
-    wire.note(`-- TLS failed: ${secured.loss.detail}`)
-    wire.lose(secured.loss.cause, secured.loss.code, secured.loss.detail)
+    wire.lose(secured.loss.cause, `TLS failed: ${secured.loss.detail}`, secured.loss.code)
     return { stage: 'tls', reply: null }
   }
   const facts = describeTls(secured.socket)
@@ -141,8 +140,10 @@ function isPolite(reply: Reply | null): boolean {
 
 /** The opening ends here: with the server's refusal, or with what happened to the connection. QUIT is said without waiting. */
 function fail(wire: Wire, { stage, reply }: Stop): OpenFailure {
-  const refusal = reply !== null && reply.code >= 400 ? reply : wire.farewell
-  if (reply !== null && refusal === null) wire.lose('protocol', null, `not an answer to ${stage}: ${formatReply(reply)}`)
+  // What comes unasked around STARTTLS may have been put in by anybody on the way.
+  const farewell = stage === 'starttls' ? null : wire.farewell
+  const refusal = reply !== null && reply.code >= 400 ? reply : farewell
+  if (reply !== null && refusal === null) wire.lose('protocol', `not an answer to ${stage}: ${formatReply(reply)}`)
   if (wire.loss === null) void wire.leave()
   return { stage, reply: refusal, loss: refusal === null ? wire.loss : null, transcript: wire.takeLines() }
 }

@@ -95,7 +95,7 @@ export class Session {
 
   /** Closes at once; a message under way is `lost`. */
   destroy(): void {
-    this.#wire.lose('aborted', null, 'the session was destroyed')
+    this.#wire.lose('aborted', 'the session was destroyed')
   }
 
   async #carryOut(mail: Mail): Promise<TransactionResult> {
@@ -119,7 +119,7 @@ export class Session {
     this.#needsReset = ending.kind === 'rejected'
     if (ending.kind === 'accepted') this.delivered++
     // RFC 5321 3.8: the server is closing, whatever else it says.
-    if (ending.kind === 'rejected' && ending.reply.code === 421) this.#wire.lose('closed', null, 'the server ended the session')
+    if (ending.kind === 'rejected' && ending.reply.code === 421) this.#wire.lose('closed', 'the server ended the session')
     return ending
   }
 

@@ -110,7 +110,7 @@ async function sendNothing(wire: Wire): Promise<void> {
   wire.note('C: .')
   wire.write(endMark(NOTHING), 1)
   const reply = await wire.answer('data')
-  if (reply?.code === 421) wire.lose('closed', null, 'the server ended the session')
+  if (reply?.code === 421) wire.lose('closed', 'the server ended the session')
 }
 
 function agrees(step: keyof typeof AGREES, reply: Reply): boolean {
@@ -120,7 +120,7 @@ function agrees(step: keyof typeof AGREES, reply: Reply): boolean {
 /** An answer that does not let the conversation go on, or none. After the dot an answer that fits nothing is no evidence either way. */
 function explain(wire: Wire, step: Command['step'] | 'dot', reply: Reply | null): Unhappy {
   if (reply !== null && reply.code >= 400 && step !== 'rset') return { kind: 'rejected', stage: step, reply }
-  if (reply !== null) wire.lose('protocol', null, `not an answer to ${step.toUpperCase()}: ${formatReply(reply)}`)
+  if (reply !== null) wire.lose('protocol', `not an answer to ${step.toUpperCase()}: ${formatReply(reply)}`)
   return { kind: 'lost', stage: step, afterDot: step === 'dot' }
 }
 

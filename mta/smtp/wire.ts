@@ -11,8 +11,12 @@ import type { Socket } from 'node:net'
 import type { Reply } from '#src/mail/reply.ts'
 import { formatReply, ReplyReader } from '#src/mail/reply.ts'
 import { Deadline } from './deadline.ts'
+import { describeError } from './result.ts'
 import type { Cause, Loss } from './result.ts'
 import type { Step, Timeouts } from './timeouts.ts'
+
+/** A reply of 64 KB may be quoted in the reason. */
+const MAX_DETAIL_CHARS = 500
 
 export class Wire {
   /** Why the connection ended; null while it is up. */
@@ -24,9 +28,9 @@ export class Wire {
   readonly #take = (reply: Reply): void => this.#receive(reply)
   readonly #listeners = [
     ['data', (chunk: Buffer): void => this.#read(chunk)],
-    ['error', (error: NodeJS.ErrnoException): void => this.lose('network', error.code ?? null, error.message)],
-    ['end', (): void => this.lose('closed', null, 'the server closed the connection')],
-    ['close', (): void => this.lose('closed', null, 'the connection was closed')],
+    ['error', (error: Error): void => this.#fail(error)],
+    ['end', (): void => this.lose('closed', 'the server closed the connection')],
+    ['close', (): void => this.lose('closed', 'the connection was closed')],
   ] as const
   #socket: Socket
   #reader = new ReplyReader()
@@ -43,7 +47,7 @@ export class Wire {
     this.#socket = socket
     this.#timeouts = timeouts
     this.#lines = lines
-    this.#deadline = new Deadline(() => this.lose('timeout', null, `no answer within ${this.#timeouts[this.#step]} ms (${this.#step})`))
+    this.#deadline = new Deadline(() => this.lose('timeout', `no answer within ${this.#timeouts[this.#step]} ms (${this.#step})`))
     this.#owed = 1
     this.attach(socket)
   }
@@ -120,12 +124,13 @@ export class Wire {
       this.send(['QUIT'])
       await this.answer('quit')
     }
-    this.lose('aborted', null, 'the session was ended')
+    this.lose('aborted', 'the session was ended')
   }
 
   /** Ends the connection. The first reason given stays. */
-  lose(cause: Cause, code: string | null, detail: string): void {
+  lose(cause: Cause, why: string, code: string | null = null): void {
     if (this.loss !== null) return
+    const detail = why.slice(0, MAX_DETAIL_CHARS)
     this.loss = { cause, code, detail }
     if (cause !== 'aborted') this.#lines.push(`-- connection lost: ${detail}`)
     this.#deadline.stop()
@@ -135,6 +140,11 @@ export class Wire {
     this.#onLoss()
   }
 
+  #fail(error: Error): void {
+    const { cause, code, detail } = describeError(error)
+    this.lose(cause, detail, code)
+  }
+
   #expect(step: Step): void {
     this.#step = step
     this.#deadline.set(this.#timeouts[step])
@@ -142,7 +152,7 @@ export class Wire {
 
   #read(chunk: Buffer): void {
     const fault = this.#reader.push(chunk, this.#take)
-    if (fault !== null) this.lose('protocol', null, fault)
+    if (fault !== null) this.lose('protocol', fault)
   }
 
   #receive(reply: Reply): void {
@@ -155,9 +165,9 @@ export class Wire {
   }
 
   #hearUnasked(reply: Reply): void {
-    if (reply.code < 400) return this.lose('protocol', null, `a reply to nothing: ${formatReply(reply)}`)
+    if (reply.code < 400) return this.lose('protocol', `a reply to nothing: ${formatReply(reply)}`)
     this.farewell = reply
-    this.lose('closed', null, `the server ended the session: ${formatReply(reply)}`)
+    this.lose('closed', `the server ended the session: ${formatReply(reply)}`)
   }
 
   #wakeWith(reply: Reply | null): void {

@@ -26,7 +26,7 @@ export function certificateFor(names: readonly string[]): Promise<Certificate> {
 async function make(names: readonly string[]): Promise<Certificate> {
   const now = Date.now()
   const { private: key, cert } = await generate([{ name: 'commonName', value: names[0] ?? 'localhost' }], {
-    keyType: 'ec', algorithm: 'sha256', notBeforeDate: new Date(now - DAY_MS), notAfterDate: new Date(now + DAY_MS),
+    keyType: 'rsa', algorithm: 'sha256', notBeforeDate: new Date(now - DAY_MS), notAfterDate: new Date(now + DAY_MS),
     extensions: [
       { name: 'basicConstraints', cA: true },
       { name: 'subjectAltName', altNames: names.map((name) => (isIP(name) ? { type: 7, ip: name } : { type: 2, value: name })) },

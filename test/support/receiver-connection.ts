@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TLSSocket } from 'node:tls'
 import type { Certificate } from './certificate.ts'
+import { Inbox } from './inbox.ts'
 import { decide, NO_SENDER } from './receiver-script.ts'
 import type { Act, ReceiverScript, ReceiverStage } from './receiver-script.ts'
 
@@ -37,6 +38,7 @@ const COMMANDS: Readonly<Record<string, ReceiverStage>> = {
   EHLO: 'ehlo', HELO: 'helo', STARTTLS: 'starttls', MAIL: 'mail', RCPT: 'rcpt', DATA: 'data', RSET: 'rset', NOOP: 'noop', QUIT: 'quit',
 }
 const END = Buffer.from('\r\n.\r\n')
+const EMPTY = Buffer.from('.\r\n')
 const LINE_BREAK = Buffer.from('\r\n')
 const PATH = /^\w+ (?:FROM|TO):<(.*?)>(?: (.*))?$/i
 
@@ -46,7 +48,7 @@ export class ReceiverConnection {
   readonly #raw: Socket
   readonly #gone = new AbortController()
   #socket: Socket
-  #buffer = Buffer.alloc(0)
+  readonly #inbox = new Inbox()
   #isWorking = false
   #isMute = false
   #isInContent = false
@@ -77,7 +79,7 @@ export class ReceiverConnection {
     socket.on('error', () => this.destroy())
     socket.on('close', () => this.destroy())
     socket.on('data', (chunk: Buffer) => {
-      this.#buffer = Buffer.concat([this.#buffer, chunk])
+      this.#inbox.push(chunk)
       void this.#work(async () => {})
     })
   }
@@ -94,10 +96,9 @@ export class ReceiverConnection {
   /** Handles what is complete in the buffer. @returns false if nothing is. */
   async #proceed(): Promise<boolean> {
     if (this.#isInContent) return await this.#readContent()
-    const end = this.#buffer.indexOf(LINE_BREAK)
+    const end = this.#inbox.find(LINE_BREAK)
     if (end < 0) return false
-    const line = this.#buffer.toString('utf8', 0, end)
-    this.#buffer = this.#buffer.subarray(end + LINE_BREAK.length)
+    const line = this.#inbox.take(end + LINE_BREAK.length).toString('utf8', 0, end)
     this.#household.heard(this.#number, line)
     await this.#obey(line)
     return true
@@ -126,16 +127,15 @@ export class ReceiverConnection {
   }
 
   async #readContent(): Promise<boolean> {
-    if (!this.#hasSeenBody && this.#buffer.length >= (this.#household.script().bodyAfter ?? 1)) {
+    if (!this.#hasSeenBody && this.#inbox.bytes.length >= (this.#household.script().bodyAfter ?? 1)) {
       this.#hasSeenBody = true
       await this.#perform('body', '', '')
       return true
     }
-    const isEmpty = this.#buffer.subarray(0, 3).equals(END.subarray(2))
-    const end = isEmpty ? -2 : this.#buffer.indexOf(END)
-    if (end === -1) return false
-    const content = this.#buffer.subarray(0, end + LINE_BREAK.length)
-    this.#buffer = this.#buffer.subarray(end + END.length)
+    const isEmpty = this.#inbox.bytes.subarray(0, EMPTY.length).equals(EMPTY)
+    const end = isEmpty ? EMPTY.length : this.#inbox.find(END) + END.length
+    if (!isEmpty && end < END.length) return false
+    const content = this.#inbox.take(end).subarray(0, -EMPTY.length)
     this.#isInContent = false
     this.#hasSeenBody = false
     await this.#perform('dot', '', '', content)
@@ -177,9 +177,9 @@ export class ReceiverConnection {
   #startTls(): void {
     const { handshake, maxTls } = this.#household.script()
     this.#raw.removeAllListeners('data')
-    this.#buffer = Buffer.alloc(0)
+    this.#inbox.clear()
     if (handshake === 'drop') this.#raw.destroySoon()
-    if (handshake === 'rubbish') this.#raw.write('this is no TLS\r\n')
+    if (handshake === 'rubbish') this.#raw.once('data', () => this.#raw.write('this is no TLS\r\n'))
     if (handshake !== undefined) {
       this.#raw.resume()
       return
@@ -196,5 +196,6 @@ export class ReceiverConnection {
 
 /** RFC 5321 4.5.2: a dot at the start of a line is taken off. */
 function undoDots(content: Buffer): Buffer {
-  return Buffer.from(content.toString('latin1').replaceAll(/(^|\r\n)\./g, '$1'), 'latin1')
+  const lines = content.toString('latin1')
+  return Buffer.from(lines.startsWith('.') ? lines.slice(1).replaceAll('\r\n.', '\r\n') : lines.replaceAll('\r\n.', '\r\n'), 'latin1')
 }

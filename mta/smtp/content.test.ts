@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import * as fc from 'fast-check'
+import { doubleDots, endMark } from './content.ts'
+
+const DOUBLED: readonly (readonly [data: string, onTheWire: string])[] = [
+  ['', '.\r\n'],
+  ['.', '..\r\n.\r\n'],
+  ['.\r\n', '..\r\n.\r\n'],
+  ['..\r\n', '...\r\n.\r\n'],
+  ['a', 'a\r\n.\r\n'],
+  ['a\r\n', 'a\r\n.\r\n'],
+  ['a\r', 'a\r\r\n.\r\n'],
+  ['a\n', 'a\n\r\n.\r\n'],
+  ['\n', '\n\r\n.\r\n'],
+  ['a.b\r\n', 'a.b\r\n.\r\n'],
+  ['a\r\n.b\r\n.\r\n..\r\n', 'a\r\n..b\r\n..\r\n...\r\n.\r\n'],
+  ['a\n.\nMAIL FROM:<x>\n', 'a\n..\nMAIL FROM:<x>\n\r\n.\r\n'],
+  ['a\r.\rb\r\n', 'a\r.\rb\r\n.\r\n'],
+]
+
+describe('content on the wire', () => {
+  for (const [data, onTheWire] of DOUBLED)
+    it(`${JSON.stringify(data)} is sent as ${JSON.stringify(onTheWire)}`, () => {
+      const bytes = Buffer.from(data)
+      assert.equal(Buffer.concat([doubleDots(bytes), endMark(bytes)]).toString(), onTheWire)
+    })
+
+  it('is not copied where no line starts with a dot', () => {
+    const data = Buffer.from('a.\r\n b.\r\n')
+    assert.equal(doubleDots(data), data)
+  })
+
+  it('holds no line of one dot before its end, whatever the bytes, and gives the message back', () => {
+    const bytes = fc.array(fc.constantFrom('.', '\r\n', '\n', '\r', 'a', '\u{e9}'), { maxLength: 30 }).map((parts) => parts.join(''))
+    fc.assert(fc.property(bytes, (text) => {
+      const data = Buffer.from(text)
+      const wire = Buffer.concat([doubleDots(data), endMark(data)]).toString()
+      assert.match(wire, /^\.\r\n$|\r\n\.\r\n$/)
+      const inside = wire.slice(0, -3)
+      assert.doesNotMatch(inside, /(?:^|\n)\.(?:\r?\n|$)/)
+      const undone = inside.replaceAll(/(^|\n)\./g, '$1')
+      assert.ok(undone === text || undone === `${text}\r\n`)
+    }))
+  })
+})

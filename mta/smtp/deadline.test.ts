@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Deadline } from './deadline.ts'
+
+/** A deadline that notes when it went off. */
+function watch(): { deadline: Deadline; expired: number[]; startedAt: number } {
+  const expired: number[] = []
+  return { deadline: new Deadline(() => expired.push(performance.now())), expired, startedAt: performance.now() }
+}
+
+describe('a deadline', () => {
+  it('goes off once, and not before its time', async () => {
+    const { deadline, expired, startedAt } = watch()
+    deadline.set(20)
+    await sleep(80)
+    assert.equal(expired.length, 1)
+    assert.ok((expired[0] ?? 0) - startedAt >= 20)
+  })
+
+  it('can be brought forward', async () => {
+    const { deadline, expired } = watch()
+    deadline.set(60_000)
+    deadline.set(10)
+    await sleep(60)
+    assert.equal(expired.length, 1)
+    deadline.stop()
+  })
+
+  it('can be put off', async () => {
+    const { deadline, expired } = watch()
+    deadline.set(10)
+    deadline.set(60_000)
+    await sleep(60)
+    assert.deepEqual(expired, [])
+    deadline.stop()
+  })
+
+  it('can be cleared and set again', async () => {
+    const { deadline, expired } = watch()
+    deadline.set(10)
+    deadline.clear()
+    await sleep(40)
+    assert.deepEqual(expired, [])
+    deadline.set(10)
+    await sleep(60)
+    assert.equal(expired.length, 1)
+  })
+
+  it('sleeps through a time longer than its longest sleep', async () => {
+    const { deadline, expired, startedAt } = watch()
+    deadline.set(1100)
+    while (expired.length === 0) await sleep(20)
+    assert.ok((expired[0] ?? 0) - startedAt >= 1100)
+  })
+})

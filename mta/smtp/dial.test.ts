@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { startReceiver } from '#test/support/receiver.ts'
+import type { Receiver } from '#test/support/receiver.ts'
+import type { ReceiverScript } from '#test/support/receiver-script.ts'
+import type { Mail } from './envelope.ts'
+import { openSession, openWithPlainRetry } from './open.ts'
+import type { Opened, SessionSettings } from './open.ts'
+import { chooseTimeouts } from './timeouts.ts'
+
+const SOON = 60
+const MAIL: Mail = { from: 'a@out.test', to: 'b@in.test', data: Buffer.from('Subject: x\r\n\r\nhello\r\n'), smtputf8: false }
+const SETTINGS: SessionSettings = { ehloName: 'out.test', tls: 'opportunistic', rejectUnauthorized: false, timeouts: chooseTimeouts({ tls: 2000 }) }
+
+/** A host whose kernel neither takes nor refuses a connection: its queue is full and nobody empties it. */
+async function withDeafHost(use: (port: number) => Promise<void>): Promise<void> {
+  const program = `require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
+    require('fs').writeSync(1, String(this.address().port)); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) })`
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [bytes] = await once(child.stdout, 'data') as [Buffer]
+  const port = Number(bytes.toString())
+  const fillers = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}))
+  await once(fillers[0] ?? child, 'connect')
+  try {
+    await use(port)
+  } finally {
+    for (const filler of fillers) filler.destroy()
+    child.kill('SIGKILL')
+    await once(child, 'close')
+  }
+}
+
+function failure(opened: Opened): object {
+  return opened.ok ? assert.fail('it connected') : opened.failure
+}
+
+async function deliver(opened: Opened): Promise<void> {
+  if (!opened.ok) assert.fail(opened.failure.transcript.join('\n'))
+  assert.equal((await opened.session.deliver(MAIL)).kind, 'accepted')
+  await opened.session.quit()
+}
+
+describe('connecting', () => {
+  it('to a closed port fails at once', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    await once(server.close(), 'close')
+    const opened = await openSession({ host: 'mx.test', address: '127.0.0.1', port }, SETTINGS)
+    assert.partialDeepStrictEqual(failure(opened), { stage: 'connect', reply: null, loss: { cause: 'network', code: 'ECONNREFUSED' } })
+    assert.match(opened.ok ? '' : opened.failure.transcript.join('\n'), /^-- mx\.test \[127\.0\.0\.1\]:\d+\n-- no connection: connect ECONNREFUSED/)
+  })
+
+  it('from an address that is not ours fails', async () => {
+    const opened = await openSession({ host: 'mx.test', address: '127.0.0.1', port: 9, localAddress: '192.0.2.1' }, SETTINGS)
+    assert.partialDeepStrictEqual(failure(opened), { stage: 'connect', loss: { cause: 'network', code: 'EADDRNOTAVAIL' } })
+  })
+
+  it('from an address of ours uses it', async () => {
+    const server = createServer((socket) => socket.resume().end(`554 ${socket.remoteAddress}\r\n`)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const target = { host: 'mx.test', address: '127.0.0.1', port: (server.address() as AddressInfo).port, localAddress: '127.0.0.9' }
+    assert.partialDeepStrictEqual(failure(await openSession(target, SETTINGS)), { reply: { text: '127.0.0.9' } })
+    await once(server.close(), 'close')
+  })
+
+  it('to a host that does not answer ends in time', () => withDeafHost(async (port) => {
+    const opened = await openSession({ host: 'mx.test', address: '127.0.0.1', port }, { ...SETTINGS, timeouts: chooseTimeouts({ connect: SOON }) })
+    assert.partialDeepStrictEqual(failure(opened), { stage: 'connect', loss: { cause: 'timeout' } })
+  }))
+
+  it('to a name is a bug: names are resolved elsewhere', async () => {
+    await assert.rejects(openSession({ host: 'localhost', address: 'localhost', port: 25 }, SETTINGS), /not an IP address: localhost/)
+  })
+})
+
+describe('TLS', () => {
+  let mx: Receiver
+  const use = async (script: ReceiverScript, settings: Partial<SessionSettings> = {}, host = 'mx.test'): Promise<Opened> => {
+    mx = await startReceiver(script)
+    return await openWithPlainRetry({ host, address: mx.host, port: mx.port }, { ...SETTINGS, ...settings })
+  }
+  afterEach(() => mx.stop())
+
+  it('is used where it is offered, without knowing the certificate', async () => {
+    const opened = await use({})
+    await deliver(opened)
+    assert.deepEqual(opened.ok && opened.session.tls, { protocol: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', authorized: false })
+    assert.partialDeepStrictEqual(mx.messages, [{ tls: true, servername: 'mx.test', connection: 1, helo: 'out.test' }])
+    assert.deepEqual(opened.ok && opened.session.opening.slice(-8), [
+      'C: STARTTLS', 'S: 220 2.0.0 Ready to start TLS', '-- TLSv1.3 TLS_AES_256_GCM_SHA384, certificate not verified',
+      'C: EHLO out.test', 'S: 250-mx.test', 'S: 250-PIPELINING', 'S: 250-SIZE 52428800', 'S: 250-8BITMIME', 'S: 250-SMTPUTF8', 'S: 250 ENHANCEDSTATUSCODES',
+    ].slice(-8))
+  })
+
+  it('carries large messages', async () => {
+    const opened = await use({})
+    const data = Buffer.from('0123456789\r\n'.repeat(300_000))
+    assert.equal(opened.ok && (await opened.session.deliver({ ...MAIL, data })).kind, 'accepted')
+    assert.ok(mx.messages[0]?.bytes.equals(data))
+    await deliver(opened)
+  })
+
+  it('is 1.2 at least', async () => {
+    await deliver(await use({ maxTls: 'TLSv1.2' }))
+    assert.equal(mx.messages[0]?.tls, true)
+    await mx.stop()
+    const opened = await use({ maxTls: 'TLSv1.1' }, { tls: 'required' })
+    assert.equal(!opened.ok && opened.failure.stage, 'tls')
+  })
+
+  it('says nothing of what was offered in plain text', async () => {
+    const opened = await use({ on: { ehlo: ({ tls }) => (tls ? '250-mx.test\r\n250 SIZE 5000' : '250-mx.test\r\n250-STARTTLS\r\n250-PIPELINING\r\n250 SIZE 1') } })
+    assert.partialDeepStrictEqual(opened.ok && opened.session.offers, { pipelining: false, starttls: false, size: 5000 })
+    await deliver(opened)
+  })
+
+  it('gives addresses no server name', async () => {
+    await deliver(await use({}, {}, '127.0.0.1'))
+    assert.partialDeepStrictEqual(mx.messages, [{ tls: true, servername: null }])
+  })
+
+  it('verifies a certificate where that is asked for', async () => {
+    mx = await startReceiver()
+    for (const [host, ca, code] of [['mx.test', mx.ca, null], ['mx.test.', mx.ca, null], ['127.0.0.1', mx.ca, null],
+      ['other.test', mx.ca, 'ERR_TLS_CERT_ALTNAME_INVALID'], ['mx.test', undefined, 'DEPTH_ZERO_SELF_SIGNED_CERT']] as const) {
+      const opened = await openWithPlainRetry({ host, address: mx.host, port: mx.port },
+        { ...SETTINGS, tls: 'required', rejectUnauthorized: true, ...(ca !== undefined && { ca }) })
+      if (code === null) assert.equal(opened.ok && opened.session.tls?.authorized, true, host)
+      else assert.partialDeepStrictEqual(!opened.ok && opened.failure, { stage: 'tls', reply: null, loss: { code } })
+      if (opened.ok) await opened.session.quit()
+    }
+  })
+
+  for (const handshake of ['drop', 'rubbish', 'silence'] as const) {
+    it(`that fails (${handshake}) is followed by one plain try, and the record says so`, async () => {
+      const opened = await use({ handshake }, { timeouts: chooseTimeouts({ tls: SOON }) })
+      await deliver(opened)
+      assert.partialDeepStrictEqual(mx.messages, [{ tls: false, connection: 2 }])
+      assert.equal(opened.ok && opened.session.tls, null)
+      assert.match(opened.ok ? opened.session.opening.join('\n') : '',
+        /S: 220 .*\n-- connection lost: TLS failed: .*\n-- trying once more without TLS\n-- mx\.test \[127\.0\.0\.1\]:\d+\nS: 220 /)
+    })
+
+    it(`that fails (${handshake}) and is required ends it`, async () => {
+      const opened = await use({ handshake }, { tls: 'required', timeouts: chooseTimeouts({ tls: SOON }) })
+      assert.equal(!opened.ok && opened.failure.stage, 'tls')
+      assert.equal(mx.connections, 1)
+      assert.deepEqual(mx.commands.map(({ line }) => line), ['EHLO out.test', 'STARTTLS'])
+    })
+  }
+
+  it('is not tried again without the caller asking for the retry', async () => {
+    mx = await startReceiver({ handshake: 'drop' })
+    const opened = await openSession({ host: 'mx.test', address: mx.host, port: mx.port }, SETTINGS)
+    assert.equal(!opened.ok && opened.failure.stage, 'tls')
+    assert.equal(mx.connections, 1)
+  })
+
+  it('lost after the dot is like plain text lost after the dot', async () => {
+    const opened = await use({ on: { dot: { end: 'reset' } } })
+    assert.partialDeepStrictEqual(opened.ok && await opened.session.deliver(MAIL), { kind: 'lost', stage: 'dot', afterDot: true })
+  })
+
+  it('lost within a large message is not after the dot', async () => {
+    const opened = await use({ bodyAfter: 100_000, on: { body: { end: 'reset' } } })
+    const data = Buffer.from('0123456789\r\n'.repeat(1_000_000))
+    assert.partialDeepStrictEqual(opened.ok && await opened.session.deliver({ ...MAIL, data }), { kind: 'lost', stage: 'body', afterDot: false })
+    assert.deepEqual(mx.messages, [])
+  })
+})

@@ -1,0 +1,61 @@
+/**
+ * Runs numbered SMTP dialogs (`dialog.ts`) against our client. A line `= ...` in
+ * a dialog is a result: that no session was opened, or what came of the next
+ * message. The dialogs are the cases; this is only their reader.
+ */
+import assert from 'node:assert/strict'
+import type { Mail } from '#mta/smtp/envelope.ts'
+import { openSession } from '#mta/smtp/open.ts'
+import type { SessionSettings } from '#mta/smtp/open.ts'
+import type { OpenFailure, TransactionResult } from '#mta/smtp/result.ts'
+import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
+import type { Timeouts } from '#mta/smtp/timeouts.ts'
+import { formatReply } from '#src/mail/reply.ts'
+import { playDialog } from './dialog.ts'
+
+export interface Dialog {
+  readonly n: number
+  readonly title: string
+  readonly text: string
+  readonly tls?: SessionSettings['tls']
+  /** Replaces the time-outs of these steps. */
+  readonly timeouts?: Partial<Timeouts>
+  /** Replaces parts of the message. */
+  readonly mail?: Partial<Mail>
+}
+
+const MAIL: Mail = { from: 'a@out.test', to: 'b@in.test', data: Buffer.from('Subject: x\r\n\r\n.hello\r\n'), smtputf8: false }
+
+/** Plays a dialog and fails unless all of it happened as written. */
+export async function runDialog(dialog: Dialog): Promise<void> {
+  const lines = dialog.text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
+  const expected = lines.filter((line) => line.startsWith('= '))
+  const script = lines.filter((line) => !line.startsWith('= '))
+  const play = await playDialog(script.join('\n'))
+  const results = await converse(play.port, dialog, expected.length)
+  assert.equal(await play.finish(), script.join('\n'))
+  assert.deepEqual(results, expected)
+}
+
+async function converse(port: number, dialog: Dialog, count: number): Promise<string[]> {
+  const settings: SessionSettings = {
+    ehloName: 'out.test', tls: dialog.tls ?? 'never', rejectUnauthorized: false, timeouts: chooseTimeouts(dialog.timeouts),
+  }
+  const opened = await openSession({ host: 'mx.in.test', address: '127.0.0.1', port }, settings)
+  if (!opened.ok) return [describeFailure(opened.failure)]
+  const results: string[] = []
+  for (let i = 0; i < count; i++) results.push(describeResult(await opened.session.deliver({ ...MAIL, ...dialog.mail })))
+  await opened.session.quit()
+  return results
+}
+
+function describeFailure({ stage, reply, loss }: OpenFailure): string {
+  assert.notEqual(reply === null, loss === null, 'either a reply or a loss')
+  return `= not opened, ${stage}: ${reply === null ? loss?.cause : formatReply(reply)}`
+}
+
+function describeResult(result: TransactionResult): string {
+  if (result.kind === 'accepted') return `= accepted: ${formatReply(result.reply)}`
+  if (result.kind === 'rejected') return `= rejected${result.local === true ? ' by ourselves' : ''}, ${result.stage}: ${formatReply(result.reply)}`
+  return `= lost${result.afterDot ? ' after the dot' : ''}, ${result.stage}: ${result.cause}`
+}
