@@ -2,6 +2,8 @@
  * The command line: one row per command, loaded only when it is called. A command's `run` answers the exit code:
  * 0 done, 1 it failed, 2 wrong use. What a person can mend (Trouble, a wrong setting) is told in words, a bug with its stack.
  */
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
 import { ConfigError } from '#config/load.ts'
 import { Trouble } from './supervisor/trouble.ts'
 
@@ -44,6 +46,8 @@ function usage(): string {
   return `Usage: mailstead <command> [options]\n\n${rows.join('\n')}\n\nmailstead <command> --help tells more. Settings come from the environment: docs/settings.md\n`
 }
 
+// Compiled code is kept: it halves the time that five processes on two cores need to start. Where it cannot be kept, nothing happens.
+enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/node'))
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {

@@ -39,13 +39,25 @@ async function main() {
   try {
     const lock = checksum()
     const [installed, node] = readStamp()
-    if (installed !== lock || !existsSync(join(ROOT, 'node_modules/.package-lock.json'))) await install()
     // A twin that held the lock before us may have done everything.
-    else if (node !== undefined && runs(node)) return
+    if (installed === lock && node !== undefined && runs(node)) return
+    if (!isInstalled()) await install()
+    linkLibraries()
     writeStamp(lock, chooseNode())
   } finally {
     rmSync(LOCK, { force: true })
   }
+}
+
+/** True when node_modules holds what the lock file names, say by an `npm install` of a developer. npm notes there what it installed, last of all. */
+function isInstalled() {
+  const [wanted, present] = ['package-lock.json', 'node_modules/.package-lock.json'].map((file) => readPackages(join(ROOT, file)))
+  return present !== null && Object.entries(wanted ?? {}).every(([path, { version, optional }]) =>
+    path === '' || (present[path] === undefined ? optional === true : present[path].version === version))
+}
+
+function readPackages(file) {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : null
 }
 
 async function install() {
@@ -58,7 +70,6 @@ async function install() {
     // A lock file written where a registry lacks the packages of other platforms does not name them, and `npm ci` refuses it.
     if (done.code !== 0 && /\bMissing: .* from lock file/.test(done.output)) done = await npm(['install', '--no-save'], env)
     if (done.code !== 0) throw new Failure(explain(done.output))
-    linkLibraries()
   } finally {
     if (cache !== null) rmSync(cache, { recursive: true, force: true })
   }
@@ -154,11 +165,12 @@ function readLock(file) {
   }
 }
 
-/** A process for good: its pid and when it started, because pids come back. Empty when there is no such process. */
+/** A process for good: its pid and when it started, because pids come back. Empty when there is no such process, or only its zombie. */
 function identify(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return `${pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' ? '' : `${pid} ${fields[19]}`
   } catch {
     return ''
   }

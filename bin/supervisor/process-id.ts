@@ -4,12 +4,16 @@
  */
 import { readFileSync } from 'node:fs'
 
-/** `<pid> <start in clock ticks since boot>` (proc(5), field 22); null when there is no such process. Without /proc, the pid alone. */
+/**
+ * `<pid> <start in clock ticks since boot>` (proc(5), field 22); null when there is no such process, or only its
+ * zombie. Without /proc, the pid alone.
+ */
 export function identify(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The name in field 2 may hold spaces and parentheses: count from its end.
-    return `${pid} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''}`
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' ? null : `${pid} ${fields[19] ?? ''}`
   } catch {
     return process.platform !== 'linux' && responds(pid) ? String(pid) : null
   }
