@@ -5,7 +5,7 @@ import type { Answer } from './route.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-export function isRefusal(result: Answer | Refusal): result is Refusal {
+export function isRefusal(result: object): result is Refusal {
   return 'error' in result
 }
 

@@ -1,7 +1,17 @@
 /** Every endpoint of the API, one line each. What an endpoint is stands in its file in `routes/`. */
 import type { AnyRoute } from './route.ts'
+import { sendBatch } from './routes/batch.ts'
+import { getEmail, getEmailByPath } from './routes/emails.ts'
 import { healthz, metrics, readyz } from './routes/health.ts'
+import { verifyKey } from './routes/integrations.ts'
+import { openapiRoute } from './routes/openapi.ts'
+import { cancelScheduledEmail, listScheduledEmails, scheduleEmail } from './routes/schedule.ts'
+import { SEND_ROUTES } from './routes/send.ts'
 
 export const ROUTES: readonly AnyRoute[] = [
-  healthz, readyz, metrics,
+  ...SEND_ROUTES, sendBatch,
+  scheduleEmail, listScheduledEmails, cancelScheduledEmail,
+  getEmail, getEmailByPath,
+  verifyKey,
+  healthz, readyz, metrics, openapiRoute(() => ROUTES),
 ]

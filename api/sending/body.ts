@@ -1,0 +1,118 @@
+/**
+ * The body of a send: every alias and form of the contract, folded into one canonical message. Nothing behind this file knows an alias.
+ * Only what can be judged from the body alone is judged here; sender, limits, time and templates are `prepare.ts`.
+ */
+import { z } from 'zod'
+import type { Mailbox } from '#src/mail/address.ts'
+import type { Attachment } from '#src/messages/submission.ts'
+import { attachments } from './attachments.ts'
+import { foldContent } from './content.ts'
+import { headers, type Header } from './headers.ts'
+import { isAbsent, mailbox, mailboxList, quote, readMailbox } from './mailboxes.ts'
+import { readMoment } from './moment.ts'
+
+const MAX_SUBJECT = 998
+const MAX_TAGS = 50
+const MAX_TAG = 128
+const MAX_METADATA = 100
+const MAX_METADATA_TEXT = 2000
+
+export interface SendBody {
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+  readonly bcc: readonly Mailbox[]
+  readonly from: Mailbox | null
+  /** `tracking`: the one in the workspace's settings. */
+  readonly replyTo: Mailbox | 'tracking' | null
+  readonly subject: string | null
+  readonly html: string | null
+  readonly text: string | null
+  /** What the client says of a body that a template renders. */
+  readonly isHtml: boolean | null
+  readonly templateId: string | null
+  readonly params: Readonly<Record<string, unknown>>
+  readonly attachments: readonly Attachment[]
+  readonly headers: readonly Header[]
+  readonly tags: readonly string[]
+  readonly metadata: Readonly<Record<string, string | number | boolean | null>> | null
+  readonly trackOpens: boolean | null
+  readonly trackClicks: boolean | null
+  readonly expiresAt: Date | null
+}
+
+const text = z.string().nullish()
+const flag = z.boolean().nullish()
+const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u
+
+const subject = z.string().max(MAX_SUBJECT, `at most ${MAX_SUBJECT} characters`).refine((value) => !CONTROL.test(value), 'has a line break or a control character').nullish()
+const tag = z.string().min(1, 'is empty').max(MAX_TAG, `at most ${MAX_TAG} characters`).refine((value) => !CONTROL.test(value), 'has a control character')
+const tags = z.union([z.array(tag).max(MAX_TAGS, `at most ${MAX_TAGS} tags`), tag.transform((one) => [one])]).nullish()
+const metadata = z.record(z.string().min(1).max(MAX_TAG), z.union([z.string().max(MAX_METADATA_TEXT), z.number(), z.boolean(), z.null()], 'must be a text, a number or a boolean: metadata is flat'))
+  .refine((value) => Object.keys(value).length <= MAX_METADATA, `at most ${MAX_METADATA} entries`).nullish()
+const params = z.record(z.string(), z.unknown()).nullish()
+
+const replyTo = z.unknown().optional()
+  .meta({ oneOf: [{ type: 'string' }, { type: 'boolean', description: 'true: the reply-to address of the workspace' }, { type: 'object', properties: { email: { type: 'string' }, name: { type: 'string' } } }] })
+  .transform((value, sink) => isAbsent(value) || value === false ? null : value === true ? 'tracking' as const : readMailbox(value, [], sink))
+
+const expiresAt = z.string().nullish().meta({ format: 'date-time' }).transform((value, sink) => {
+  const moment = isAbsent(value) ? null : readMoment(value ?? '', 'UTC')
+  if (moment === null && !isAbsent(value)) sink.addIssue({ code: 'custom', message: 'must be a time such as 2031-05-04T10:00:00Z' })
+  return moment
+})
+
+const fields = z.object({
+  to: mailboxList, cc: mailboxList, bcc: mailboxList,
+  from: mailbox, from_name: text, fromName: text.meta({ description: 'alias of from_name' }), reply_to: replyTo,
+  subject, body: text.meta({ description: 'HTML or text, detected' }), html: text, text, is_html: flag.meta({ description: 'overrules the detection' }),
+  template_id: text, params, template_data: params.meta({ description: 'alias of params' }),
+  attachments, headers, tags, metadata, track_opens: flag, track_clicks: flag, expires_at: expiresAt,
+})
+
+type Fields = z.output<typeof fields>
+type Sink = z.core.$RefinementCtx
+
+export const sendBody = fields.transform((given, sink): SendBody => {
+  const templateId = orNull(given.template_id)
+  if (given.to.length === 0) complain(sink, 'to', 'is required')
+  checkTemplate(given, templateId, sink)
+  return {
+    to: given.to, cc: given.cc, bcc: given.bcc, from: foldFrom(given, sink), replyTo: given.reply_to, subject: orNull(given.subject), ...foldBody(given, sink),
+    isHtml: given.is_html ?? null, templateId, params: given.params ?? given.template_data ?? {}, attachments: given.attachments, headers: given.headers,
+    tags: given.tags ?? [], metadata: given.metadata ?? null, trackOpens: given.track_opens ?? null, trackClicks: given.track_clicks ?? null, expiresAt: given.expires_at,
+  }
+})
+
+/** An optional text that is empty says as much as one that is left out. */
+function orNull(value: string | null | undefined): string | null {
+  return value === undefined || value === null || value === '' ? null : value
+}
+
+function complain(sink: Sink, path: string, message: string): void {
+  sink.addIssue({ code: 'custom', path: [path], message })
+}
+
+/** A template brings its body, and its subject unless one is given; without a template both are needed. */
+function checkTemplate(given: Fields, templateId: string | null, sink: Sink): void {
+  const contents = (['body', 'html', 'text'] as const).filter((field) => orNull(given[field]) !== null)
+  if (templateId !== null) {
+    if (contents.length > 0) complain(sink, 'template_id', `cannot be given together with ${contents.join(', ')}`)
+  } else {
+    if (orNull(given.subject) === null) complain(sink, 'subject', 'is required without a template_id')
+    if (contents.length === 0) complain(sink, 'body', 'is required without a template_id')
+  }
+}
+
+function foldBody(given: Fields, sink: Sink): { html: string | null; text: string | null } {
+  const folded = foldContent({ body: orNull(given.body), html: orNull(given.html), text: orNull(given.text), isHtml: given.is_html ?? null })
+  if (folded.ok) return folded.content
+  complain(sink, folded.path, folded.reason)
+  return { html: null, text: null }
+}
+
+/** A name given apart wins over the one inside `from`. */
+function foldFrom(given: Fields, sink: Sink): Mailbox | null {
+  const name = orNull(given.from_name) ?? orNull(given.fromName)
+  if (given.from === null || name === null) return given.from
+  return readMailbox(`${quote(name)} <${given.from.email}>`, [], { addIssue: ({ message }) => complain(sink, 'from_name', message) })
+}

@@ -1,0 +1,31 @@
+/** One digest for all ways to write the same request: of the folded form, with the keys of objects in order. */
+import { createHash, type Hash } from 'node:crypto'
+
+/** SHA-256 over the endpoint (tier, or what else it does) and the canonical request. */
+export function digestOf(endpoint: string, request: unknown): Buffer {
+  const hash = createHash('sha256').update(`${endpoint}\n`)
+  feed(hash, request)
+  return hash.digest()
+}
+
+function feed(hash: Hash, value: unknown): void {
+  if (Buffer.isBuffer(value)) hash.update(`bytes ${value.length}:`).update(value)
+  else if (value instanceof Date) hash.update(value.toISOString())
+  else if (Array.isArray(value)) feedAll(hash, '[', value.entries())
+  else if (typeof value === 'object' && value !== null) feedAll(hash, '{', Object.entries(value).toSorted(byKey))
+  else hash.update(JSON.stringify(value) ?? 'undefined')
+}
+
+function feedAll(hash: Hash, kind: '[' | '{', entries: Iterable<readonly [string | number, unknown]>): void {
+  hash.update(kind)
+  for (const [key, value] of entries) {
+    hash.update(`${JSON.stringify(key)}:`)
+    feed(hash, value)
+    hash.update(',')
+  }
+  hash.update('.')
+}
+
+function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

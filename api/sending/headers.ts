@@ -1,0 +1,46 @@
+/**
+ * Headers that a sender may add: names as RFC 5322 §3.6.8 has them, values on one line. What identifies, routes, dates, signs or
+ * structures the message is ours and cannot be given, nor what has a field of its own or may stand only once.
+ */
+import { z } from 'zod'
+
+const MAX_HEADERS = 100
+const MAX_NAME = 100
+const MAX_VALUE = 4000
+/** A line may have 998 octets (RFC 5322 §2.1.1) and can only be folded at a space. */
+const MAX_WORD = 900
+
+const FORBIDDEN = new Set([
+  'from', 'to', 'cc', 'bcc', 'date', 'message-id', 'received', 'return-path', 'dkim-signature',
+  'subject', 'reply-to', 'sender', 'mime-version', 'delivered-to', 'authentication-results',
+])
+const FORBIDDEN_PREFIXES = ['content-', 'resent-', 'arc-']
+/** ftext: printable ASCII but the colon. */
+const NAME = /^[!-9;-~]+$/
+
+export type Header = readonly [name: string, value: string]
+
+const headerObject = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()], 'must be a text')).transform((given) => Object.entries(given))
+const headerList = z.array(z.object({ name: z.string(), value: z.string() })).transform((given) => given.map(({ name, value }) => [name, value] as const))
+
+export const headers = z.union([headerObject, headerList], 'must be an object of names and texts').nullish().transform((given, sink): Header[] => {
+  const found = (given ?? []).map(([name, value]): Header => [name, String(value)])
+  if (found.length > MAX_HEADERS) sink.addIssue({ code: 'custom', message: `at most ${MAX_HEADERS} headers` })
+  for (const [name, value] of found.slice(0, MAX_HEADERS)) {
+    const reason = judgeName(name) ?? judgeValue(value)
+    if (reason !== null) sink.addIssue({ code: 'custom', path: [name.slice(0, MAX_NAME)], message: reason })
+  }
+  return found
+})
+
+function judgeName(name: string): string | null {
+  if (!NAME.test(name) || name.length > MAX_NAME) return `is not the name of a header (printable ASCII without a colon, at most ${MAX_NAME} characters)`
+  const lower = name.toLowerCase()
+  return FORBIDDEN.has(lower) || FORBIDDEN_PREFIXES.some((prefix) => lower.startsWith(prefix)) ? 'cannot be set or overridden' : null
+}
+
+function judgeValue(value: string): string | null {
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value.replaceAll('\t', ' '))) return 'has a line break or a control character'
+  if (value.length > MAX_VALUE) return `is longer than ${MAX_VALUE} characters`
+  return value.split(/[ \t]/).some((word) => Buffer.byteLength(word) > MAX_WORD) ? `has more than ${MAX_WORD} octets without a space` : null
+}

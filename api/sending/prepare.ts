@@ -1,0 +1,98 @@
+/**
+ * From a folded body to a submission that only has to be stored: sender, recipients, limits, time, template, in this order.
+ * The first that does not fit is the refusal; nothing is written here.
+ */
+import type { Caller } from '#src/auth/keys.ts'
+import { invalid, refuse, type Refusal } from '#src/errors.ts'
+import { newId } from '#src/id.ts'
+import type { Mailbox } from '#src/mail/address.ts'
+import type { Addressee, Submission } from '#src/messages/submission.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+import { isRefusal } from '#api/answer.ts'
+import { planOf, type ApiContext } from '#api/context.ts'
+import type { SendBody } from './body.ts'
+import { domainOf, judgeSender } from './sender.ts'
+import { renderContent, type MessageContent } from './template.ts'
+
+/** What is wanted: the message, the tier it goes through, and when. */
+export interface Order {
+  readonly body: SendBody
+  readonly tier: Tier
+  readonly scheduledAt: Date | null
+  readonly timezone: string | null
+}
+
+export async function prepare(ctx: ApiContext, caller: Caller, order: Order): Promise<Submission | Refusal> {
+  const { body } = order
+  const recipients = addressees(body)
+  const refusal = judgeSender(caller, body.from) ?? judgeCount(ctx, recipients) ?? judgeTime(ctx, order) ?? judgeExpiry(ctx, order) ?? judgeReplyTo(caller, body)
+  if (refusal !== null) return refusal
+  const content = await renderContent(ctx, caller.workspaceId, body)
+  if (isRefusal(content)) return content
+  return judgeSize(ctx, body, content) ?? submissionOf(ctx, caller, order, { recipients, content })
+}
+
+/** Each address once, whatever its case, as the first of to, cc, bcc. */
+function addressees({ to, cc, bcc }: SendBody): Addressee[] {
+  const found = new Map<string, Addressee>()
+  for (const [kind, list] of [['to', to], ['cc', cc], ['bcc', bcc]] as const)
+    for (const { email } of list) if (!found.has(email.toLowerCase())) found.set(email.toLowerCase(), { address: email, domain: domainOf(email), kind })
+  return [...found.values()]
+}
+
+function judgeCount(ctx: ApiContext, recipients: readonly Addressee[]): Refusal | null {
+  const max = ctx.config.maxRecipients
+  return recipients.length <= max ? null : invalid([{ path: 'to', message: `to, cc and bcc have ${recipients.length} recipients; at most ${max} in one message` }])
+}
+
+const MINUTE_MS = 60 * 1000
+const DAY_MS = 24 * 3600 * 1000
+/** "One minute from now" was written a moment ago, often without its fraction of a second. */
+const GRACE_MS = 1000
+
+function judgeTime(ctx: ApiContext, { scheduledAt }: Order): Refusal | null {
+  if (scheduledAt === null) return null
+  const ahead = scheduledAt.getTime() - ctx.clock.now()
+  if (ahead < MINUTE_MS - GRACE_MS) return invalid([{ path: 'scheduled_at', message: 'must be at least 1 minute ahead' }])
+  return ahead > 365 * DAY_MS ? invalid([{ path: 'scheduled_at', message: 'must be at most 365 days ahead' }]) : null
+}
+
+function judgeExpiry(ctx: ApiContext, { body, scheduledAt }: Order): Refusal | null {
+  if (body.expiresAt === null || body.expiresAt.getTime() > Math.max(ctx.clock.now(), scheduledAt?.getTime() ?? 0)) return null
+  return invalid([{ path: 'expires_at', message: scheduledAt === null ? 'must be in the future' : 'must be after the scheduled time' }])
+}
+
+function judgeReplyTo(caller: Caller, { replyTo }: SendBody): Refusal | null {
+  return replyTo !== 'tracking' || caller.replyTo !== null ? null : invalid([{ path: 'reply_to', message: 'the workspace has no reply-to address in its tracking settings' }])
+}
+
+function judgeSize(ctx: ApiContext, { attachments }: SendBody, { html, text }: MessageContent): Refusal | null {
+  const max = ctx.config.maxMessageBytes
+  const bytes = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') + attachments.reduce((sum, { content }) => sum + content.length, 0)
+  return bytes <= max ? null : refuse('PAYLOAD_TOO_LARGE', `The message has ${bytes} bytes; at most ${max}.`)
+}
+
+function submissionOf(ctx: ApiContext, caller: Caller, { body, tier, scheduledAt, timezone }: Order, found: { recipients: Addressee[]; content: MessageContent }): Submission {
+  const now = ctx.clock.now()
+  const headed = headLists(body, found.recipients)
+  return {
+    id: newId(now), workspaceId: caller.workspaceId, apiKeyId: caller.keyId, domainId: caller.domainId, tier,
+    from: body.from ?? { email: '', name: null }, replyTo: replyToOf(caller, body), ...headed, recipients: found.recipients, ...found.content,
+    headers: body.headers, attachments: body.attachments, tags: body.tags, metadata: body.metadata, trackOpens: body.trackOpens, trackClicks: body.trackClicks,
+    scheduledAt, timezone, expiresAt: body.expiresAt, createdAt: new Date(now), quota: planOf(ctx, caller.plan).monthlyQuota, idempotency: null,
+  }
+}
+
+/** The headers To and Cc name each address once too. */
+function headLists({ to, cc }: SendBody, recipients: readonly Addressee[]): { to: Mailbox[]; cc: Mailbox[] } {
+  const first = (list: readonly Mailbox[], kind: Addressee['kind']): Mailbox[] => {
+    const left = new Set(recipients.filter((one) => one.kind === kind).map((one) => one.address.toLowerCase()))
+    return list.filter(({ email }) => left.delete(email.toLowerCase()))
+  }
+  return { to: first(to, 'to'), cc: first(cc, 'cc') }
+}
+
+function replyToOf(caller: Caller, { replyTo }: SendBody): Mailbox | null {
+  if (replyTo !== 'tracking') return replyTo
+  return caller.replyTo === null ? null : { email: caller.replyTo, name: null }
+}

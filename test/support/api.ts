@@ -1,0 +1,107 @@
+/**
+ * A running api on a free port with a database and a Redis of its own, a workspace on LAUNCH with a verified domain, and a key of each kind:
+ * what scenario tests begin with. Everything goes through HTTP; `db` is for looking at what was stored.
+ */
+import { main } from '#api/main.ts'
+import { loadConfig, type Config } from '#config/load.ts'
+import { createKey } from '#src/auth/keys.ts'
+import { ALL_SCOPES } from '#src/auth/scopes.ts'
+import { openDb, type Db } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import { openLog } from '#src/log.ts'
+import { createWorkspace } from '#src/workspaces/workspaces.ts'
+import { createDatabase, startRedis, type TestServer } from '#test/support/stores.ts'
+
+export interface TestAnswer {
+  readonly status: number
+  readonly headers: Headers
+  /** Parsed JSON; the text itself where it is none; null where it is empty. */
+  readonly body: Json
+}
+
+/** What tests read of answers: any field may be asked for. */
+export interface Json { readonly [field: string]: Json }
+
+export interface TestCall {
+  /** A key; `null` for none. The regular key of the first workspace when not given. */
+  readonly key?: string | null
+  /** Sent as JSON; a text as it is. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Tenant {
+  readonly workspaceId: string
+  readonly domainId: string
+  readonly domain: string
+  readonly regular: string
+  readonly admin: string
+}
+
+export interface TestApi extends Tenant {
+  readonly url: string
+  readonly port: number
+  readonly config: Config
+  readonly db: Db
+  readonly redis: TestServer
+  /** Sends one request to a path below /api/v1, or below the root where it starts with `//`. */
+  call(method: string, path: string, call?: TestCall): Promise<TestAnswer>
+  /** Another workspace with its own domain and keys. */
+  addTenant(order?: { readonly plan?: string; readonly domain?: string; readonly status?: string }): Promise<Tenant>
+  stop(): Promise<void>
+}
+
+/** `env` are settings as they would stand in the environment. */
+export async function startApi(env: Readonly<Record<string, string>> = {}): Promise<TestApi> {
+  const [database, redis] = await Promise.all([createDatabase(), startRedis()])
+  const config = loadConfig({
+    DATABASE_URL: database.url, REDIS_URL: redis.url, HTTP_PORT: '0', HTTP_HOST: '127.0.0.1', MASTER_KEY: '5a'.repeat(32), LOG_LEVEL: 'silent', ...env,
+  })
+  const db = openDb(database.url, openLog({ logLevel: 'silent' }, 'test'), 4)
+  const tenant = await createTenant(db, config, {})
+  const api = await main(config)
+  const url = `http://127.0.0.1:${api.port}`
+  return {
+    ...tenant, url, port: api.port, config, db, redis,
+    call: (method, path, call = {}) => request(method, path.startsWith('//') ? url + path.slice(1) : `${url}/api/v1${path}`, { key: tenant.regular, ...call }),
+    addTenant: (order = {}) => createTenant(db, config, order),
+    stop: async () => {
+      await api.stop()
+      await db.close()
+      await Promise.all([database.drop(), redis.stop()])
+    },
+  }
+}
+
+async function createTenant(db: Db, config: Config, order: { readonly plan?: string; readonly domain?: string; readonly status?: string }): Promise<Tenant> {
+  const { id: workspaceId } = await createWorkspace(db, { name: 'test', plan: order.plan ?? 'launch' })
+  const domainId = newId()
+  const domain = order.domain ?? `${domainId.slice(-12)}.example`
+  await db.query(`INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at) VALUES ($1, $2, $3, 'verified', now())`, [domainId, workspaceId, domain])
+  const prefix = config.keyPrefix
+  const regular = await createKey(db, { kind: 'regular', prefix, workspaceId, name: 'regular', domainId })
+  const admin = await createKey(db, { kind: 'admin', prefix, workspaceId, name: 'admin', scopes: ALL_SCOPES })
+  if (regular.kind !== 'created' || admin.kind !== 'created') throw new Error(`no key: ${regular.kind}, ${admin.kind}`)
+  // after the key: none is made for a domain that is not verified, but a domain may lose that later
+  if (order.status !== undefined) await db.query('UPDATE domains SET verification_status = $2 WHERE id = $1', [domainId, order.status])
+  return { workspaceId, domainId, domain, regular: regular.secretKey, admin: admin.secretKey }
+}
+
+async function request(method: string, url: string, { key, body, headers }: TestCall): Promise<TestAnswer> {
+  const response = await fetch(url, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...(key === undefined || key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: parse(text) as Json }
+}
+
+function parse(text: string): unknown {
+  if (text === '') return null
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
