@@ -1,0 +1,83 @@
+/**
+ * What runs in sandbox mode in place of the internet: a DNS server and an MX, both on loopback, where the configuration says
+ * (SANDBOX_DNS_PORT, SANDBOX_SMTP_PORT). Mail goes to it by the same path as to anybody else. What it took is kept for seven days.
+ */
+import { generate } from 'selfsigned'
+import type { Context } from '#src/context.ts'
+import { pruneInbox } from '#src/sandbox/inbox.ts'
+import { listenDns } from './dns-listener.ts'
+import { createExaminer } from './examine.ts'
+import { startReceiver, type Receiver, type ReceiverParts } from './receiver.ts'
+import { createTally } from './tally.ts'
+import { createZone, HOSTS, MX_NAME } from './zone.ts'
+
+export interface Sandbox {
+  readonly dnsPort: number
+  readonly smtpPort: number
+  stop(): Promise<void>
+}
+
+const HOUR_MS = 3_600_000
+const KEPT_MS = 7 * 24 * HOUR_MS
+const CERTIFICATE_YEARS = 10
+
+/** Starts both servers; port 0 takes a free one. Rejects, with nothing left running, when a port is taken. */
+export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox> {
+  const undo: (() => Promise<void> | void)[] = []
+  const stop = async (): Promise<void> => {
+    for (const step of undo.splice(0)) await step()
+  }
+  try {
+    const dns = await listenDns(ctx.config.sandboxDnsPort, createZone(ctx.db)).catch(portTrouble('DNS server', 'SANDBOX_DNS_PORT'))
+    undo.unshift(() => dns.stop())
+    const examiner = createExaminer(dns.port, (data) => ctx.vault.mac('return-path', data))
+    undo.unshift(() => examiner.stop())
+    const parts = { ctx, examiner, tally: createTally(), certificate: await makeCertificate(ctx.clock.now()), host: HOSTS[MX_NAME], port: ctx.config.sandboxSmtpPort }
+    const receiver = await startReceiver(parts).catch(portTrouble('receiver', 'SANDBOX_SMTP_PORT'))
+    undo.unshift(() => receiver.stop())
+    const broken = await startBroken({ ...parts, port: receiver.port })
+    undo.unshift(() => broken?.stop(), keepHouse(ctx))
+    return { dnsPort: dns.port, smtpPort: receiver.port, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** The receiver whose TLS handshake fails; where a machine has one loopback address only, that simulator is missing. */
+async function startBroken(parts: ReceiverParts): Promise<Receiver | null> {
+  try {
+    return await startReceiver({ ...parts, host: HOSTS['mx-tls-fail.mailstead.test'], failsTls: true })
+  } catch (error) {
+    parts.ctx.log.info({ err: error }, 'tls-fail.mailstead.test is not simulated here')
+    return null
+  }
+}
+
+async function makeCertificate(nowMs: number): Promise<{ key: string; cert: string }> {
+  const notAfterDate = new Date(nowMs)
+  notAfterDate.setUTCFullYear(notAfterDate.getUTCFullYear() + CERTIFICATE_YEARS)
+  const { private: key, cert } = await generate([{ name: 'commonName', value: MX_NAME }], { keyType: 'rsa', algorithm: 'sha256', notBeforeDate: new Date(nowMs - HOUR_MS), notAfterDate })
+  return { key, cert }
+}
+
+/** Forgets old mail, now and every hour; answers how to end that. */
+function keepHouse({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): () => Promise<void> {
+  let last: Promise<unknown> = Promise.resolve()
+  const sweep = (): void => {
+    last = pruneInbox(db, new Date(clock.now() - KEPT_MS)).catch((error: unknown) => log.warn({ err: error }, 'the sandbox inbox was not tidied'))
+  }
+  const timer = setInterval(sweep, HOUR_MS)
+  sweep()
+  return async () => {
+    clearInterval(timer)
+    await last
+  }
+}
+
+function portTrouble(what: string, setting: string): (error: unknown) => never {
+  return (error) => {
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    throw isTaken ? new Error(`the port of the sandbox ${what} is taken by another program: choose another one with ${setting}`, { cause: error }) : error
+  }
+}

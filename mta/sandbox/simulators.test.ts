@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { simulate, SIMULATORS, type Act } from './simulators.ts'
+import { SIMULATED_DOMAINS } from './zone.ts'
+
+const TAKE: Act = { kind: 'take' }
+
+const ROWS: readonly (readonly [address: string, act: Act])[] = [
+  ['ann@example.com', TAKE],
+  ['bounce@example.com', { kind: 'refuse', code: 550, text: '5.1.1 No such user (simulated)' }],
+  ['bounce-5.1.1@example.com', { kind: 'refuse', code: 550, text: '5.1.1 No such user (simulated)' }],
+  ['Bounce-5.1.1+tag+more@Example.com', { kind: 'refuse', code: 550, text: '5.1.1 No such user (simulated)' }],
+  ['bounce-5.1.3@a.test', { kind: 'refuse', code: 553, text: '5.1.3 Bad address syntax (simulated)' }],
+  ['bounce-5.1.10@a.test', { kind: 'refuse', code: 556, text: '5.1.10 The domain takes no mail (simulated)' }],
+  ['bounce-5.2.2@a.test', { kind: 'refuse', code: 552, text: '5.2.2 The mailbox is full (simulated)' }],
+  ['bounce-5.7.1@a.test', { kind: 'refuse', code: 554, text: '5.7.1 Rejected by policy (simulated)' }],
+  ['bounce-5.7.26@a.test', { kind: 'refuse', code: 554, text: '5.7.26 Rejected for security or policy (simulated)' }],
+  ['bounce-5.999.999@a.test', { kind: 'refuse', code: 554, text: '5.999.999 Refused (simulated)' }],
+  ['bounce-4.1.1@a.test', TAKE],
+  ['bounce-5.1@a.test', TAKE],
+  ['bounce-5.1.1000@a.test', TAKE],
+  ['xbounce@a.test', TAKE],
+  ['bounces@a.test', TAKE],
+  ['defer@a.test', { kind: 'defer', times: Infinity }],
+  ['defer-0@a.test', { kind: 'defer', times: 0 }],
+  ['DEFER-3+x@a.test', { kind: 'defer', times: 3 }],
+  ['defer-1000@a.test', TAKE],
+  ['defer--1@a.test', TAKE],
+  ['slow-5@a.test', { kind: 'delay', seconds: 5 }],
+  ['slow-999@a.test', { kind: 'delay', seconds: 600 }],
+  ['drop-after-dot@a.test', { kind: 'drop', isKept: false }],
+  ['drop-after-keep@a.test', { kind: 'drop', isKept: true }],
+  ['complaint@a.test', TAKE],
+  ['unsubscribe@a.test', TAKE],
+  ['bounce', TAKE],
+  ['"bounce@a"@a.test', TAKE],
+  ['', TAKE],
+]
+
+describe('simulator addresses', () => {
+  for (const [address, act] of ROWS) {
+    it(address === '' ? 'nothing' : address, () => assert.deepEqual(simulate(address), act))
+  }
+
+  it('answers every address, and refuses only with a 5xx that begins with its enhanced code', () => {
+    fc.assert(fc.property(fc.oneof(fc.string(), fc.emailAddress(), fc.tuple(fc.nat(1200), fc.nat(1200)).map(([b, c]) => `bounce-5.${b}.${c}@a.test`)), (address) => {
+      const act = simulate(address)
+      if (act.kind === 'refuse') assert.match(`${act.code} ${act.text}`, /^55\d 5\.\d{1,3}\.\d{1,3} |^503 5\.5\./)
+    }))
+  })
+
+  it('are documented, each with its sentence', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
+    const rows = [...SIMULATORS.map(({ address, does }) => `| \`${address}\` | ${does} |`), ...SIMULATED_DOMAINS.map(({ domain, does }) => `| \`${domain}\` | ${does} |`)]
+    assert.deepEqual(page.match(/^\| `.*@` \|.*|^\| `.*\.mailstead\.test` \|.*/gm), rows)
+  })
+})

@@ -1,0 +1,97 @@
+/**
+ * Addresses that make an outcome happen: one row each, found by the local part, at any domain (`bounce-5.1.1@anything`).
+ * A sub-address and case make no difference (`Defer-3+monday@`). `docs/sandbox.md` is written from this table; a test keeps them equal.
+ */
+export type Act =
+  /** Says no to the recipient: `code` and `text` are the reply. */
+  | { readonly kind: 'refuse'; readonly code: number; readonly text: string }
+  /** Says no so many times to each recipient of each message. */
+  | { readonly kind: 'defer'; readonly times: number }
+  /** Cuts the connection instead of the last reply, once for each recipient of each message. */
+  | { readonly kind: 'drop'; readonly isKept: boolean }
+  | { readonly kind: 'delay'; readonly seconds: number }
+  | { readonly kind: 'take' }
+
+interface Simulator {
+  /** As the documentation writes it. */
+  readonly address: string
+  readonly pattern: RegExp
+  /** One sentence: what the receiver does. */
+  readonly does: string
+  readonly act: (found: readonly string[]) => Act
+}
+
+const MAX_DELAY_SECONDS = 600
+
+export const SIMULATORS: readonly Simulator[] = [
+  {
+    address: 'bounce@', pattern: /^bounce$/, does: 'refuses the recipient: 550 5.1.1 No such user.',
+    act: () => refusal('5.1.1'),
+  },
+  {
+    address: 'bounce-5.1.1@', pattern: /^bounce-(5\.\d{1,3}\.\d{1,3})$/, does: 'refuses the recipient with that enhanced code (any 5.x.x) and the reply code that goes with it: 5.2.2 comes with 552, 5.7.1 with 554.',
+    act: ([status = '5.0.0']) => refusal(status),
+  },
+  {
+    address: 'defer@', pattern: /^defer$/, does: 'defers the recipient, always: 450 4.2.1.',
+    act: () => ({ kind: 'defer', times: Infinity }),
+  },
+  {
+    address: 'defer-3@', pattern: /^defer-(\d{1,3})$/, does: 'defers each message that many times (0 to 999), then takes it.',
+    act: ([times]) => ({ kind: 'defer', times: Number(times) }),
+  },
+  {
+    address: 'slow-5@', pattern: /^slow-(\d{1,3})$/, does: 'takes the mail, but the last reply comes after that many seconds (up to 600).',
+    act: ([seconds]) => ({ kind: 'delay', seconds: Math.min(Number(seconds), MAX_DELAY_SECONDS) }),
+  },
+  {
+    address: 'drop-after-dot@', pattern: /^drop-after-dot$/, does: 'cuts the connection after the final dot without a reply and keeps nothing; a second try of the same message is taken.',
+    act: () => ({ kind: 'drop', isKept: false }),
+  },
+  {
+    address: 'drop-after-keep@', pattern: /^drop-after-keep$/, does: 'keeps the mail, then cuts the connection without a reply; a second try of the same message is taken, as a second copy.',
+    act: () => ({ kind: 'drop', isKept: true }),
+  },
+  {
+    address: 'complaint@', pattern: /^complaint$/, does: 'takes the mail; reserved for the complaint that a receiver sends back.',
+    act: () => ({ kind: 'take' }),
+  },
+  {
+    address: 'unsubscribe@', pattern: /^unsubscribe$/, does: 'takes the mail; reserved for the unsubscribe request that a recipient sends back.',
+    act: () => ({ kind: 'take' }),
+  },
+]
+
+/** What the receiver does with this recipient; without a simulator it takes the mail. */
+export function simulate(recipient: string): Act {
+  const [local = ''] = recipient.slice(0, Math.max(recipient.lastIndexOf('@'), 0)).toLowerCase().split('+')
+  for (const { pattern, act } of SIMULATORS) {
+    const found = pattern.exec(local)
+    if (found !== null) return act(found.slice(1))
+  }
+  return { kind: 'take' }
+}
+
+/** The reply code and words that receivers use with an enhanced code (RFC 3463, RFC 5321 4.2.3); the first row that fits. */
+const REPLIES: readonly (readonly [status: RegExp, code: number, text: string])[] = [
+  [/^5\.1\.1$/, 550, 'No such user'],
+  [/^5\.1\.2$/, 550, 'No such host'],
+  [/^5\.1\.3$/, 553, 'Bad address syntax'],
+  [/^5\.1\.6$/, 551, 'The mailbox has moved'],
+  [/^5\.1\.10$/, 556, 'The domain takes no mail'],
+  [/^5\.1\./, 550, 'Bad address'],
+  [/^5\.2\.1$/, 550, 'The mailbox is disabled'],
+  [/^5\.2\.2$/, 552, 'The mailbox is full'],
+  [/^5\.2\.3$/, 552, 'The message is too long for this mailbox'],
+  [/^5\.2\./, 550, 'The mailbox cannot be used'],
+  [/^5\.3\.4$/, 552, 'The message is too big'],
+  [/^5\.5\./, 503, 'Protocol error'],
+  [/^5\.7\.1$/, 554, 'Rejected by policy'],
+  [/^5\.7\./, 554, 'Rejected for security or policy'],
+  [/^/, 554, 'Refused'],
+]
+
+function refusal(status: string): Act {
+  const [, code, text] = REPLIES.find(([fits]) => fits.test(status)) ?? [/^/, 554, 'Refused']
+  return { kind: 'refuse', code, text: `${status} ${text} (simulated)` }
+}
