@@ -15,6 +15,8 @@ const DOUBLED: readonly (readonly [data: string, onTheWire: string])[] = [
   ['a.b\r\n', 'a.b\r\n.\r\n'],
   ['a\r\n.b\r\n.\r\n..\r\n', 'a\r\n..b\r\n..\r\n...\r\n.\r\n'],
   ['a\n.\nMAIL FROM:<x>\n', 'a\n..\nMAIL FROM:<x>\n\r\n.\r\n'],
+  ['\n.\n.\n', '\n..\n..\n\r\n.\r\n'],
+  ['\n..\n', '\n...\n\r\n.\r\n'],
   ['a\r.\rb\r\n', 'a\r.\rb\r\n.\r\n'],
 ]
 
@@ -40,6 +42,6 @@ describe('content on the wire', () => {
       assert.doesNotMatch(inside, /(?:^|\n)\.(?:\r?\n|$)/)
       const undone = inside.replaceAll(/(^|\n)\./g, '$1')
       assert.ok(undone === text || undone === `${text}\r\n`)
-    }))
+    }), { numRuns: 500 })
   })
 })

@@ -118,10 +118,11 @@ describe('TLS', () => {
     await deliver(opened)
   })
 
-  it('gives addresses no server name', async () => {
-    await deliver(await use({}, {}, '127.0.0.1'))
-    assert.partialDeepStrictEqual(mx.messages, [{ tls: true, servername: null }])
-  })
+  for (const [host, servername] of [['mx.test.', 'mx.test'], ['127.0.0.1', null], ['::1', null]] as const)
+    it(`names the host to the server as SNI wants it: ${host} is ${servername}`, async () => {
+      await deliver(await use({}, {}, host))
+      assert.partialDeepStrictEqual(mx.messages, [{ tls: true, servername }])
+    })
 
   it('verifies a certificate where that is asked for', async () => {
     mx = await startReceiver()

@@ -101,7 +101,7 @@ describe('a session', () => {
     ]
     for (const [what, script, cause] of endsBeforeTheEnd)
       it(`${what}: the end mark was never sent`, async () => {
-        const session = await open(script, { block: 400 })
+        const session = await open(script, { block: 1000 })
         const result = await session.deliver({ ...MAIL, data: LARGE })
         assert.partialDeepStrictEqual(result, { kind: 'lost', stage: 'body', afterDot: false, cause })
         assert.match(result.conversation.join('\n'), /-- after at most \d+ of 16000000 bytes of the message, without its end$/)

@@ -83,13 +83,13 @@ const ACCEPTED: readonly Dialog[] = [
     C: DATA
     S: 354 go
     C: [message]${TAKEN}${BYE}` },
-  { n: 7, title: 'and are not named where they are not needed', text: `
+  { n: 7, title: 'and are not named where they are not needed; SIZE may just be reached', text: `
     S: 220 mx.in.test ESMTP
     C: EHLO out.test
     S: 250-mx.in.test
     S: 250-8BITMIME
     S: 250-SMTPUTF8
-    S: 250 SIZE
+    S: 250 SIZE 22
     C: MAIL FROM:<a@out.test> SIZE=22
     S: 250 Ok
     C: RCPT TO:<b@in.test>
@@ -169,7 +169,7 @@ const REFUSED: readonly Dialog[] = [
     S# close
     = rejected, rcpt: 550 5.1.1 no such user
     = lost, mail: closed` },
-  { n: 30, title: 'no answer to the lone dot: the refusal stays', timeouts: { data: SOON }, text: `${PIPELINING}${ENVELOPE}
+  { n: 30, title: 'no answer to the lone dot: the refusal stays', timeouts: { data: 500 }, text: `${PIPELINING}${ENVELOPE}
     S: 250 Ok
     S: 550 5.1.1 no such user
     S: 354 go
@@ -345,6 +345,10 @@ const LOST: readonly Dialog[] = [
     = accepted: 250 taken
     C# gone
     = lost, mail: protocol` },
+  { n: 65, title: 'once out of turn, nothing more is believed', text: `${PIPELINING}${ENVELOPE}
+    S" 250 Ok\\r\\n250 Ok\\r\\n354 go\\r\\n250 2.0.0 taken\\r\\n552 5.3.4 too big\\r\\n"
+    C# gone
+    = lost, body: protocol` },
 ]
 
 const OURSELVES: readonly Dialog[] = [

@@ -33,7 +33,7 @@ export class Wire {
     ['close', (): void => this.lose('closed', 'the connection was closed')],
   ] as const
   #socket: Socket
-  #reader = new ReplyReader()
+  readonly #reader = new ReplyReader()
   #lines: string[]
   #replies: Reply[] = []
   #owed = 0
@@ -55,7 +55,6 @@ export class Wire {
   /** Reads from this socket from now on. */
   attach(socket: Socket): void {
     this.#socket = socket
-    this.#reader = new ReplyReader()
     for (const [event, listener] of this.#listeners) socket.on(event, listener)
   }
 
@@ -64,7 +63,7 @@ export class Wire {
    * the way may have said it, and what comes through TLS must not begin with it.
    */
   detach(): Socket | null {
-    if (this.loss !== null || this.#owed > 0 || this.#replies.length > 0 || this.#reader.isMidReply) return null
+    if (this.loss !== null || this.#owed > 0 || this.#reader.isMidReply) return null
     for (const [event, listener] of this.#listeners) if (event !== 'error') this.#socket.off(event, listener)
     return this.#socket
   }

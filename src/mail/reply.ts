@@ -43,7 +43,7 @@ export function formatReply(reply: Reply): string {
   return [reply.code, reply.enhanced, reply.text].filter(Boolean).join(' ')
 }
 
-/** Cuts a byte stream into replies. One reader per connection; a new one after STARTTLS. */
+/** Cuts a byte stream into replies. One reader per connection. */
 export class ReplyReader {
   #rest: Buffer | null = null
   #lines: string[] = []
