@@ -1,25 +1,34 @@
 /**
- * One delivery, from a claimed recipient to a settled one: load → compose → sign → route → transport → settle. A list of steps; each stage is elsewhere
- * and they do not know each other. Nothing here throws for what a message, a server or DNS does: a step that ends the delivery answers an outcome.
+ * One delivery, from a claimed recipient to the result of its attempt: route → compose → sign → transport. A list of steps; each stage is elsewhere
+ * and they do not know each other. The result is settled by the caller. Nothing here throws for what a message, a server or DNS does: a step that ends the delivery answers an outcome.
  *
  * Dies before the transport: the lease brings the recipient back, uncounted. Dies in the conversation: the same. Dies after the receiver's 250
  * and before the commit of `settle`: the recipient is sent again, the one window in which that happens.
  */
 import { assemble, type Draft } from '#mta/compose/draft.ts'
 import type { Route } from '#mta/route/route.ts'
+import type { Job } from '#mta/transport/direct.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Claimed } from '#src/messages/claim.ts'
 import { lastMoment } from '#src/messages/settle.ts'
+import type { Gate } from './lane.ts'
 import type { Stages } from './stages.ts'
 
-/** Carries a claimed recipient to its end for this attempt; resolves when the result is committed. */
-export async function deliver(stages: Stages, claimed: Claimed): Promise<void> {
+/** Carries a claimed recipient to the end of this attempt; what is made ready waits at the gate for a session of its site. */
+export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Promise<Attempt> {
   const startedAt = stages.now()
-  const attempt = await tryOnce(stages, claimed).catch((error: unknown): Outcome => poison(error))
-  await stages.settle(claimed, 'outcome' in attempt ? attempt : untried(attempt, startedAt))
+  const job = await prepare(stages, claimed).catch(poison)
+  if ('kind' in job) return untried(job, startedAt)
+  await gate.enter(claimed.tier)
+  try {
+    return await stages.transport.deliver(job)
+  } finally {
+    gate.leave(claimed.tier)
+  }
 }
 
-async function tryOnce(stages: Stages, claimed: Claimed): Promise<Attempt | Outcome> {
+/** Everything that can be done without a session, or the outcome that makes one needless. */
+async function prepare(stages: Stages, claimed: Claimed): Promise<Job | Outcome> {
   const over = tooLate(claimed, stages)
   if (over !== null) return over
   const route = await stages.route(claimed.domain)
@@ -29,10 +38,10 @@ async function tryOnce(stages: Stages, claimed: Claimed): Promise<Attempt | Outc
   const draft = await draftOf(stages, claimed)
   const composed = await stages.compose(draft)
   const data = assemble(composed, await stages.sign(composed, keys))
-  return stages.transport.deliver({
+  return {
     site: route.site, hosts: route.hosts, limits: stages.limits(route),
     mail: { from: stages.returnPath(claimed), to: claimed.address, data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address) },
-  })
+  }
 }
 
 async function draftOf(stages: Stages, claimed: Claimed): Promise<Draft> {

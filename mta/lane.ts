@@ -1,6 +1,6 @@
 /**
- * A lane: what this process holds for one site. Recipients that were claimed wait here by tier, and leave strictly by tier as slots allow.
- * Pure bookkeeping: which one starts next, and how many more to claim. No Redis, no network, no time but what is handed in.
+ * A lane: what this process does for one site. It says how many recipients to claim, how many to prepare ahead, and who gets the next session:
+ * strictly by tier, some sessions kept for instant mail. Pure bookkeeping: no Redis, no network, no time but what is handed in.
  */
 import { reservedForInstant, type SiteLimits } from '#mta/limits/site-limits.ts'
 import type { Claimed } from '#src/messages/claim.ts'
@@ -11,11 +11,18 @@ const MOST_HELD = 200
 /** Enough is held to stay busy for about this long, so that a claim fetches a batch and not one. */
 const HELD_MS = 60
 const INSTANT_AT_ONCE = 50
+const RATE_WINDOW_MS = 250
 
-export class Lane {
+/** Hands out the sessions of a site. */
+export interface Gate {
+  /** Resolves when it is this tier's turn; `leave` must follow. */
+  enter(tier: Tier): Promise<void>
+  leave(tier: Tier): void
+}
+
+export class Lane implements Gate {
   readonly site: string
   limits: SiteLimits
-  active = 0
   /** Counts wake-ups: a claim that was overtaken by one is not the last word. */
   wakes = 0
   hasInstantNews = true
@@ -23,8 +30,13 @@ export class Lane {
   /** The last claim got all there was. */
   isDry = false
   usedAtMs = 0
+  /** Begun and still before the end of their transaction. */
+  active = 0
   readonly #waiting: readonly Claimed[][] = TIER_NAMES.map(() => [])
+  readonly #entering: readonly (() => void)[][] = TIER_NAMES.map(() => [])
   #activeOthers = 0
+  #sessions = 0
+  #sessionsOfOthers = 0
   #windowAtMs = 0
   #windowDone = 0
   #rate = 0
@@ -36,10 +48,6 @@ export class Lane {
 
   get held(): number {
     return this.#waiting.reduce((sum, list) => sum + list.length, 0)
-  }
-
-  get #heldOthers(): number {
-    return this.held - (this.#waiting[0]?.length ?? 0)
   }
 
   get isIdle(): boolean {
@@ -54,12 +62,11 @@ export class Lane {
     this.#waiting[rankOf(claimed.tier)]?.push(claimed)
   }
 
-  /** The next that may start now, taken out; undefined when no slot is free for what waits. */
+  /** The next to begin, taken out; undefined when enough is under way. As many are made ready ahead as hold sessions. */
   next(): Claimed | undefined {
-    if (this.active >= this.limits.connections) return undefined
     const instant = this.#waiting[0]?.shift()
     if (instant !== undefined) return instant
-    if (this.#activeOthers >= this.limits.connections - reservedForInstant(this.limits)) return undefined
+    if (this.#activeOthers >= this.limits.connections * 2) return undefined
     return this.#waiting.find((list) => list.length > 0)?.shift()
   }
 
@@ -73,7 +80,7 @@ export class Lane {
     if (claimed.tier !== 'instant') this.#activeOthers--
     this.usedAtMs = nowMs
     this.#windowDone++
-    if (nowMs - this.#windowAtMs < 250) return
+    if (nowMs - this.#windowAtMs < RATE_WINDOW_MS) return
     this.#rate = this.#windowDone / Math.max(1, nowMs - this.#windowAtMs)
     this.#windowAtMs = nowMs
     this.#windowDone = 0
@@ -81,15 +88,48 @@ export class Lane {
 
   /** How many more to claim; nothing while enough is held, so that claims come in batches. */
   room(): { instant: number; others: number } {
+    const instantHeld = this.#waiting[0]?.length ?? 0
+    const heldOthers = this.held - instantHeld
     const wanted = Math.min(MOST_HELD, Math.max(this.limits.connections * 2, Math.round(this.#rate * HELD_MS)))
-    const others = this.#heldOthers > wanted / 2 ? 0 : wanted - this.#heldOthers
-    const instant = this.hasInstantNews || others > 0 ? Math.max(0, INSTANT_AT_ONCE - (this.#waiting[0]?.length ?? 0)) : 0
+    const others = heldOthers > wanted / 2 ? 0 : wanted - heldOthers
+    const instant = this.hasInstantNews || others > 0 ? Math.max(0, INSTANT_AT_ONCE - instantHeld) : 0
     return { instant, others }
   }
 
-  /** Takes everything out that has not started. */
+  /** Takes everything out that has not begun. */
   empty(): Claimed[] {
     return this.#waiting.flatMap((list) => list.splice(0))
+  }
+
+  enter(tier: Tier): Promise<void> {
+    if (this.#admits(tier)) {
+      this.#count(tier, 1)
+      return Promise.resolve()
+    }
+    return new Promise((resolve) => {
+      this.#entering[rankOf(tier)]?.push(resolve)
+    })
+  }
+
+  leave(tier: Tier): void {
+    this.#count(tier, -1)
+    for (const [rank, name] of TIER_NAMES.entries()) {
+      const queue = this.#entering[rank]
+      while (queue !== undefined && queue.length > 0 && this.#admits(name)) {
+        this.#count(name, 1)
+        queue.shift()?.()
+      }
+    }
+  }
+
+  #admits(tier: Tier): boolean {
+    if (this.#sessions >= this.limits.connections) return false
+    return tier === 'instant' || this.#sessionsOfOthers < this.limits.connections - reservedForInstant(this.limits)
+  }
+
+  #count(tier: Tier, change: 1 | -1): void {
+    this.#sessions += change
+    if (tier !== 'instant') this.#sessionsOfOthers += change
   }
 }
 

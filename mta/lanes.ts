@@ -10,9 +10,10 @@ import type { Context } from '#src/context.ts'
 import { addReady, claimReady, forgetSite, listSites, type ReadyEntry } from '#mta/claim/schedule.ts'
 import type { SiteLimits } from '#mta/limits/site-limits.ts'
 import { claimRecipients, type Claimed } from '#src/messages/claim.ts'
+import type { Attempt } from '#src/messages/outcome.ts'
 import type { Lease } from '#src/queue/lease.ts'
 import { parseMember, type Member } from '#src/queue/member.ts'
-import { Lane } from './lane.ts'
+import { Lane, type Gate } from './lane.ts'
 
 const CLAIM_BATCH = 200
 const CLAIM_LANES = 2
@@ -24,8 +25,12 @@ export interface LaneParts {
   readonly lease: Lease
   readonly limitsFor: (domain: string) => Promise<SiteLimits>
   readonly startLimits: SiteLimits
-  /** One delivery, to its settled end; never rejects. */
-  readonly deliver: (claimed: Claimed) => Promise<void>
+  /** One attempt, to the end of its conversation. */
+  readonly deliver: (claimed: Claimed, gate: Gate) => Promise<Attempt>
+  /** Writes the result of an attempt down. */
+  readonly settle: (claimed: Claimed, attempt: Attempt) => Promise<void>
+  /** Too many results wait to be written. */
+  readonly isBehind: () => boolean
   /** Gives back what was claimed and not begun. */
   readonly release: (claimed: readonly Claimed[]) => Promise<void>
 }
@@ -44,6 +49,7 @@ interface State {
   readonly lanes: Map<string, Lane>
   readonly load: (member: Member) => Promise<Claimed | undefined>
   active: number
+  settling: number
   isStopped: boolean
   /** Lanes that found all sessions of the process taken. */
   readonly starved: Set<Lane>
@@ -51,7 +57,7 @@ interface State {
 
 export function createLanes(ctx: Context, parts: LaneParts): Lanes {
   const loader = createBatcher<Member, Claimed | undefined>((members) => loadBatch(ctx, parts.lease, members), { max: CLAIM_BATCH, lanes: CLAIM_LANES })
-  const state: State = { ctx, parts, lanes: new Map(), load: (member) => loader.add(member), active: 0, isStopped: false, starved: new Set() }
+  const state: State = { ctx, parts, lanes: new Map(), load: (member) => loader.add(member), active: 0, settling: 0, isStopped: false, starved: new Set() }
   const scan = setInterval(() => void scanSites(state), SCAN_MS)
   void scanSites(state)
   return {
@@ -148,6 +154,7 @@ function pump(state: State, lane: Lane): void {
 /** A tenth on top is for instant mail only: a process that is full of bulk still has room for a code. */
 function hasSession(state: State, lane: Lane): boolean {
   const most = state.ctx.config.outboundSessions
+  if (state.parts.isBehind()) return false
   return state.active < most || (lane.hasInstant && state.active < most * 1.1)
 }
 
@@ -158,18 +165,27 @@ function feedStarved(state: State): void {
   pump(state, lane)
 }
 
+/** The lane is free for the next as soon as the conversation is over; the result is written beside it. */
 async function begin(state: State, lane: Lane, claimed: Claimed): Promise<void> {
   lane.started(claimed)
   state.active++
-  try {
-    await state.parts.deliver(claimed)
-  } catch (error) {
-    state.ctx.log.error({ err: error, id: claimed.messageId, to: claimed.address }, 'a delivery ended in a way it should not; its lease will bring it back')
-  }
+  const attempt = await state.parts.deliver(claimed, lane).catch((error: unknown) => complain(state, claimed, error))
   state.active--
   lane.finished(claimed, state.ctx.clock.now())
+  if (attempt !== undefined) void settle(state, claimed, attempt)
   feedStarved(state)
   pump(state, lane)
+}
+
+async function settle(state: State, claimed: Claimed, attempt: Attempt): Promise<void> {
+  state.settling++
+  await state.parts.settle(claimed, attempt).catch((error: unknown) => complain(state, claimed, error))
+  state.settling--
+  feedStarved(state)
+}
+
+function complain(state: State, claimed: Claimed, error: unknown): undefined {
+  state.ctx.log.error({ err: error, id: claimed.messageId, to: claimed.address }, 'a delivery ended in a way it should not; its lease will bring it back')
 }
 
 /** Finds sites that another process filled and died, or whose wake-up was lost; forgets those that stay empty. */
@@ -203,6 +219,6 @@ async function stop(state: State, graceMs: number): Promise<void> {
   const until = performance.now() + graceMs
   const held = [...state.lanes.values()].flatMap((lane) => lane.empty())
   if (held.length > 0) await state.parts.release(held)
-  while ((state.active > 0 || [...state.lanes.values()].some((lane) => lane.isClaiming)) && performance.now() < until)
+  while ((state.active + state.settling > 0 || [...state.lanes.values()].some((lane) => lane.isClaiming)) && performance.now() < until)
     await new Promise((resolve) => setTimeout(resolve, 20))
 }

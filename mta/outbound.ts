@@ -5,6 +5,7 @@
 import type { Context } from '#src/context.ts'
 import { openRedis, type Redis } from '#src/redis.ts'
 import type { Claimed } from '#src/messages/claim.ts'
+import type { Attempt } from '#src/messages/outcome.ts'
 import { moveFor, releaseOf } from '#src/messages/settle.ts'
 import { DUE_CHANNEL, READY_CHANNEL } from '#src/queue/keys.ts'
 import { takeLease, type Lease } from '#src/queue/lease.ts'
@@ -16,6 +17,8 @@ import { createSettler, type Settler } from './settle.ts'
 import { assembleStages, limitsOfRoute } from './stages.ts'
 
 const GRACE_MS = 20_000
+/** Results that may wait for PostgreSQL before no more is begun. */
+const MOST_UNSETTLED = 2000
 
 export interface Outbound {
   stop(): Promise<void>
@@ -25,21 +28,26 @@ export interface Outbound {
 export async function startOutbound(ctx: Context, redisUrl: string): Promise<Outbound> {
   const lease = await takeLease(ctx)
   const settler = createSettler(ctx)
-  const { stages, router, close } = assembleStages(ctx, async (claimed, attempt) => {
-    const rules = { scale: ctx.config.retryScale, lifetimeSeconds: ctx.config.messageLifetimeSeconds, nowMs: ctx.clock.now() }
-    const moving = moveFor(claimed, attempt, rules)
-    const isMoved = await settler.settle({ claimed, moving })
-    ctx.log.info({ id: claimed.messageId, to: claimed.address, tier: claimed.tier, move: moving.move, host: attempt.host, reason: moving.reason, ms: Math.round(attempt.durationMs), late: !isMoved || undefined }, 'attempt')
-  })
+  const { stages, router, close } = assembleStages(ctx)
   const lanes = createLanes(ctx, {
     lease, startLimits: limitsOf([]),
     limitsFor: async (domain) => limitsOfRoute(await router.route(domain)),
-    deliver: (claimed) => deliver(stages, claimed),
+    deliver: (claimed, gate) => deliver(stages, claimed, gate),
+    settle: (claimed, attempt) => settle(ctx, settler, claimed, attempt),
+    isBehind: () => settler.waiting > MOST_UNSETTLED,
     release: (claimed) => release(ctx, settler, claimed),
   })
   const dispatcher = createDispatcher(ctx, { siteOf: async (domain) => (await router.route(domain)).site, onReady: (site, hasInstant) => lanes.wake(site, hasInstant) })
   const subscriber = listen(ctx, redisUrl, dispatcher, lanes)
   return { stop: () => stop({ ctx, lease, settler, lanes, dispatcher, subscriber, close }) }
+}
+
+async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt: Attempt): Promise<void> {
+  const rules = { scale: ctx.config.retryScale, lifetimeSeconds: ctx.config.messageLifetimeSeconds, nowMs: ctx.clock.now() }
+  const moving = moveFor(claimed, attempt, rules)
+  const isMoved = await settler.settle({ claimed, moving })
+  const { messageId: id, address: to, tier, content } = claimed
+  ctx.log.info({ id, from: content.from.email, to, tier, host: attempt.host, reason: moving.reason, ms: Math.round(attempt.durationMs), late: !isMoved || undefined }, moving.move)
 }
 
 function listen(ctx: Context, redisUrl: string, dispatcher: Dispatcher, lanes: Lanes): Redis {

@@ -16,7 +16,6 @@ import { createBreaker } from '#mta/transport/breaker.ts'
 import { createDirect, type Direct } from '#mta/transport/direct.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { loadAttachments, type Claimed } from '#src/messages/claim.ts'
-import type { Attempt } from '#src/messages/outcome.ts'
 import { createKeyCache } from '#src/domains/signing-keys.ts'
 import type { Attachment } from '#src/messages/submission.ts'
 
@@ -32,7 +31,6 @@ export interface Stages {
   sign(composed: Composed, keys: readonly SigningKey[]): Promise<string>
   returnPath(claimed: Claimed): string
   readonly transport: Direct
-  settle(claimed: Claimed, attempt: Attempt): Promise<void>
 }
 
 export interface Assembled {
@@ -41,8 +39,7 @@ export interface Assembled {
   close(): Promise<void>
 }
 
-/** @param settle what to do with a finished attempt */
-export function assembleStages(ctx: Context, settle: Stages['settle']): Assembled {
+export function assembleStages(ctx: Context): Assembled {
   const { config, clock, log } = ctx
   const router = createRouter({ config, clock, log })
   const breaker = createBreaker(() => clock.now(), config.retryScale)
@@ -60,7 +57,6 @@ export function assembleStages(ctx: Context, settle: Stages['settle']): Assemble
     sign: (composed, signingKeys) => sign(composed, signingKeys),
     returnPath: (claimed) => returnPathOf(claimed, mac, config.bounceDomain),
     transport,
-    settle,
   }
   return {
     stages, router,
