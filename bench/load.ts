@@ -1,0 +1,106 @@
+/**
+ * The load on the REST API: so many connections, each sending its next message
+ * when the last is answered (`post`), or one message at fixed moments whatever
+ * the answers do (`probe`). Nothing is sent twice: an answer that is not 2xx
+ * is counted and shown, and a lost connection fails the measurement.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Answer, type HttpLine, openLine, sendRequest, type Target } from './http-line.ts'
+import { createStencil, letterJson } from './letter.ts'
+import { monotonicMs } from './clock.ts'
+import { percentile } from './stats.ts'
+
+/** What to send; the messages carry the numbers from `from` on. */
+interface Batch {
+  readonly target: Target
+  readonly path: string
+  readonly sender: string
+  readonly site: string
+  readonly from: number
+  readonly count: number
+}
+
+export interface PostResult {
+  /** Before the first byte of the first request, after the last answer (`clock.ts`). */
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly accepted: number
+  /** The first answer that was not 2xx, for the person who reads the failure. */
+  readonly refusal: string | null
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+/** One timed message. */
+export interface Probe {
+  readonly number: number
+  readonly sentAt: number
+  /** 0 when it was refused. */
+  readonly acceptedAt: number
+}
+
+/** The methods of the load's process (`remote.ts`). */
+export function createLoad() {
+  return { post, probe }
+}
+
+async function post(batch: Batch, connections: number): Promise<PostResult> {
+  const lines = await openLines(batch, Math.min(connections, batch.count))
+  const tally = { next: 0, accepted: 0, refusal: null as string | null, waits: [] as number[] }
+  const startedAt = monotonicMs()
+  await Promise.all(lines.map(async ({ line, fill }) => {
+    while (tally.next < batch.count) {
+      const sentAt = monotonicMs()
+      const answer = await line.request(fill(batch.from + tally.next++))
+      tally.waits.push(monotonicMs() - sentAt)
+      if (isAccepted(answer)) tally.accepted++
+      else tally.refusal ??= refusalOf(answer)
+    }
+  }))
+  const endedAt = monotonicMs()
+  lines.forEach(({ line }) => line.close())
+  const { accepted, refusal, waits } = tally
+  return { startedAt, endedAt, accepted, refusal, p50Ms: percentile(waits, 50), p99Ms: percentile(waits, 99) }
+}
+
+/** Sends one message every `intervalMs`; the connections take turns, so a slow answer delays no later message. */
+async function probe(batch: Batch, intervalMs: number): Promise<Probe[]> {
+  const lines = await openLines(batch, Math.min(20, batch.count))
+  const startedAt = monotonicMs()
+  const probes: Promise<Probe>[] = []
+  for (let index = 0; index < batch.count; index++) {
+    await sleep(Math.max(0, startedAt + index * intervalMs - monotonicMs()))
+    const connection = lines[index % lines.length]
+    if (connection !== undefined) probes.push(sendProbe(connection, batch.from + index))
+  }
+  const done = await Promise.all(probes)
+  lines.forEach(({ line }) => line.close())
+  return done
+}
+
+interface Connection {
+  readonly line: HttpLine
+  readonly fill: (number: number) => Buffer
+}
+
+async function sendProbe({ line, fill }: Connection, number: number): Promise<Probe> {
+  const sentAt = monotonicMs()
+  const answer = await line.request(fill(number))
+  return { number, sentAt, acceptedAt: isAccepted(answer) ? monotonicMs() : 0 }
+}
+
+async function openLines({ target, path, sender, site }: Batch, count: number): Promise<Connection[]> {
+  const request = sendRequest(target, path, letterJson(sender, site))
+  return Promise.all(Array.from({ length: count }, async () => {
+    const stencil = createStencil(request)
+    return { line: await openLine(target.port), fill: (number: number) => stencil.fill(number) }
+  }))
+}
+
+function isAccepted({ status }: Answer): boolean {
+  return status >= 200 && status < 300
+}
+
+function refusalOf({ status, text }: Answer): string {
+  return `${status} ${text.slice(0, 300)}`
+}

@@ -1,0 +1,22 @@
+/**
+ * No server at all: the SMTP source straight to the sink. Shows how much the
+ * two can do on this machine, so that neither of them is what is measured.
+ */
+import type { Contender } from '#bench/contender.ts'
+import { describeSource, expectFromSource, sendBySmtp } from '#bench/smtp-load.ts'
+
+export function openDirect(): Contender {
+  let port = 0
+  return {
+    name: 'no server',
+    describe: `${describeSource()} straight to the sink`,
+    dkimRecords: null,
+    start: async (sinkPort) => {
+      port = sinkPort
+      return {}
+    },
+    expect: expectFromSource,
+    send: ({ count }) => sendBySmtp(port, count),
+    stop: async () => {},
+  }
+}

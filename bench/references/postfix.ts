@@ -1,0 +1,131 @@
+/**
+ * Postfix with OpenDKIM as a milter: the classic pair, which queues on disk
+ * with fsync before its reply. Debian's packages, run from a configuration and
+ * queue of their own with Postfix's defaults; a Postfix that the machine runs
+ * for itself is not touched. Postfix must be started by root: where that or a
+ * package is missing, the benchmark says so and goes on without.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Contender } from '#bench/contender.ts'
+import type { Crew, Started } from '#bench/crew.ts'
+import { type DkimKey, SELECTOR, SENDER_DOMAIN } from '#bench/dkim.ts'
+import { findProgram } from '#bench/programs.ts'
+import { expectFromSource, sendBySmtp } from '#bench/smtp-load.ts'
+import { freePort, greets, isListening, waitUntil } from '#bench/wait.ts'
+
+interface Ports { readonly smtp: number; readonly milter: number; readonly sink: number }
+
+/** Why this reference cannot run here and what to do about it; null when it can. */
+export function missingForPostfix(): string | null {
+  const missing = ['postfix', 'opendkim'].filter((name) => findProgram(name) === null)
+  if (missing.length > 0) return `${missing.join(' and ')} not installed: apt-get install -y --no-install-recommends postfix opendkim`
+  return process.getuid?.() === 0 ? null : 'Postfix can be started by root only: run the benchmark as root to compare with it'
+}
+
+export function openPostfix(crew: Crew, key: DkimKey): Contender {
+  const dir = join(crew.dir, 'postfix')
+  const servers: Started[] = []
+  let smtpPort = 0
+  return {
+    name: 'Postfix',
+    describe: `Postfix ${setting('mail_version')} with defaults, OpenDKIM RSA-2048`,
+    dkimRecords: { [`${SELECTOR}._domainkey.${SENDER_DOMAIN}`]: key.record },
+    start: async (sink) => {
+      const ports = { smtp: await freePort(), milter: await freePort(), sink }
+      smtpPort = ports.smtp
+      configure(dir, ports, key)
+      const opendkim = await crew.start({ name: 'opendkim', file: program('opendkim'), args: ['-f', '-x', join(dir, 'opendkim.conf')] })
+      servers.push(opendkim)
+      await waitUntil('OpenDKIM listening', () => isListening(ports.milter), opendkim)
+      execFileSync(program('postfix'), ['-c', join(dir, 'conf'), 'check'], { stdio: ['ignore', 'ignore', 'inherit'] })
+      const master = await crew.start({ name: 'postfix', file: join(setting('daemon_directory'), 'master'), args: ['-c', join(dir, 'conf'), '-s'] })
+      servers.push(master)
+      await waitUntil('Postfix accepting connections', () => greets(ports.smtp), master)
+      return { postfix: master.pid, opendkim: opendkim.pid }
+    },
+    expect: expectFromSource,
+    send: ({ count }) => sendBySmtp(smtpPort, count),
+    stop: async () => {
+      for (const server of servers.splice(0).toReversed()) await server.stop()
+    },
+  }
+}
+
+function configure(dir: string, ports: Ports, key: DkimKey): void {
+  for (const name of ['conf', 'queue', 'data']) mkdirSync(join(dir, name), { recursive: true })
+  writeFileSync(join(dir, 'conf/main.cf'), mainCf(dir, ports))
+  writeFileSync(join(dir, 'conf/master.cf'), masterCf(ports.smtp))
+  writeFileSync(join(dir, 'key.pem'), key.privatePem, { mode: 0o600 })
+  writeFileSync(join(dir, 'opendkim.conf'), opendkimConf(dir, ports.milter))
+  execFileSync('chown', ['postfix', join(dir, 'data')])
+}
+
+/** Everything that is not here is Postfix's default. */
+function mainCf(dir: string, ports: Ports): string {
+  return `compatibility_level = 3.6
+queue_directory = ${dir}/queue
+data_directory = ${dir}/data
+myhostname = postfix.bench.example
+mydestination =
+mynetworks = 127.0.0.0/8
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+relayhost = [127.0.0.1]:${ports.sink}
+smtpd_relay_restrictions = permit_mynetworks, reject
+alias_maps =
+alias_database =
+smtpd_milters = inet:127.0.0.1:${ports.milter}
+milter_default_action = tempfail
+`
+}
+
+/** Debian's services, without those that only local delivery needs and without chroot. */
+function masterCf(port: number): string {
+  return `127.0.0.1:${port} inet n - n - - smtpd
+pickup     unix  n  -  n  60     1  pickup
+cleanup    unix  n  -  n  -      0  cleanup
+qmgr       unix  n  -  n  300    1  qmgr
+tlsmgr     unix  -  -  n  1000?  1  tlsmgr
+rewrite    unix  -  -  n  -      -  trivial-rewrite
+bounce     unix  -  -  n  -      0  bounce
+defer      unix  -  -  n  -      0  bounce
+trace      unix  -  -  n  -      0  bounce
+verify     unix  -  -  n  -      1  verify
+flush      unix  n  -  n  1000?  0  flush
+proxymap   unix  -  -  n  -      -  proxymap
+proxywrite unix  -  -  n  -      1  proxymap
+smtp       unix  -  -  n  -      -  smtp
+relay      unix  -  -  n  -      -  smtp
+showq      unix  n  -  n  -      -  showq
+error      unix  -  -  n  -      -  error
+retry      unix  -  -  n  -      -  error
+discard    unix  -  -  n  -      -  discard
+anvil      unix  -  -  n  -      1  anvil
+scache     unix  -  -  n  -      1  scache
+postlog    unix-dgram n - n -    1  postlogd
+`
+}
+
+/** As Debian's package has it, apart from the names; the key lies under /var/tmp, which OpenDKIM calls unsafe. */
+function opendkimConf(dir: string, milterPort: number): string {
+  return `Syslog yes
+Canonicalization relaxed/simple
+OversignHeaders From
+Mode s
+Domain ${SENDER_DOMAIN}
+Selector ${SELECTOR}
+KeyFile ${dir}/key.pem
+RequireSafeKeys no
+Socket inet:${milterPort}@127.0.0.1
+`
+}
+
+function setting(name: string): string {
+  return execFileSync(program('postconf'), ['-d', '-h', name], { encoding: 'utf8' }).trim()
+}
+
+function program(name: string): string {
+  return findProgram(name) ?? name
+}

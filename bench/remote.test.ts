@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { startRemote } from './remote.ts'
+
+describe('a part in a process of its own', () => {
+  it('answers calls and tells errors', async () => {
+    const sink = await startRemote('sink')
+    const port = await sink.listen()
+    assert.ok(port > 0)
+    assert.notEqual(sink.pid, process.pid)
+    await sink.begin({ from: 0, count: 3, isOwnLetter: false })
+    assert.deepEqual(await sink.arrivals(), new Float64Array(3))
+    const source = await startRemote('source')
+    await source.send({ port, count: 2, sessions: 1, bytes: 100, sender: 'a@b.example', site: 'c.example' })
+    assert.equal(await sink.progress(), 2)
+    await sink.end()
+    await assert.rejects(source.send({ port, count: 1, sessions: 1, bytes: 100, sender: 'a@b.example', site: 'c.example' }), /source: .*ECONNREFUSED/)
+    await source.end()
+  })
+
+  it('rejects what waits when it is killed', async () => {
+    const sink = await startRemote('sink')
+    process.kill(sink.pid, 'SIGKILL')
+    await assert.rejects(sink.progress())
+    await sink.end()
+  })
+})

@@ -1,0 +1,59 @@
+/**
+ * A small SMTP source for machines without Postfix's `smtp-source`: the same
+ * 30 sessions, each opening a connection, sending one message of 4 KB and
+ * quitting, then the next, numbered in front of the recipient from 1. A reply
+ * of the server that is not the expected one ends the measurement.
+ */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { monotonicMs } from './clock.ts'
+
+export interface SourceOrder {
+  readonly port: number
+  readonly count: number
+  readonly sessions: number
+  readonly bytes: number
+  readonly sender: string
+  readonly site: string
+}
+
+/** The methods of the source's process (`remote.ts`). */
+export function createSource() {
+  return {
+    send: async (order: SourceOrder): Promise<{ startedAt: number; endedAt: number }> => {
+      const startedAt = monotonicMs()
+      let next = 0
+      await Promise.all(Array.from({ length: order.sessions }, async () => {
+        while (next < order.count) await sendOne(order, ++next)
+      }))
+      return { startedAt, endedAt: monotonicMs() }
+    },
+  }
+}
+
+async function sendOne({ port, bytes, sender, site }: SourceOrder, number: number): Promise<void> {
+  const payload = `${'X'.repeat(78)}\r\n`.repeat(Math.ceil(bytes / 80)).slice(0, bytes)
+  const dialog: readonly (readonly [expected: string, answer: string])[] = [
+    ['220', 'EHLO source.example\r\n'],
+    ['250', `MAIL FROM:<${sender}>\r\n`],
+    ['250', `RCPT TO:<${number}r@${site}>\r\n`],
+    ['250', 'DATA\r\n'],
+    ['354', `From: <${sender}>\r\nTo: <r@${site}>\r\nDate: ${new Date().toUTCString()}\r\nMessage-Id: <${number}.${process.pid}@source.example>\r\n\r\n${payload}\r\n.\r\n`],
+    ['250', 'QUIT\r\n'],
+  ]
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  const closed = once(socket, 'close')
+  let step = 0
+  let reply = ''
+  socket.setEncoding('latin1')
+  socket.on('data', (chunk: string) => {
+    reply += chunk
+    if (!/(^|\r\n)\d{3}( [^\r\n]*)?\r\n$/.test(reply)) return
+    const [expected, answer] = dialog[step++] ?? ['221', '']
+    if (!reply.startsWith(expected)) socket.destroy(new Error(`message ${number}: ${reply.trim()}`))
+    else if (answer !== '') socket.write(answer)
+    reply = ''
+  })
+  await closed
+  if (step < dialog.length) throw new Error(`message ${number}: the server closed the connection`)
+}
