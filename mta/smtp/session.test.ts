@@ -124,9 +124,13 @@ describe('a session', () => {
 
     it('our own end counts like any other', async () => {
       for (const [stage, afterDot] of [['rcpt', false], ['dot', true]] as const) {
-        const session = await open({ on: { [stage]: { end: 'silence' } } })
+        const { promise: reached, resolve } = Promise.withResolvers<void>()
+        const session = await open({ offers: { pipelining: false }, on: { [stage]: () => {
+          resolve()
+          return { end: 'silence' } as const
+        } } })
         const delivery = session.deliver(MAIL)
-        await sleep(SOON)
+        await reached
         session.destroy()
         assert.partialDeepStrictEqual(await delivery, { kind: 'lost', stage, afterDot, cause: 'aborted' })
         await mx.stop()
