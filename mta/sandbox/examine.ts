@@ -46,9 +46,9 @@ async function readHeaders(raw: Buffer): Promise<ParsedMail | null> {
   }
 }
 
-/** Ours is the message id in hex, left of the "@". */
+/** Ours is the message id (a UUIDv7 of our age) in hex, left of the "@". */
 function readMessageId(field: string | undefined): string | null {
-  const hex = /^<([0-9a-f]{32})@/.exec(field ?? '')?.[1]
+  const hex = /^<(0[1-9a-f][0-9a-f]{10}7[0-9a-f]{19})@/.exec(field ?? '')?.[1]
   return hex === undefined ? null : idOfHex(hex)
 }
 

@@ -15,6 +15,7 @@ import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { startSandbox, type Sandbox } from './sandbox.ts'
 
 const CONTENT = 'From: Ann <ann@sender.example>\r\nTo: bob@a.test\r\nSubject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\r\n\r\nHello\r\n'
+const withId = (id: string) => `Message-ID: <${id}@sender.example>\r\n${CONTENT}`
 const log = openLog({ logLevel: 'silent' }, 'test')
 
 describe('sandbox', () => {
@@ -67,13 +68,14 @@ describe('sandbox', () => {
 
     it('knows our message by its return-path, else by its Message-ID', async () => {
       const [one, other] = [newId(), newId()]
-      const withId = (id: string) => `Message-ID: <${hexOf(id)}@sender.example>\r\n${CONTENT}`
-      await send({ from: returnPathOf({ messageId: one, n: 3 }, (data) => vault.mac('return-path', data), 'bounces.test'), content: withId(other) })
+      await send({ from: returnPathOf({ messageId: one, n: 3 }, (data) => vault.mac('return-path', data), 'bounces.test'), content: withId(hexOf(other)) })
       assert.equal((await last())?.messageId, one)
-      await send({ content: withId(other) })
+      await send({ content: withId(hexOf(other)) })
       assert.equal((await last())?.messageId, other)
-      await send({ content: `Message-ID: <abc@sender.example>\r\n${CONTENT}` })
-      assert.equal((await last())?.messageId, null)
+      for (const foreign of ['abc', '0'.repeat(32), 'f'.repeat(32), hexOf(other).toUpperCase()]) {
+        await send({ content: withId(foreign) })
+        assert.equal((await last())?.messageId, null, foreign)
+      }
     })
 
     const FLAWS: readonly (readonly [what: string, content: string | Buffer, reply: RegExp])[] = [
