@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Children, rolesFor, startChildren } from '#bin/supervisor/children.ts'
 import { type Lock, takeLock } from '#bin/supervisor/lock.ts'
+import { sandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
 import { lockFile, openStores, type Stores } from '#bin/supervisor/stores.ts'
 import { Trouble } from '#bin/supervisor/trouble.ts'
 import { type Config, loadConfig } from '#config/load.ts'
@@ -59,9 +60,10 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
   }
 }
 
-function startRoles(config: Config, stores: Stores, signal: AbortSignal): Promise<Children> {
+async function startRoles(config: Config, stores: Stores, signal: AbortSignal): Promise<Children> {
   const env = {
     ...process.env, DATABASE_URL: stores.databaseUrl, REDIS_URL: stores.redisUrl, DATA_DIR: config.dataDir, HTTP_PORT: String(config.httpPort),
+    ...await sandboxPorts(config),
   }
   return startChildren(rolesFor(config.isSandbox), { logDir: join(config.dataDir, 'log'), env, say, signal })
 }

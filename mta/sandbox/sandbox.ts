@@ -3,6 +3,7 @@
  * (SANDBOX_DNS_PORT, SANDBOX_SMTP_PORT). Mail goes to it by the same path as to anybody else. What it took is kept for seven days.
  */
 import { generate } from 'selfsigned'
+import { ConfigError } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
 import { pruneInbox } from '#src/sandbox/inbox.ts'
 import { listenDns } from './dns-listener.ts'
@@ -78,6 +79,6 @@ function keepHouse({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): (
 function portTrouble(what: string, setting: string): (error: unknown) => never {
   return (error) => {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-    throw isTaken ? new Error(`the port of the sandbox ${what} is taken by another program: choose another one with ${setting}`, { cause: error }) : error
+    throw isTaken ? new ConfigError(`the port of the sandbox ${what} is taken by another program: choose another one with ${setting}`, { cause: error }) : error
   }
 }

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { loadConfig } from '#config/load.ts'
+import { sandboxPorts } from './sandbox-ports.ts'
+
+describe('sandbox ports', () => {
+  async function portsFor(dns: number, smtp: number): Promise<[dns: number, smtp: number]> {
+    const env = await sandboxPorts(loadConfig({ SANDBOX_DNS_PORT: String(dns), SANDBOX_SMTP_PORT: String(smtp) }))
+    return [Number(env['SANDBOX_DNS_PORT']), Number(env['SANDBOX_SMTP_PORT'])]
+  }
+
+  it('are those of the settings where they are free', async () => {
+    const [dns, smtp] = await portsFor(0, 0)
+    assert.deepEqual(await portsFor(dns, smtp), [dns, smtp])
+  })
+
+  it('are others where they are taken, by UDP or TCP, or are the same', async () => {
+    const udp = createSocket('udp4').bind(0, '127.0.0.1')
+    const tcp = createServer().listen(0, '127.0.0.1')
+    await Promise.all([once(udp, 'listening'), once(tcp, 'listening')])
+    const takenTcp = (tcp.address() as AddressInfo).port
+    const [dns, smtp] = await portsFor(udp.address().port, takenTcp)
+    assert.ok(dns > 0 && smtp > 0 && dns !== udp.address().port && smtp !== takenTcp && dns !== smtp)
+    const [free] = await portsFor(0, 0)
+    const [one, other] = await portsFor(free, free)
+    assert.equal(one, free)
+    assert.notEqual(other, free)
+    udp.close()
+    tcp.close()
+  })
+
+  it('are nobody\'s business outside of sandbox mode', async () => {
+    assert.deepEqual(await sandboxPorts(loadConfig({ HOSTNAME: 'mail.example.com' })), {})
+  })
+})
