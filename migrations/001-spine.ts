@@ -98,6 +98,7 @@ CREATE TABLE messages (
   tags text[],
   metadata jsonb,
   has_attachments boolean NOT NULL DEFAULT false,
+  content_size integer NOT NULL,              -- characters of html and text, bytes of attachments: how much loading it costs
   track_opens boolean,
   track_clicks boolean,
   recipient_count smallint NOT NULL,

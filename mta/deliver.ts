@@ -14,17 +14,30 @@ import { lastMoment } from '#src/messages/settle.ts'
 import type { Gate } from './lane.ts'
 import type { Stages } from './stages.ts'
 
-/** Carries a claimed recipient to the end of this attempt; what is made ready waits at the gate for a session of its site. */
+/**
+ * Carries a claimed recipient to the end of this attempt. What is made ready waits at the gate for a session of its site;
+ * large content is loaded only behind the gate, and only so much of it at once.
+ */
 export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Promise<Attempt> {
   const startedAt = stages.now()
-  const job = await prepare(stages, claimed).catch(poison)
-  if ('kind' in job) return untried(job, startedAt)
-  await gate.enter(claimed.tier)
+  const send = async (job: Job | Outcome): Promise<Attempt> => 'kind' in job ? untried(job, startedAt) : stages.transport.deliver(job)
+  if (claimed.content.isLarge)
+    return withSession(gate, claimed, () => stages.memory.lend(claimed.content.size, async () => send(await prepareSafely(stages, claimed))))
+  const job = await prepareSafely(stages, claimed)
+  return 'kind' in job ? send(job) : withSession(gate, claimed, () => send(job))
+}
+
+async function withSession(gate: Gate, { tier }: Claimed, work: () => Promise<Attempt>): Promise<Attempt> {
+  await gate.enter(tier)
   try {
-    return await stages.transport.deliver(job)
+    return await work()
   } finally {
-    gate.leave(claimed.tier)
+    gate.leave(tier)
   }
+}
+
+function prepareSafely(stages: Stages, claimed: Claimed): Promise<Job | Outcome> {
+  return prepare(stages, claimed).catch(trouble)
 }
 
 /** Everything that can be done without a session, or the outcome that makes one needless. */
@@ -36,7 +49,8 @@ async function prepare(stages: Stages, claimed: Claimed): Promise<Job | Outcome>
   const keys = await stages.signingKeys(claimed.domainId)
   if (keys === null) return { kind: 'failed', reason: 'domain-gone', detail: `the sending domain of ${claimed.content.from.email} was removed or is no longer verified` }
   const draft = await draftOf(stages, claimed)
-  const composed = await stages.compose(draft)
+  const composed = await stages.compose(draft).catch(poison)
+  if ('kind' in composed) return composed
   const data = assemble(composed, await stages.sign(composed, keys))
   return {
     site: route.site, hosts: route.hosts, limits: stages.limits(route),
@@ -45,8 +59,10 @@ async function prepare(stages: Stages, claimed: Claimed): Promise<Job | Outcome>
 }
 
 async function draftOf(stages: Stages, claimed: Claimed): Promise<Draft> {
-  const attachments = claimed.content.hasAttachments ? await stages.attachments(claimed.messageId) : []
-  return { ...claimed.content, messageId: claimed.messageId, attachments, raw: null }
+  const { content, messageId } = claimed
+  const texts = content.isLarge ? await stages.texts(messageId) : {}
+  const attachments = content.hasAttachments ? await stages.attachments(messageId) : []
+  return { ...content, ...texts, messageId, attachments, raw: null }
 }
 
 function tooLate(claimed: Claimed, stages: Stages): Outcome | null {
@@ -64,9 +80,18 @@ function isAscii(text: string): boolean {
   return Buffer.byteLength(text) === text.length
 }
 
-/** A message that no one can send: it fails alone, with its reason. */
+/** A message that nobody can compose: it fails alone, with its reason. */
 function poison(error: unknown): Outcome {
-  return { kind: 'failed', reason: 'cannot-compose', detail: `the message could not be made ready: ${error instanceof Error ? error.message : String(error)}` }
+  return { kind: 'failed', reason: 'cannot-compose', detail: `the message could not be composed: ${textOf(error)}` }
+}
+
+/** Trouble of our own, such as a store that is away: not the message's fault, and over some time. */
+function trouble(error: unknown): Outcome {
+  return { kind: 'deferred', scope: 'source', reason: 'our-trouble', detail: `it could not be made ready: ${textOf(error)}`, reply: null, isCounted: false }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** An attempt that never spoke to a server. */

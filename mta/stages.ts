@@ -15,9 +15,13 @@ import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import { createBreaker } from '#mta/transport/breaker.ts'
 import { createDirect, type Direct } from '#mta/transport/direct.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
-import { loadAttachments, type Claimed } from '#src/messages/claim.ts'
+import { loadAttachments, loadTexts, type Claimed } from '#src/messages/claim.ts'
 import { createKeyCache } from '#src/domains/signing-keys.ts'
 import type { Attachment } from '#src/messages/submission.ts'
+import { createMemory, type Memory } from './memory.ts'
+
+/** Composing holds a message about three times. */
+const MOST_LARGE_BYTES = 40 * 1024 * 1024
 
 export interface Stages {
   now(): number
@@ -26,11 +30,14 @@ export interface Stages {
   limits(route: Route): SiteLimits
   /** Null when the sending domain may not send any more. */
   signingKeys(domainId: string | null): Promise<readonly SigningKey[] | null>
+  texts(messageId: string): Promise<{ readonly html: string | null; readonly text: string | null }>
   attachments(messageId: string): Promise<readonly Attachment[]>
   compose(draft: Draft): Promise<Composed>
   sign(composed: Composed, keys: readonly SigningKey[]): Promise<string>
   returnPath(claimed: Claimed): string
   readonly transport: Direct
+  /** Large content in memory. */
+  readonly memory: Memory
 }
 
 export interface Assembled {
@@ -52,11 +59,13 @@ export function assembleStages(ctx: Context): Assembled {
     route: (domain) => router.route(domain),
     limits: limitsOfRoute,
     signingKeys: (domainId) => domainId === null ? Promise.resolve([]) : keys.find(domainId),
+    texts: (messageId) => loadTexts(ctx.db, messageId),
     attachments: (messageId) => loadAttachments(ctx.db, messageId),
     compose,
     sign: (composed, signingKeys) => sign(composed, signingKeys),
     returnPath: (claimed) => returnPathOf(claimed, mac, config.bounceDomain),
     transport,
+    memory: createMemory(MOST_LARGE_BYTES),
   }
   return {
     stages, router,

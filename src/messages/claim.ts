@@ -8,6 +8,9 @@ import type { Tier } from '#src/queue/tiers.ts'
 import { MOVES } from './state.ts'
 import type { Attachment, Mailbox } from './submission.ts'
 
+/** Content above this size is not loaded with the claim but when it is sent, so that a batch of claims stays small. */
+const LARGE = 131_072
+
 const CLAIM = prepared('recipients-claim', `
 WITH claimed AS (
   UPDATE recipients r SET state = 'sending', lease = $3, attempts = r.attempts + 1, updated_at = $4
@@ -15,9 +18,12 @@ WITH claimed AS (
   WHERE r.message_id = i.message_id AND r.n = i.n AND r.message_id = ANY ($1) AND r.state = ANY ('{${MOVES.claim.from.join(',')}}') AND r.due_at <= $4::timestamptz + interval '1 second'
   RETURNING r.message_id, r.n, r.tier, r.kind, r.address, r.domain, r.attempts, r.tries, r.due_at
 )
-SELECT c.*, m.workspace_id, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.html, m.body_text, m.headers, m.has_attachments,
+SELECT c.*, m.workspace_id, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.headers, m.has_attachments, m.content_size,
+  CASE WHEN m.content_size <= ${LARGE} THEN m.html END AS html, CASE WHEN m.content_size <= ${LARGE} THEN m.body_text END AS body_text,
   m.recipient_count, m.expires_at, coalesce(m.scheduled_at, m.created_at) AS began_at, m.created_at
 FROM claimed c JOIN messages m ON m.id = c.message_id AND m.id = ANY ($1)`)
+
+const TEXTS = prepared('texts-load', 'SELECT html, body_text AS text FROM messages WHERE id = $1')
 
 const ATTACHMENTS = prepared('attachments-load', 'SELECT filename, content_type, content_id, content FROM attachments WHERE message_id = $1 ORDER BY n')
 
@@ -43,6 +49,7 @@ interface ClaimedRow {
   readonly body_text: string | null
   readonly headers: [string, string][] | null
   readonly has_attachments: boolean
+  readonly content_size: number
   readonly recipient_count: number
   readonly expires_at: Date | null
   readonly began_at: Date
@@ -83,6 +90,10 @@ export interface Content {
   readonly text: string | null
   readonly headers: readonly (readonly [string, string])[]
   readonly hasAttachments: boolean
+  /** Characters and bytes of all parts. */
+  readonly size: number
+  /** html and text are not here yet: `loadTexts`. */
+  readonly isLarge: boolean
 }
 
 /** Claims and loads; answers only those that are now in `sending` under this lease. */
@@ -98,6 +109,7 @@ function claimedOf(row: ClaimedRow, lease: number): Claimed {
     content: {
       createdAt: row.created_at, from: { email: row.from_email, name: row.from_name }, replyTo: row.reply_to, to: row.to_list, cc: row.cc_list ?? [],
       subject: row.subject, html: row.html, text: row.body_text, headers: row.headers ?? [], hasAttachments: row.has_attachments,
+      size: row.content_size, isLarge: row.content_size > LARGE,
     },
   }
 }
@@ -105,4 +117,11 @@ function claimedOf(row: ClaimedRow, lease: number): Claimed {
 export async function loadAttachments(db: Queryable, messageId: string): Promise<Attachment[]> {
   const { rows } = await db.query<{ filename: string; content_type: string; content_id: string | null; content: Buffer }>(ATTACHMENTS, [messageId])
   return rows.map((row) => ({ filename: row.filename, contentType: row.content_type, contentId: row.content_id, content: row.content }))
+}
+
+/** html and text of a message that was too large to come with its claim. */
+export async function loadTexts(db: Queryable, messageId: string): Promise<{ html: string | null; text: string | null }> {
+  const { rows: [row] } = await db.query<{ html: string | null; text: string | null }>(TEXTS, [messageId])
+  if (row === undefined) throw new Error('its content is gone')
+  return row
 }

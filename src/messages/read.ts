@@ -89,15 +89,17 @@ async function readRecipients(db: Queryable, messageId: string): Promise<Recipie
   const attempts = await readAttempts(db, messageId)
   return rows.map((row) => ({
     address: row.address, kind: row.kind, state: row.state, reason: row.reason, tries: row.tries,
-    nextTryAt: row.is_open && row.state !== 'sending' ? row.due_at : null, updatedAt: row.updated_at, attempts: attempts.filter(({ n }) => n === row.n).map(({ n: _, ...attempt }) => attempt),
+    nextTryAt: row.is_open && row.state !== 'sending' ? row.due_at : null, updatedAt: row.updated_at, attempts: attempts.get(row.n) ?? [],
   }))
 }
 
-async function readAttempts(db: Queryable, messageId: string): Promise<(AttemptView & { readonly n: number })[]> {
-  const { rows } = await db.query<AttemptView & { readonly n: number }>(
+async function readAttempts(db: Queryable, messageId: string): Promise<Map<number, AttemptView[]>> {
+  const { rows } = await db.query<AttemptView & { n?: number }>(
     `SELECT n, attempt, at, outcome, scope, reason, reply_code AS "replyCode", reply_status AS "replyStatus", reply_text AS "replyText", host, address, tls,
        duration_ms AS "durationMs", conversation FROM attempts WHERE message_id = $1 ORDER BY n, attempt`, [messageId])
-  return rows
+  const byRecipient = new Map<number, AttemptView[]>()
+  for (const { n = 0, ...attempt } of rows) byRecipient.set(n, [...byRecipient.get(n) ?? [], attempt])
+  return byRecipient
 }
 
 /** The timeline of one message. Its events are younger than it: older partitions are not looked at. */

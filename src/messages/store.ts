@@ -11,17 +11,17 @@ import type { Addressee, Submission } from './submission.ts'
 const STORE = prepared('messages-store', `
 WITH new_messages AS (
   INSERT INTO messages (id, workspace_id, api_key_id, domain_id, tier, from_email, from_name, reply_to, to_list, cc_list, subject, html, body_text,
-    headers, tags, metadata, has_attachments, track_opens, track_clicks, recipient_count, event_count, scheduled_at, timezone, expires_at, created_at)
+    headers, tags, metadata, has_attachments, content_size, track_opens, track_clicks, recipient_count, event_count, scheduled_at, timezone, expires_at, created_at)
   SELECT id, workspace_id, api_key_id, domain_id, tier, from_email, from_name, reply_to::jsonb, to_list::jsonb, cc_list::jsonb, subject, html, body_text,
-    headers::jsonb, CASE WHEN tags IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(tags::jsonb)) END, metadata::jsonb, has_attachments, track_opens, track_clicks,
+    headers::jsonb, CASE WHEN tags IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(tags::jsonb)) END, metadata::jsonb, has_attachments, content_size, track_opens, track_clicks,
     recipient_count, CASE WHEN recipient_count > 1 THEN recipient_count ELSE 0 END, scheduled_at, timezone, expires_at, created_at
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],
-    $14::text[], $15::text[], $16::text[], $17::boolean[], $18::boolean[], $19::boolean[], $20::smallint[], $21::timestamptz[], $22::text[], $23::timestamptz[], $24::timestamptz[])
+    $14::text[], $15::text[], $16::text[], $17::boolean[], $18::integer[], $19::boolean[], $20::boolean[], $21::smallint[], $22::timestamptz[], $23::text[], $24::timestamptz[], $25::timestamptz[])
     AS i (id, workspace_id, api_key_id, domain_id, tier, from_email, from_name, reply_to, to_list, cc_list, subject, html, body_text,
-      headers, tags, metadata, has_attachments, track_opens, track_clicks, recipient_count, scheduled_at, timezone, expires_at, created_at)
+      headers, tags, metadata, has_attachments, content_size, track_opens, track_clicks, recipient_count, scheduled_at, timezone, expires_at, created_at)
 ), begun AS MATERIALIZED (
   SELECT i.*, s.cause, CASE WHEN s.address IS NULL THEN i.wanted ELSE 'suppressed' END AS state
-  FROM unnest($25::uuid[], $26::smallint[], $27::uuid[], $28::text[], $29::text[], $30::text[], $31::text[], $32::text[], $33::timestamptz[], $34::boolean[], $35::uuid[], $36::timestamptz[])
+  FROM unnest($26::uuid[], $27::smallint[], $28::uuid[], $29::text[], $30::text[], $31::text[], $32::text[], $33::text[], $34::timestamptz[], $35::boolean[], $36::uuid[], $37::timestamptz[])
     AS i (message_id, n, workspace_id, tier, kind, address, domain, wanted, due_at, is_only, event_id, created_at)
   LEFT JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)
 ), new_recipients AS (
@@ -31,7 +31,7 @@ WITH new_messages AS (
   FROM begun
 ), new_events AS (
   INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
-  SELECT event_id, workspace_id, ($37::jsonb) ->> state, message_id, n, n + 1, address,
+  SELECT event_id, workspace_id, ($38::jsonb) ->> state, message_id, n, n + 1, address,
     CASE WHEN state = 'suppressed' THEN jsonb_build_object('reason', 'suppressed', 'cause', cause) END, created_at
   FROM begun
   RETURNING id, workspace_id, type, created_at
@@ -71,12 +71,16 @@ export async function storeMessages(tx: Queryable, submissions: readonly Submiss
   return { hasDeliveries: (rows[0]?.deliveries ?? 0) > 0, suppressed: new Set(rows[0]?.suppressed) }
 }
 
+function sizeOf({ html, text, attachments }: Submission): number {
+  return (html?.length ?? 0) + (text?.length ?? 0) + attachments.reduce((sum, { content }) => sum + content.length, 0)
+}
+
 function messageColumns(submissions: readonly Submission[]): unknown[][] {
   return columnsOf(submissions, [
     (s) => s.id, (s) => s.workspaceId, (s) => s.apiKeyId, (s) => s.domainId, (s) => s.tier, (s) => s.from.email, (s) => s.from.name,
     (s) => jsonOrNull(s.replyTo), (s) => JSON.stringify(s.to), (s) => s.cc.length > 0 ? JSON.stringify(s.cc) : null, (s) => s.subject, (s) => s.html, (s) => s.text,
     (s) => s.headers.length > 0 ? JSON.stringify(s.headers) : null, (s) => s.tags.length > 0 ? JSON.stringify(s.tags) : null, (s) => jsonOrNull(s.metadata),
-    (s) => s.attachments.length > 0, (s) => s.trackOpens, (s) => s.trackClicks, (s) => s.recipients.length,
+    (s) => s.attachments.length > 0, sizeOf, (s) => s.trackOpens, (s) => s.trackClicks, (s) => s.recipients.length,
     (s) => s.scheduledAt, (s) => s.timezone, (s) => s.expiresAt, (s) => s.createdAt,
   ])
 }

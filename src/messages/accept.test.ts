@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { isDatabaseAway, openDb, type Db } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import { dueKey } from '#src/queue/keys.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { addressees, submissionOf } from '#test/support/submission.ts'
+import { createAcceptor } from './accept.ts'
+import { readMessage } from './read.ts'
+import type { Accepted } from './submission.ts'
+
+describe('accepting', () => {
+  let ctx: TestContext
+  let workspace: string
+  /** The connections of another process. */
+  let second: Db | undefined
+  before(async () => { ctx = await createContext() })
+  after(async () => {
+    await second?.close()
+    await ctx.close()
+  })
+  beforeEach(async () => { workspace = await ctx.newWorkspace() })
+
+  const kinds = (results: readonly Accepted[]): Record<string, number> =>
+    Object.fromEntries(Object.entries(Object.groupBy(results, ({ kind }) => kind)).map(([kind, list]) => [kind, list?.length ?? 0]))
+
+  it('stores, numbers the first events, and schedules by tier', async () => {
+    const submission = submissionOf(workspace, { recipients: addressees(3), tags: ['a', 'b,c "d"'], metadata: { order: 7, 'ключ': null }, html: '<p>Zażółć "gęślą" \\ jaźń {} 🎉</p>', tier: 'high' })
+    assert.deepEqual(await createAcceptor(ctx).accept(submission), { kind: 'stored' })
+    const message = await readMessage(ctx.db, workspace, submission.id)
+    assert.equal(message?.status, 'queued')
+    assert.deepEqual(message?.tags, ['a', 'b,c "d"'])
+    assert.deepEqual(message?.metadata, { order: 7, 'ключ': null })
+    assert.deepEqual(message?.events.map(({ type, sequence }) => [type, sequence]), [['email.queued', 1], ['email.queued', 2], ['email.queued', 3]])
+    const { rows: [row] } = await ctx.db.query<{ html: string }>('SELECT html FROM messages WHERE id = $1', [submission.id])
+    assert.equal(row?.html, submission.html)
+    assert.equal(await ctx.redis.zcard(dueKey('high')), 3)
+  })
+
+  it('is found by its own workspace only', async () => {
+    const submission = submissionOf(workspace)
+    await createAcceptor(ctx).accept(submission)
+    assert.equal(await readMessage(ctx.db, await ctx.newWorkspace(), submission.id), null)
+  })
+
+  it('sends nothing to a suppressed address and says why', async () => {
+    await ctx.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'r1@receiver.example', 'hard bounce 5.1.1')`, [workspace])
+    const recipients = addressees(2).map((one) => ({ ...one, address: one.address.replace('r1', 'R1') }))
+    const submission = submissionOf(workspace, { recipients })
+    await createAcceptor(ctx).accept(submission)
+    const message = await readMessage(ctx.db, workspace, submission.id)
+    assert.deepEqual(message?.recipients.map(({ state }) => state), ['queued', 'suppressed'])
+    assert.deepEqual(message?.events.map(({ type, data }) => [type, data]), [['email.queued', null], ['email.failed', { reason: 'suppressed', cause: 'hard bounce 5.1.1' }]])
+    assert.equal(await ctx.redis.zscore(dueKey('normal'), `${submission.id.replaceAll('-', '')}:1:receiver.example`), null)
+  })
+
+  it('shares commits: many at once, few transactions, all stored', async () => {
+    const acceptor = createAcceptor(ctx)
+    const submissions = Array.from({ length: 500 }, () => submissionOf(workspace))
+    assert.deepEqual(kinds(await Promise.all(submissions.map((one) => acceptor.accept(one)))), { stored: 500 })
+    assert.ok(acceptor.batches.count < 50, `${acceptor.batches.count} transactions`)
+    const { rows } = await ctx.db.query<{ count: number }>('SELECT count(*) FROM messages WHERE workspace_id = $1', [workspace])
+    assert.equal(rows[0]?.count, 500)
+  })
+
+  describe('with an idempotency key', () => {
+    const keyed = (key: string, body: string): ReturnType<typeof submissionOf> =>
+      submissionOf(workspace, { idempotency: { key, bodyHash: Buffer.from(body), answer: `answer to ${body}` } })
+
+    it('stores one of fifty parallel twins, over two processes', async () => {
+      const acceptors = [createAcceptor(ctx), createAcceptor({ ...ctx, db: second ??= openDb(ctx.databaseUrl, ctx.log, 2) })]
+      const results = await Promise.all(Array.from({ length: 50 }, (_, i) => acceptors[i % 2]?.accept(keyed('k', 'body')) ?? assert.fail()))
+      assert.equal(kinds(results)['stored'], 1)
+      assert.ok(results.every(({ kind }) => kind === 'stored' || kind === 'in-progress' || kind === 'replayed'))
+      assert.deepEqual(await acceptors[0]?.accept(keyed('k', 'body')), { kind: 'replayed', answer: 'answer to body' })
+      const { rows } = await ctx.db.query<{ count: number }>('SELECT count(*) FROM messages WHERE workspace_id = $1', [workspace])
+      assert.equal(rows[0]?.count, 1)
+    })
+    it('refuses another body, and forgets after 24 hours', async () => {
+      const acceptor = createAcceptor(ctx)
+      await acceptor.accept(keyed('k', 'one'))
+      assert.deepEqual(await acceptor.accept(keyed('k', 'two')), { kind: 'mismatch' })
+      const later = { ...keyed('k', 'two'), createdAt: new Date(Date.now() + 25 * 3600_000), id: newId() }
+      assert.deepEqual(await acceptor.accept(later), { kind: 'stored' })
+    })
+    it('belongs to its workspace', async () => {
+      const acceptor = createAcceptor(ctx)
+      await acceptor.accept(keyed('k', 'one'))
+      assert.deepEqual(await acceptor.accept({ ...keyed('k', 'two'), workspaceId: await ctx.newWorkspace() }), { kind: 'stored' })
+    })
+    it('is free again when its message was refused', async () => {
+      const acceptor = createAcceptor(ctx)
+      assert.deepEqual(await acceptor.accept({ ...keyed('q', 'one'), quota: 0 }), { kind: 'over-quota' })
+      assert.deepEqual(await acceptor.accept({ ...keyed('q', 'one'), quota: 1 }), { kind: 'stored' })
+    })
+  })
+
+  it('counts a quota exactly under fifty parallel senders in two processes', async () => {
+    const acceptors = [createAcceptor(ctx), createAcceptor({ ...ctx, db: second ??= openDb(ctx.databaseUrl, ctx.log, 2) })]
+    const results = await Promise.all(Array.from({ length: 50 }, (_, i) => acceptors[i % 2]?.accept(submissionOf(workspace, { quota: 33, recipients: addressees(2) })) ?? assert.fail()))
+    assert.deepEqual(kinds(results), { stored: 16, 'over-quota': 34 })
+    const { rows } = await ctx.db.query<{ used: number }>('SELECT used FROM usage WHERE workspace_id = $1', [workspace])
+    assert.equal(rows[0]?.used, 32)
+  })
+
+  it('rejects when PostgreSQL is away, so that nothing is promised', async () => {
+    const away = openDb('postgres://nobody@127.0.0.1:1/none', ctx.log, 1)
+    await assert.rejects(createAcceptor({ ...ctx, db: away }).accept(submissionOf(workspace)), (error) => isDatabaseAway(error))
+    await away.close()
+  })
+
+  it('accepts while Redis is away', async () => {
+    const lonely = await createContext()
+    try {
+      await lonely.redisServer.crash()
+      const submission = submissionOf(await lonely.newWorkspace(), { metadata: { random: randomBytes(8).toString('hex') } })
+      assert.deepEqual(await createAcceptor(lonely).accept(submission), { kind: 'stored' })
+    } finally {
+      await lonely.close()
+    }
+  })
+})

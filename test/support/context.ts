@@ -1,0 +1,44 @@
+/** A Context on real stores for tests below the processes: a cloned database, an own Redis, a clock that can be set. */
+import { loadConfig, type Config } from '#config/load.ts'
+import type { Context } from '#src/context.ts'
+import { openDb } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import { openLog } from '#src/log.ts'
+import { openRedis } from '#src/redis.ts'
+import { openVault } from '#src/vault.ts'
+import { createDatabase, startRedis, type TestServer } from './stores.ts'
+
+export interface TestContext extends Context {
+  readonly databaseUrl: string
+  readonly redisUrl: string
+  readonly redisServer: TestServer
+  /** Moves the clock. */
+  advance(ms: number): void
+  newWorkspace(plan?: string): Promise<string>
+  close(): Promise<void>
+}
+
+export async function createContext(env: Record<string, string> = {}): Promise<TestContext> {
+  const [database, redisServer] = await Promise.all([createDatabase(), startRedis()])
+  const config: Config = loadConfig({ DATABASE_URL: database.url, REDIS_URL: redisServer.url, LOG_LEVEL: 'silent', ...env })
+  const log = openLog(config, 'test')
+  const db = openDb(database.url, log, 4)
+  const redis = openRedis(redisServer.url, log)
+  await new Promise((resolve) => redis.once('ready', resolve))
+  let offset = 0
+  return {
+    config, db, redis, log, vault: openVault(Buffer.alloc(32, 7)), clock: { now: () => Date.now() + offset },
+    databaseUrl: database.url, redisUrl: redisServer.url, redisServer,
+    advance: (ms) => { offset += ms },
+    newWorkspace: async (plan = 'enterprise') => {
+      const id = newId()
+      await db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [id, id.replaceAll('-', ''), 'test', plan])
+      return id
+    },
+    close: async () => {
+      redis.disconnect()
+      await db.close()
+      await Promise.all([database.drop(), redisServer.stop()])
+    },
+  }
+}
