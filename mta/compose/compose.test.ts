@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import * as fc from 'fast-check'
+import { simpleParser } from 'mailparser'
+import type { AddressObject, ParsedMail } from 'mailparser'
+import MailComposer from 'nodemailer/lib/mail-composer'
+import { compose } from './compose.ts'
+import { assemble, BrokenDraft } from './draft.ts'
+import type { Draft } from './draft.ts'
+import { readingsOf } from './straight.ts'
+
+const HEX = '0190a6f0111172228333444455556666'
+const plain: Draft = {
+  messageId: '0190a6f0-1111-7222-8333-444455556666', createdAt: new Date('2024-07-29T03:03:42.987Z'),
+  from: { email: 'ann@example.com', name: 'Ann' }, replyTo: null, to: [{ email: 'bob@example.org', name: null }], cc: [],
+  subject: 'Hello', html: null, text: 'Hi Bob\n', headers: [], attachments: [], raw: null,
+}
+const wire = async (draft: Draft): Promise<string> => assemble(await compose(draft)).toString('latin1')
+const parse = (bytes: Buffer): Promise<ParsedMail> => simpleParser(bytes, { skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true, skipImageLinks: true })
+
+/** What any message from here must be, whatever the draft. */
+function checkWire(bytes: Buffer): void {
+  const text = bytes.toString('latin1')
+  assert.doesNotMatch(text, /\r(?!\n)|(?<!\r)\n/, 'every line end is CRLF')
+  assert.doesNotMatch(text, /\0/)
+  assert.ok(text.endsWith('\r\n'))
+  for (const line of text.split('\r\n')) assert.ok(line.length <= 998, `a line of ${line.length}`)
+  assert.doesNotMatch(text.slice(0, text.indexOf('\r\n\r\n') + 2), /^[ \t]*\r\n/m, 'no line of the header is empty')
+}
+
+describe('compose', () => {
+  it('writes a plain text message', async () => {
+    assert.equal(await wire(plain), [
+      'From: Ann <ann@example.com>', 'To: bob@example.org', 'Subject: Hello', 'Date: Mon, 29 Jul 2024 03:03:42 +0000', `Message-ID: <${HEX}@example.com>`,
+      'MIME-Version: 1.0', 'Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: 7bit', '', 'Hi Bob', '',
+    ].join('\r\n'))
+  })
+
+  it('makes a text part for HTML', async () => {
+    assert.equal(await wire({ ...plain, text: null, html: '<p>Hi <b>Bob</b></p>' }), [
+      'From: Ann <ann@example.com>', 'To: bob@example.org', 'Subject: Hello', 'Date: Mon, 29 Jul 2024 03:03:42 +0000', `Message-ID: <${HEX}@example.com>`,
+      'MIME-Version: 1.0', 'Content-Type: multipart/alternative;', ` boundary="=_${HEX}"`, '',
+      `--=_${HEX}`, 'Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: 7bit', '', 'Hi Bob',
+      `--=_${HEX}`, 'Content-Type: text/html; charset=utf-8', 'Content-Transfer-Encoding: 7bit', '', '<p>Hi <b>Bob</b></p>',
+      `--=_${HEX}--`, '',
+    ].join('\r\n'))
+  })
+
+  it('gives the fields and the body apart, and together they are the message', async () => {
+    const composed = await compose({ ...plain, subject: 'Grüße' })
+    assert.equal(`${composed.fields.map((field) => field.line).join('')}\r\n`, composed.head)
+    assert.deepEqual(composed.fields.map((field) => field.name), ['from', 'to', 'subject', 'date', 'message-id', 'mime-version', 'content-type', 'content-transfer-encoding'])
+    assert.equal(assemble(composed, 'X: y\r\n').toString('latin1'), `X: y\r\n${composed.head}${composed.body.toString('latin1')}`)
+    assert.equal(composed.needsSmtputf8, false)
+  })
+
+  it('makes the same octets again', async () => {
+    const files = [{ filename: 'ü.png', contentType: 'image/png', contentId: 'x', content: Buffer.from('png') }]
+    for (const draft of [plain, { ...plain, html: '<p>x' }, { ...plain, html: '<img src="cid:x">', attachments: files }])
+      assert.equal(await wire(draft), await wire({ ...draft }))
+  })
+
+  it('keeps its boundary out of the body', async () => {
+    const html = `<p>--=_${HEX}</p>\n--=_${HEX}--\n`
+    const mail = await parse(assemble(await compose({ ...plain, html, text: `--=_${HEX}_` })))
+    assert.equal(mail.html, html)
+    assert.equal(mail.text, `--=_${HEX}_`)
+  })
+
+  it('says that the header needs SMTPUTF8 only where an address does', async () => {
+    const composed = await compose({ ...plain, to: [{ email: 'ü@bücher.de', name: 'Ü' }] })
+    assert.equal(composed.needsSmtputf8, true)
+    assert.match(assemble(composed).toString(), /^To: =\?UTF-8\?B\?w5w=\?= <ü@xn--bcher-kva\.de>\r$/m)
+  })
+
+  const blind: readonly [string, Partial<Draft>, RegExp, RegExp][] = [
+    ['nobody named', { to: [] }, /^To: undisclosed-recipients:;\r$/m, /^Cc:/m],
+    ['only copies', { to: [], cc: [{ email: 'c@d.ef', name: null }] }, /^Cc: c@d\.ef\r$/m, /^To:/m],
+    ['no subject', { subject: '' }, /^To:/m, /^Subject:/m],
+    ['an image only', { text: null, html: '<img src="x">' }, /^Content-Type: text\/html/m, /multipart/],
+    ['no body at all', { text: null, html: null }, /\r\nContent-Transfer-Encoding: 7bit\r\n\r\n$/, /multipart/],
+    ['no text but spaces', { text: '', html: '<p>x' }, /multipart\/alternative/, /^Cc:/m],
+  ]
+  for (const [what, change, present, absent] of blind) {
+    it(`writes ${what}`, async () => {
+      const text = await wire({ ...plain, ...change })
+      assert.match(text, present)
+      assert.doesNotMatch(text, absent)
+    })
+  }
+
+  const injections: readonly [string, Partial<Draft>][] = [
+    ['subject', { subject: 'x\r\nBcc: evil@x.yz\r\n\r\nbody' }],
+    ['subject with bare CR', { subject: 'x\rBcc: evil@x.yz\r\rbody' }],
+    ['name', { from: { email: 'a@b.co', name: 'x\r\nBcc: evil@x.yz' } }],
+    ['recipient name', { to: [{ email: 'a@b.co', name: 'x"\n\nBcc: evil@x.yz' }] }],
+    ['custom value', { headers: [['X-A', 'x\nBcc: evil@x.yz'], ['X-B', '\r\n\r\n<p>'], ['Sender', 'a@b.co\r\nBcc: evil@x.yz']] }],
+    ['custom name that is ours', { headers: [['bcc', 'evil@x.yz'], ['BCC', 'evil@x.yz'], ['Resent-Bcc', 'evil@x.yz'], ['From', 'evil@x.yz'], ['Content-Type', 'text/evil'], ['DKIM-Signature', 'v=1'], ['Received', 'evil']] }],
+  ]
+  for (const [what, change] of injections) {
+    it(`lets nothing in by the ${what}`, async () => {
+      const draft = { ...plain, ...change }
+      const mail = await parse(assemble(await compose(draft)))
+      checkWire(assemble(await compose(draft)))
+      assert.equal(mail.bcc, undefined)
+      assert.equal(mail.text, 'Hi Bob\n')
+      assert.ok(!mail.headerLines.some(({ key }) => /^(bcc|resent-bcc|received|dkim-signature)$/.test(key)))
+      assert.equal(mail.headerLines.filter(({ key }) => key === 'from' || key === 'content-type').length, 2)
+    })
+  }
+
+  it('lets custom fields through, encoded as their kind asks', async () => {
+    const text = await wire({ ...plain, headers: [['X-Note', 'Grüße all'], ['List-Unsubscribe', '<https://x.yz/u?a=b>'], ['Reply-To', 'Jürgen <j@x.yz>, k@x.yz'], ['X-Empty', ' '], ['sender', 'no mailbox ü']] })
+    assert.match(text, /\r\nX-Note: =\?UTF-8\?Q\?Gr=C3=BC=C3=9Fe_all\?=\r\nList-Unsubscribe: <https:\/\/x\.yz\/u\?a=b>\r\nReply-To: =\?UTF-8\?Q\?J=C3=BCrgen\?= <j@x\.yz>, k@x\.yz\r\nsender: =\?UTF-8\?/)
+    assert.doesNotMatch(text, /X-Empty/)
+    const own = await wire({ ...plain, replyTo: { email: 'r@x.yz', name: null }, headers: [['Reply-To', 'j@x.yz']] })
+    assert.deepEqual(own.match(/^Reply-To:.*$/gm), ['Reply-To: r@x.yz\r'.trimEnd()])
+  })
+
+  const broken: readonly [field: string, change: Partial<Draft>][] = [
+    ['from', { from: { email: 'nobody', name: null } }],
+    ['from', { from: { email: 'a@b.co\r\nBcc: x@y.zz', name: null } }],
+    ['to', { to: [{ email: 'a@b.co, c@d.ef', name: null }] }],
+    ['cc', { cc: [{ email: '', name: 'x' }] }],
+    ['replyTo', { replyTo: { email: '<a@b.co>', name: null } }],
+    ['messageId', { messageId: '../x' }],
+    ['createdAt', { createdAt: new Date(Number.NaN) }],
+    ['headers', { headers: [['X:Y', 'z']] }],
+    ['headers', { headers: [['X\r\nBcc', 'z']] }],
+    ['headers', { headers: [['', 'z']] }],
+    ['headers', { headers: [['Ü', 'z']] }],
+  ]
+  for (const [field, change] of broken) {
+    it(`names ${field} as broken: ${JSON.stringify(change)}`, async () => {
+      await assert.rejects(compose({ ...plain, ...change }), (error) => error instanceof BrokenDraft && error.field === field && error.message.startsWith(`${field}: `))
+    })
+  }
+
+  it('names 200 recipients in lines that are short', async () => {
+    const to = Array.from({ length: 200 }, (_, i) => ({ email: `recipient${i}@example.org`, name: i % 3 === 0 ? `Person, Nr. ${i}` : i % 3 === 1 ? `Größe ${i}` : null }))
+    const bytes = assemble(await compose({ ...plain, to }))
+    checkWire(bytes)
+    for (const line of bytes.toString().split('\r\n')) assert.ok(line.length < 78, line)
+    assert.deepEqual(addresses((await parse(bytes)).to), to.map(({ email, name }) => ({ address: email, name: name ?? '' })))
+  })
+
+  it('folds what can be folded below 78 and encodes what cannot below 998', async () => {
+    for (const subject of ['word '.repeat(300).trim(), 'x'.repeat(5000), `${'x'.repeat(100)} ${'y'.repeat(900)}`, '😀'.repeat(500), `a${' '.repeat(2000)}b`]) {
+      const bytes = assemble(await compose({ ...plain, subject }))
+      checkWire(bytes)
+      assert.equal((await parse(bytes)).subject, subject)
+    }
+  })
+
+  it('passes a raw message through', async () => {
+    const raw = Buffer.from('Subject: =?x?=\r\nX-Note:\tfolded ü\r\n  more\r\nnot a field\r\n\r\n\0body\r.\n\n\xff', 'utf8')
+    const composed = await compose({ ...plain, raw })
+    assert.deepEqual(assemble(composed), raw)
+    assert.deepEqual(composed.fields.map((field) => field.name), ['subject', 'x-note', ''])
+  })
+})
+
+const addresses = (list: AddressObject | AddressObject[] | undefined): object[] =>
+  [list ?? []].flat().flatMap((object) => object.value.map(({ address, name }) => ({ address, name })))
+
+/** What a reader gets to see of a message. */
+const meaning = async (mail: ParsedMail): Promise<object> => ({
+  from: addresses(mail.from), to: addresses(mail.to), cc: addresses(mail.cc), replyTo: addresses(mail.replyTo), subject: mail.subject ?? '',
+  date: mail.date?.getTime(), messageId: mail.messageId, text: lines(mail.text), html: lines(mail.html || undefined), custom: await decode(mail.headers.get('x-custom')),
+  types: mail.headerLines.filter(({ key }) => key === 'mime-version').length,
+})
+/** The parser leaves fields that it does not know encoded. */
+const decode = async (value: unknown): Promise<string | undefined> => (typeof value === 'string' ? (await parse(Buffer.from(`Subject: ${value}\r\n\r\n`))).subject : undefined)
+/** Composers differ in whether a last line without an end gets one. */
+const lines = (text: string | undefined): string => (text ?? '').replace(/\r?\n/g, '\n').replace(/\n$/, '')
+
+const theirMailbox = ({ email, name }: Draft['from']): { address: string; name: string } => ({ address: email, name: name ?? '' })
+
+async function composeByNodemailer(draft: Draft): Promise<Buffer> {
+  return await new MailComposer({
+    from: theirMailbox(draft.from), to: draft.to.map(theirMailbox), cc: draft.cc.map(theirMailbox), ...(draft.replyTo ? { replyTo: theirMailbox(draft.replyTo) } : {}), subject: draft.subject,
+    ...readingsOf(draft), messageId: `<${HEX}@${draft.from.email.split('@').at(-1)}>`, date: draft.createdAt, headers: draft.headers.map(([key, value]) => ({ key, value })),
+    disableFileAccess: true, disableUrlAccess: true,
+  }).compile().build()
+}
+
+async function assertSameMeaning(draft: Draft): Promise<void> {
+  const bytes = assemble(await compose(draft))
+  checkWire(bytes)
+  assert.deepEqual(await meaning(await parse(bytes)), await meaning(await parse(await composeByNodemailer(draft))))
+}
+
+const word = fc.oneof(fc.stringMatching(/^[!-~]{1,20}$/), fc.stringMatching(/^[à-ÿα-ωа-я一-龯ก-๛]{1,12}$/), fc.constantFrom('😀', '👨‍👩‍👧', 'é', '"', ',', '<a@b.co>', '\\', "O'Neil"))
+  .filter((text) => !text.includes('=?'))
+const phrase = fc.array(word, { minLength: 1, maxLength: 12 }).map((list) => list.join(' '))
+const mailbox = fc.record({ email: fc.constantFrom('a@b.co', 'first.last+tag@sub.example.org', "o'neil@x.yz", 'x_y@xn--bcher-kva.de'), name: fc.option(phrase) })
+const bodyText = fc.array(fc.oneof(phrase, fc.constantFrom('', '.', '..', ' ', 'From me', 'trailing  ', '\ttab', '=3D', 'x'.repeat(1200), 'ü'.repeat(600), '--=_', '\f')), { maxLength: 20 })
+  .chain((list) => fc.constantFrom('\n', '\r\n').map((end) => list.join(end)))
+const drafts: fc.Arbitrary<Draft> = fc.record({
+  messageId: fc.constant(plain.messageId), createdAt: fc.date({ min: new Date('2000-01-01'), max: new Date('2090-01-01'), noInvalidDate: true }).map((date) => new Date(Math.floor(date.getTime() / 1000) * 1000)),
+  from: mailbox, replyTo: fc.option(mailbox), to: fc.array(mailbox, { minLength: 1, maxLength: 4 }), cc: fc.array(mailbox, { maxLength: 3 }), subject: fc.oneof(fc.constant(''), phrase),
+  html: fc.option(bodyText.map((text) => (text === '' ? '' : `<p>${text}</p>`))), text: fc.option(bodyText),
+  headers: fc.oneof(fc.constant([]), phrase.map((value): [string, string][] => [['X-Custom', value]])), attachments: fc.constant([]), raw: fc.constant(null),
+})
+
+describe('straight assembly means the same as nodemailer\'s composer', () => {
+  const table: readonly [string, Partial<Draft>][] = [
+    ['plain text', {}],
+    ['text without a last line end', { text: 'abc' }],
+    ['nothing', { text: '' }],
+    ['CR, LF and CRLF', { text: 'a\rb\nc\r\nd\n\re' }],
+    ['HTML', { text: null, html: '<p>Hi' }],
+    ['both', { html: '<p>Hi' }],
+    ['UTF-8', { text: 'Grüße aus Köln 😀\n', html: '<p>Grüße aus Köln 😀\n' }],
+    ['mostly foreign', { text: 'こんにちは世界\n'.repeat(100) }],
+    ['lines of 998 and 999', { text: `${'x'.repeat(998)}\n${'y'.repeat(999)}\n` }],
+    ['dots', { text: '.\n..\n.a\n' }],
+    ['NUL and controls', { text: 'a\0b\u0007\u001b[0m\u007f\n' }],
+    ['trailing white space', { text: 'ä  \n\t\n  \nü\t' }],
+    ['lone surrogates', { text: 'x\ud800y', html: 'x\udc00y' }],
+    ['emoji subject', { subject: '😀👨‍👩‍👧 Grüße '.repeat(10).trim() }],
+    ['quoted names', { from: { email: 'a@b.co', name: 'Doe, "J" \\ <x@y.zz>' } }],
+    ['names', { from: { email: 'a@b.co', name: 'Zoë Ünïcode' }, replyTo: { email: 'r@b.co', name: 'R. E. Ply' } }],
+  ]
+  for (const [what, change] of table) it(what, () => assertSameMeaning({ ...plain, ...change }))
+
+  it('for any draft', () => fc.assert(fc.asyncProperty(drafts, assertSameMeaning), { numRuns: 400 }))
+}).timeout(60_000)

@@ -1,0 +1,73 @@
+/**
+ * What this stage takes and what it gives: a stored message as the loader hands it
+ * over, and the same message as header fields and body, ready to be signed and sent.
+ *
+ * Expected results are values; a draft that nothing can be made of (it should never have been
+ * accepted) throws BrokenDraft, which fails this one message and names the field at fault.
+ */
+import type { Mailbox } from '#src/mail/address.ts'
+
+export interface Attachment {
+  readonly filename: string
+  readonly contentType: string
+  /** With or without angle brackets; set where the HTML shows the file (`cid:`). */
+  readonly contentId: string | null
+  readonly content: Buffer
+}
+
+/** A stored message. Bcc is not in it: nothing here could let it out. */
+export interface Draft {
+  /** UUID; its hex is the left side of Message-ID and the root of every MIME boundary. */
+  readonly messageId: string
+  readonly createdAt: Date
+  readonly from: Mailbox
+  readonly replyTo: Mailbox | null
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+  readonly subject: string
+  readonly html: string | null
+  readonly text: string | null
+  /** Custom header fields, in order. Those that belong to the message itself (From, Date, Bcc, Content-* …) are left out. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly attachments: readonly Attachment[]
+  /** A complete message (SMTP submission): goes out byte for byte, everything above is only for reference. */
+  readonly raw: Buffer | null
+}
+
+/** One header field as it goes over the wire. */
+export interface Field {
+  /** Lower case; '' for a line that is no field. */
+  readonly name: string
+  /** Folded, with its line end. One character per octet: UTF-8 in it is already bytes. */
+  readonly line: string
+}
+
+export interface Composed {
+  /** The header fields in order; together they are `head` without its empty line. */
+  readonly fields: readonly Field[]
+  /** The header and the empty line that ends it, one character per octet. */
+  readonly head: string
+  readonly body: Buffer
+  /** The header holds UTF-8 that no encoding can hide (an address): only a server with SMTPUTF8 may get it (RFC 6531). */
+  readonly needsSmtputf8: boolean
+}
+
+/** A draft that cannot become a message. Poison: trying again will not help. */
+export class BrokenDraft extends Error {
+  override readonly name = 'BrokenDraft'
+  readonly field: string
+
+  constructor(field: string, what: string) {
+    super(`${field}: ${what}`)
+    this.field = field
+  }
+}
+
+/** The whole message in one piece, `signatures` (header lines, each with its line end) in front. */
+export function assemble(composed: Pick<Composed, 'head' | 'body'>, signatures = ''): Buffer {
+  const top = signatures + composed.head
+  const bytes = Buffer.allocUnsafe(top.length + composed.body.length)
+  bytes.write(top, 0, 'latin1')
+  composed.body.copy(bytes, top.length)
+  return bytes
+}

@@ -1,0 +1,78 @@
+/**
+ * The header of a message that is written here: which fields, in which order.
+ * Nothing in it comes from a clock or from chance, so a retry makes the same bytes.
+ */
+import { parseMailbox, splitMailboxes } from '#src/mail/address.ts'
+import type { Mailbox } from '#src/mail/address.ts'
+import { BrokenDraft } from './draft.ts'
+import type { Draft, Field } from './draft.ts'
+import { cleanText } from './encoded-word.ts'
+import { encodeText, formatMailbox, formatMailboxes, makeField } from './field.ts'
+
+const HEX_ID = /^[0-9a-f]{32}$/
+/** RFC 5322 §2.2: printable ASCII without the colon; the length is ours. */
+const FIELD_NAME = /^[!-9;-~]{1,76}$/
+/** Written by us or by those who carry the mail; a custom field of that name is left out, whatever the way it came in. */
+const OWNED: ReadonlySet<string> = new Set(['from', 'to', 'cc', 'bcc', 'resent-bcc', 'subject', 'date', 'message-id', 'mime-version', 'received', 'return-path', 'dkim-signature'])
+const OWNED_PREFIX = 'content-'
+/** Custom fields that hold mailboxes: a name in them is encoded, the address is not. */
+const HOLDS_MAILBOXES: ReadonlySet<string> = new Set(['sender', 'reply-to', 'disposition-notification-to', 'return-receipt-to', 'errors-to'])
+/** RFC 5322 §3.4: the empty group, for mail whose recipients are all blind. */
+const NO_RECIPIENTS = 'undisclosed-recipients:;'
+
+/** The message's id as 32 hex digits. @throws BrokenDraft */
+export function hexOf(draft: Draft): string {
+  const hex = draft.messageId.replaceAll('-', '').toLowerCase()
+  if (!HEX_ID.test(hex)) throw new BrokenDraft('messageId', 'it is not a UUID')
+  return hex
+}
+
+/** All fields but those that describe the body (Content-*). @throws BrokenDraft */
+export function writeHeader(draft: Draft): Field[] {
+  const from = formatMailbox(draft.from, 'from')
+  const domain = from.slice(from.lastIndexOf('@') + 1).replace('>', '')
+  const fields = [makeField('From', from), ...writeRecipients(draft)]
+  if (draft.replyTo !== null) fields.push(makeField('Reply-To', formatMailbox(draft.replyTo, 'replyTo')))
+  const subject = encodeText('Subject', draft.subject)
+  if (subject !== '') fields.push(makeField('Subject', subject))
+  fields.push(makeField('Date', formatDate(draft.createdAt)), makeField('Message-ID', `<${hexOf(draft)}@${domain}>`))
+  for (const [name, value] of draft.headers) {
+    const field = writeCustom(name, value, draft.replyTo !== null)
+    if (field !== null) fields.push(field)
+  }
+  fields.push({ name: 'mime-version', line: 'MIME-Version: 1.0\r\n' })
+  return fields
+}
+
+function writeRecipients(draft: Draft): Field[] {
+  const fields: Field[] = []
+  if (draft.to.length > 0) fields.push(makeField('To', formatMailboxes(draft.to, 'to')))
+  else if (draft.cc.length === 0) fields.push(makeField('To', NO_RECIPIENTS))
+  if (draft.cc.length > 0) fields.push(makeField('Cc', formatMailboxes(draft.cc, 'cc')))
+  return fields
+}
+
+function writeCustom(name: string, value: string, hasReplyTo: boolean): Field | null {
+  if (!FIELD_NAME.test(name)) throw new BrokenDraft('headers', `"${cleanText(name).slice(0, 76)}" is not a header field name`)
+  const key = name.toLowerCase()
+  if (OWNED.has(key) || key.startsWith(OWNED_PREFIX) || (hasReplyTo && key === 'reply-to')) return null
+  const text = (HOLDS_MAILBOXES.has(key) ? encodeMailboxes(value) : null) ?? encodeText(name, value)
+  return text === '' ? null : makeField(name, text)
+}
+
+/** The list of mailboxes that the text is, or null where it is something else. */
+function encodeMailboxes(text: string): string | null {
+  const mailboxes: Mailbox[] = []
+  for (const piece of splitMailboxes(cleanText(text))) {
+    const parsed = parseMailbox(piece)
+    if (!parsed.ok) return null
+    mailboxes.push(parsed.mailbox)
+  }
+  return formatMailboxes(mailboxes, 'headers')
+}
+
+/** RFC 5322 §3.3, in UTC. */
+function formatDate(date: Date): string {
+  if (Number.isNaN(date.getTime())) throw new BrokenDraft('createdAt', 'it is not a time')
+  return date.toUTCString().replace('GMT', '+0000')
+}

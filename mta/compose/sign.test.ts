@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import * as fc from 'fast-check'
+import { dkimBody } from 'mailauth/lib/dkim/body/index.js'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { compose } from './compose.ts'
+import { assemble } from './draft.ts'
+import type { Composed } from './draft.ts'
+import { createSigner, hashBody } from './sign.ts'
+import type { SigningKey } from './sign.ts'
+import { AT, draft, ed25519, key, KEYS, letters, RECORDS, rsa } from './sign-letters.test-data.ts'
+
+const sign = createSigner()
+
+const signed = async (composed: Composed, keys = KEYS): Promise<Buffer> => assemble(composed, await sign(composed, keys, AT))
+const resolver = async (name: string): Promise<string[][]> => [[RECORDS[name] ?? '']]
+
+/** One `pass` or `result: why` per signature, by the strict reading of the RFCs. */
+async function verdicts(message: Buffer): Promise<string[]> {
+  const { results } = await dkimVerify(message, { resolver, strict: true })
+  return results.map(({ status }) => (status.comment ? `${status.result}: ${status.comment}` : status.result))
+}
+
+describe('sign', () => {
+  for (const [what, letter] of letters)
+    it(`verifies by mailauth: ${what}`, async () => assert.deepEqual(await verdicts(await signed(await compose(letter))), ['pass', 'pass']))
+
+  it('writes what it promises', async () => {
+    const lines = await sign(await compose(draft), KEYS, AT)
+    const [first, second] = lines.split(/\r\n(?=DKIM)/).map((line) => line.replace(/\r\n\s*/g, ''))
+    assert.match(first ?? '', /^DKIM-Signature: v=1; a=rsa-sha256; c=relaxed\/relaxed; d=example\.com;\s?s=rsa;\s?t=1767323045;\s?bh=[\w+/]{43}=;\s?h=/)
+    assert.match(second ?? '', /^DKIM-Signature: v=1; a=ed25519-sha256; /)
+    assert.match(first ?? '', /h=from:from:reply-to:subject:subject:date:date:message-id:message-id:to:to:cc:mime-version:mime-version:content-type:content-type:content-transfer-encoding:content-transfer-encoding;/)
+    assert.doesNotMatch(lines, /[;\s][lxi]=/)
+    for (const line of lines.split('\r\n')) assert.ok(line.length <= 76, line)
+    assert.ok(lines.endsWith('\r\n'))
+  })
+
+  it('signs nothing without keys', async () => assert.equal(await sign(await compose(draft), [], AT), ''))
+
+  const additions = ['From: evil@example.com', 'Subject: evil', 'To: evil@example.com', 'Cc: evil@example.com', 'Reply-To: evil@example.com', 'Date: now',
+    'Message-ID: <evil>', 'Content-Type: text/evil', 'MIME-Version: 9', 'Content-Transfer-Encoding: base64', 'List-Unsubscribe: <evil>']
+  const listed = { ...draft, headers: [['List-Unsubscribe', '<https://example.com/u>']] as const }
+  for (const addition of additions) {
+    it(`breaks when somebody adds ${addition}`, async () => {
+      const message = await signed(await compose(listed))
+      for (const forged of [Buffer.concat([Buffer.from(`${addition}\r\n`), message]), Buffer.from(message.toString('latin1').replace('\r\n\r\n', `\r\n${addition}\r\n\r\n`), 'latin1')])
+        assert.deepEqual(await verdicts(forged), ['fail: bad signature', 'fail: bad signature'])
+    })
+  }
+
+  it('survives what relays do: a trace field in front, white space, folding', async () => {
+    const message = (await signed(await compose(draft))).toString('latin1')
+    const relayed = `Received: by x\r\n${message.replace('Subject: Hello', 'subject:   Hello ').replace('Hi Bob', 'Hi  Bob \t')}\r\n\r\n`
+    assert.deepEqual(await verdicts(Buffer.from(relayed, 'latin1')), ['pass', 'pass'])
+    assert.deepEqual(await verdicts(Buffer.from(message.replace('Hi Bob', 'Hi Eve'), 'latin1')), ['fail: body hash did not verify', 'fail: body hash did not verify'])
+  })
+
+  it('takes keys as DER, PEM and on demand, and reads each once', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048, privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'der' } })
+    let reads = 0
+    const lazy: SigningKey = { keyId: 'lazy', domain: 'example.com', selector: 'pem', algorithm: 'rsa-sha256', privateKey: () => (reads++, privateKey) }
+    const composed = await compose(draft)
+    const own = createSigner(2)
+    const all = async (keys: readonly SigningKey[]): Promise<unknown> => Promise.all(keys.map((one) => own(composed, [one], AT)))
+    await all([lazy, lazy])
+    assert.equal(reads, 1)
+    await all([...KEYS, lazy]) // a memory of two: the third pushes the oldest out
+    assert.equal(reads, 2)
+    const { results } = await dkimVerify(assemble(composed, await own(composed, [lazy], AT)), { resolver: async () => [[`v=DKIM1; p=${publicKey.toString('base64')}`]] })
+    assert.equal(results[0]?.status.result, 'pass')
+  })
+
+  it('names a key that is no good', async () => {
+    const composed = await compose(draft)
+    await assert.rejects(sign(composed, [{ ...key(rsa), keyId: 'bad', privateKey: 'nonsense' }], AT), /DKIM key bad \(rsa\._domainkey\.example\.com\) cannot be read/)
+    await assert.rejects(sign(composed, [{ ...key(rsa), keyId: 'mixed', privateKey: ed25519.privateKey }], AT), /mixed .* is not for rsa-sha256/)
+  })
+
+  it('any composed message verifies', () => fc.assert(fc.asyncProperty(
+    fc.string({ unit: 'grapheme', maxLength: 200 }), fc.string({ unit: fc.constantFrom('a', ' ', '\t', '\r', '\n', '\r\n', '\u00a0', '.', 'ü', '=', '\f', '\0'), maxLength: 60 }), fc.option(fc.string()),
+    async (subject, text, name) => {
+      const composed = await compose({ ...draft, subject, text, from: { ...draft.from, name } })
+      assert.deepEqual(await verdicts(await signed(composed)), ['pass', 'pass'])
+    },
+  ), { numRuns: 200 }))
+})
+
+/** The judge: mailauth's own canonicalizer, given the body in one piece. */
+function judge(body: Buffer): string {
+  const hash = dkimBody('relaxed', 'sha256')
+  hash.update(body)
+  return hash.digest('base64')
+}
+
+describe('hashBody', () => {
+  it('is that of RFC 6376 §3.4.5', () => {
+    assert.equal(hashBody(Buffer.from(' C \r\nD \t E\r\n\r\n\r\n')), judge(Buffer.from(' C\r\nD E\r\n')))
+    assert.equal(hashBody(Buffer.alloc(0)), '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=') // of nothing, §3.4.4
+  })
+
+  it('does not mind 5 MB of anything', () => {
+    // No clock is looked at: what is not linear does not come to an end here.
+    for (const piece of [' ', '\t', '\r\n', ' \r\n', '\r', 'a ', ' a']) {
+      const body = Buffer.from(`${piece.repeat(5_000_000 / piece.length)}x`)
+      assert.equal(hashBody(body), judge(body), JSON.stringify(piece))
+    }
+  })
+
+  it('is mailauth\'s for any body', () => {
+    const octets = fc.array(fc.constantFrom('a', 'b', ' ', ' ', '\t', '\r\n', '\r\n', '\r\n', '\r', '\n', '\u00a0', '\f', '\0', '.'), { maxLength: 40 }).map((list) => Buffer.from(list.join(''), 'latin1'))
+    fc.assert(fc.property(octets, (body) => assert.equal(hashBody(body), judge(body))), { numRuns: 20_000 })
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => assert.equal(hashBody(Buffer.from(bytes)), judge(Buffer.from(bytes)))), { numRuns: 2000 })
+  })
+})
