@@ -1,0 +1,117 @@
+/** The whole path from accept to the inbox, through the real outbound role: each simulator brings about what its sentence says. */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
+import { loadConfig } from '#config/load.ts'
+import { startOutbound, type Outbound } from '#mta/outbound.ts'
+import { startSandbox, type Sandbox } from '#mta/sandbox/sandbox.ts'
+import { generateDkimKeys } from '#src/domains/dkim-key.ts'
+import { newId } from '#src/id.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { readMessage, type RecipientView } from '#src/messages/read.ts'
+import { findInboxMail, type InboxMail } from '#src/sandbox/inbox.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { submissionOf } from '#test/support/submission.ts'
+
+const PATIENCE_MS = 15_000
+
+interface Row {
+  readonly to: string
+  readonly state: RecipientView['state']
+  /** Outcomes of the attempts, in order. */
+  readonly attempts: readonly string[]
+  readonly reason?: RegExp
+  readonly isTaken: boolean
+}
+
+const ROWS: readonly Row[] = [
+  { to: 'ann@a.test', state: 'delivered', attempts: ['delivered'], isTaken: true },
+  { to: 'slow-1@a.test', state: 'delivered', attempts: ['delivered'], isTaken: true },
+  { to: 'bounce@a.test', state: 'bounced', attempts: ['bounced'], reason: /5\.1\.1/, isTaken: false },
+  { to: 'bounce-5.7.1+x@b.test', state: 'bounced', attempts: ['bounced'], reason: /5\.7\.1/, isTaken: false },
+  { to: 'defer-2@a.test', state: 'delivered', attempts: ['deferred', 'deferred', 'delivered'], isTaken: true },
+  { to: 'drop-after-dot@a.test', state: 'unknown', attempts: ['unknown'], isTaken: false },
+  { to: 'drop-after-keep@a.test', state: 'unknown', attempts: ['unknown'], isTaken: true },
+  { to: 'x@null-mx.mailstead.test', state: 'bounced', attempts: ['bounced'], reason: /null MX/, isTaken: false },
+  { to: 'x@nxdomain.mailstead.test', state: 'bounced', attempts: ['bounced'], reason: /does not exist/, isTaken: false },
+  { to: 'x@no-host.mailstead.test', state: 'bounced', attempts: ['bounced'], reason: /no host/, isTaken: false },
+  { to: 'x@servfail.mailstead.test', state: 'deferred', attempts: ['deferred'], reason: /SERVFAIL/, isTaken: false },
+  { to: 'x@down.mailstead.test', state: 'deferred', attempts: ['deferred'], reason: /ECONNREFUSED/, isTaken: false },
+  { to: 'x@next-mx.mailstead.test', state: 'delivered', attempts: ['delivered'], isTaken: true },
+  { to: 'x@tls-fail.mailstead.test', state: 'delivered', attempts: ['delivered'], isTaken: true },
+]
+
+describe('sandbox, end to end', () => {
+  let ctx: TestContext
+  let sandbox: Sandbox
+  let outbound: Outbound
+  let workspaceId: string
+  let domainId: string
+
+  before(async () => {
+    const ports = await sandboxPorts(loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0' }))
+    // short waits for what the receiver said; a deferral that nothing ends stays one while the test looks
+    ctx = await createContext({ ...ports as Record<string, string>, RETRY_SCALE: '0.002' })
+    sandbox = await startSandbox(ctx)
+    outbound = await startOutbound(ctx, ctx.redisUrl)
+    workspaceId = await ctx.newWorkspace()
+    domainId = newId()
+    await ctx.db.query(`INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`, [domainId, workspaceId])
+    for (const [i, { algorithm, privateKey, dnsValue }] of (await generateDkimKeys()).entries()) {
+      await ctx.db.query('INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value) VALUES ($1, $2, $3, $4, $5, $6)',
+        [newId(), domainId, `s${i}`, algorithm, ctx.vault.seal('dkim', privateKey), dnsValue])
+    }
+  })
+  after(async () => {
+    await outbound.stop()
+    await sandbox.stop()
+    await ctx.close()
+  })
+
+  async function send(to: string): Promise<string> {
+    const submission = submissionOf(workspaceId, {
+      domainId, tier: 'instant', to: [{ email: to, name: null }], recipients: [{ address: to, domain: to.slice(to.indexOf('@') + 1), kind: 'to' }],
+    })
+    assert.equal((await createAcceptor(ctx).accept(submission)).kind, 'stored')
+    return submission.id
+  }
+
+  /** The recipient as soon as so many attempts of it are written. */
+  async function outcomeOf(messageId: string, attempts: number): Promise<RecipientView> {
+    for (const end = Date.now() + PATIENCE_MS; ; await sleep(20)) {
+      const [recipient] = (await readMessage(ctx.db, workspaceId, messageId))?.recipients ?? []
+      if (recipient !== undefined && recipient.attempts.length >= attempts) return recipient
+      if (Date.now() > end) assert.fail(`no outcome: ${JSON.stringify(recipient)}`)
+    }
+  }
+
+  const inboxOf = (messageId: string): Promise<InboxMail | null> => findInboxMail(ctx.db, { messageId })
+
+  for (const { to, state, attempts, reason, isTaken } of ROWS) {
+    it(`${to}: ${state}`, async () => {
+      const id = await send(to)
+      const recipient = await outcomeOf(id, attempts.length)
+      assert.deepEqual(recipient.attempts.slice(0, attempts.length).map(({ outcome }) => outcome), attempts)
+      // what is deferred may be on its next try by now
+      if (state !== 'deferred') assert.equal(recipient.state, state)
+      if (reason !== undefined) assert.match(JSON.stringify(recipient), reason)
+      assert.equal(await inboxOf(id) !== null, isTaken)
+    })
+  }
+
+  it('arrives over TLS, from a return-path of its own, with both signatures good', async () => {
+    const id = await send('bob@a.test')
+    await outcomeOf(id, 1)
+    const mail = await inboxOf(id)
+    assert.deepEqual(mail?.dkim.map(({ result, domain, algorithm }) => `${result} ${domain} ${algorithm}`), ['pass sender.example rsa-sha256', 'pass sender.example ed25519-sha256'])
+    assert.match(mail?.tls ?? '', /^TLSv1\.3 /)
+    assert.match(mail?.mailFrom ?? '', /^b-[a-z2-7]{45}@bounces\.mailstead\.test$/)
+  })
+
+  it('is delivered without TLS where the handshake fails', async () => {
+    const id = await send('bob@tls-fail.mailstead.test')
+    const { attempts: [attempt] } = await outcomeOf(id, 1)
+    assert.equal(attempt?.tls, null)
+    assert.equal((await inboxOf(id))?.tls, null)
+  })
+})
