@@ -14,7 +14,7 @@ const COMMANDS: readonly (readonly [name: string, summary: string])[] = [
   ['start', 'run everything on this machine'],
   ['demo', 'send on all tiers through the real path and show each outcome'],
   ['api', 'run the REST API and pages'],
-  ['mta', 'run mail transfer (--roles outbound,submission,inbound,sandbox)'],
+  ['mta', 'run mail transfer (--roles outbound,sandbox)'],
   ['worker', 'run webhooks, checks and housekeeping'],
   ['migrate', 'bring the database to this version'],
   ['workspace', 'create workspaces'],

@@ -12,6 +12,7 @@ import type { SiteLimits } from '#mta/limits/site-limits.ts'
 import { claimRecipients, type Claimed } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import type { Lease } from '#src/queue/lease.ts'
+import { isSuspendedSite } from '#src/queue/keys.ts'
 import { parseMember, type Member } from '#src/queue/member.ts'
 import { Lane, type Gate } from './lane.ts'
 
@@ -25,6 +26,7 @@ export interface LaneParts {
   readonly lease: Lease
   readonly limitsFor: (domain: string) => Promise<SiteLimits>
   readonly startLimits: SiteLimits
+  readonly isSuspended: (domain: string) => boolean
   /** One attempt, to the end of its conversation. */
   readonly deliver: (claimed: Claimed, gate: Gate) => Promise<Attempt>
   /** Writes the result of an attempt down. */
@@ -87,6 +89,7 @@ async function loadBatch(ctx: Context, lease: Lease, members: readonly Member[])
 }
 
 function wake(state: State, site: string, hasInstant: boolean): void {
+  if (isSuspendedSite(site)) return
   const lane = state.lanes.get(site) ?? new Lane(site, state.parts.startLimits)
   state.lanes.set(site, lane)
   lane.wakes++
@@ -127,7 +130,10 @@ async function makeGood(state: State, lane: Lane, entries: readonly ReadyEntry[]
     const claimed = (await Promise.all(members.map((member) => state.load(member)))).filter((one) => one !== undefined)
     if (claimed[0] !== undefined) lane.limits = await state.parts.limitsFor(claimed[0].domain)
     if (state.isStopped) return await state.parts.release(claimed)
-    for (const one of claimed) lane.push(one)
+    // suspended after it became ready: given back, it is kept aside when it is dispatched again
+    const suspended = claimed.filter((one) => state.parts.isSuspended(one.domain))
+    if (suspended.length > 0) await state.parts.release(suspended)
+    for (const one of claimed) if (!suspended.includes(one)) lane.push(one)
   } catch (error) {
     lane.isDry = false
     await addReady(state.ctx.redis, new Map([[lane.site, entries]]))

@@ -7,8 +7,9 @@ import { openRedis, type Redis } from '#src/redis.ts'
 import type { Claimed } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { moveFor, releaseOf } from '#src/messages/settle.ts'
-import { DUE_CHANNEL, READY_CHANNEL } from '#src/queue/keys.ts'
+import { DUE_CHANNEL, READY_CHANNEL, suspendedSite, SUSPENSIONS_CHANNEL } from '#src/queue/keys.ts'
 import { takeLease, type Lease } from '#src/queue/lease.ts'
+import { watchSuspensions, type SuspensionWatch } from '#src/queue/suspensions.ts'
 import { limitsOf } from './limits/site-limits.ts'
 import { deliver } from './deliver.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
@@ -29,17 +30,19 @@ export async function startOutbound(ctx: Context, redisUrl: string): Promise<Out
   const lease = await takeLease(ctx)
   const settler = createSettler(ctx)
   const { stages, router, close } = assembleStages(ctx)
+  const suspensions = await watchSuspensions(ctx)
   const lanes = createLanes(ctx, {
     lease, startLimits: limitsOf([]),
     limitsFor: async (domain) => limitsOfRoute(await router.route(domain)),
+    isSuspended: (domain) => suspensions.find(domain) !== undefined,
     deliver: (claimed, gate) => deliver(stages, claimed, gate),
     settle: (claimed, attempt) => settle(ctx, settler, claimed, attempt),
     isBehind: () => settler.waiting > MOST_UNSETTLED,
     release: (claimed) => release(ctx, settler, claimed),
   })
-  const dispatcher = createDispatcher(ctx, { siteOf: async (domain) => (await router.route(domain)).site, onReady: (site, hasInstant) => lanes.wake(site, hasInstant) })
-  const subscriber = listen(ctx, redisUrl, dispatcher, lanes)
-  return { stop: () => stop({ ctx, lease, settler, lanes, dispatcher, subscriber, close }) }
+  const dispatcher = createDispatcher(ctx, { siteOf: async (domain) => suspensions.find(domain) === undefined ? (await router.route(domain)).site : suspendedSite(domain), onReady: (site, hasInstant) => lanes.wake(site, hasInstant) })
+  const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions })
+  return { stop: () => stop({ ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, close }) }
 }
 
 async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt: Attempt): Promise<void> {
@@ -50,15 +53,16 @@ async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt:
   ctx.log.info({ id, from: content.from.email, to, tier, host: attempt.host, reason: moving.reason, ms: Math.round(attempt.durationMs), late: !isMoved || undefined }, moving.move)
 }
 
-function listen(ctx: Context, redisUrl: string, dispatcher: Dispatcher, lanes: Lanes): Redis {
+function listen(ctx: Context, redisUrl: string, { dispatcher, lanes, suspensions }: Pick<Parts, 'dispatcher' | 'lanes' | 'suspensions'>): Redis {
   const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
   subscriber.on('message', (channel: string, message: string) => {
     if (channel === DUE_CHANNEL) dispatcher.kick(message)
-    else lanes.wake(message, true)
+    else if (channel === READY_CHANNEL) lanes.wake(message, true)
+    else suspensions.refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions could not be read'))
   })
   // what was published while the connection was away was not heard
   subscriber.on('ready', () => dispatcher.kick('all'))
-  subscriber.subscribe(DUE_CHANNEL, READY_CHANNEL).catch((error: unknown) => ctx.log.debug({ err: error }, 'subscribing waits for Redis'))
+  subscriber.subscribe(DUE_CHANNEL, READY_CHANNEL, SUSPENSIONS_CHANNEL).catch((error: unknown) => ctx.log.debug({ err: error }, 'subscribing waits for Redis'))
   return subscriber
 }
 
@@ -74,11 +78,13 @@ interface Parts {
   readonly lanes: Lanes
   readonly dispatcher: Dispatcher
   readonly subscriber: Redis
+  readonly suspensions: SuspensionWatch
   readonly close: () => Promise<void>
 }
 
-async function stop({ ctx, lease, settler, lanes, dispatcher, subscriber, close }: Parts): Promise<void> {
+async function stop({ ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, close }: Parts): Promise<void> {
   subscriber.disconnect()
+  suspensions.stop()
   await dispatcher.stop()
   await lanes.stop(GRACE_MS)
   await settler.drain()

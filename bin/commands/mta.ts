@@ -1,17 +1,16 @@
-/** `mailstead mta [--roles a,b]`: mail transfer in this process, all roles but the sandbox when none are named. */
+/** `mailstead mta [--roles a,b]`: mail transfer in this process; the outbound role when none is named. */
 import { parseArgs } from 'node:util'
 import { attachStores } from '#bin/supervisor/stores.ts'
 import { loadConfig } from '#config/load.ts'
-import { main } from '#mta/main.ts'
+import { main, ROLE_NAMES } from '#mta/main.ts'
 import { runRole } from './role.ts'
 
-const ROLES: readonly string[] = ['outbound', 'submission', 'inbound', 'sandbox']
-const USUAL = 'outbound,submission,inbound'
+const USUAL = 'outbound'
 
 export async function run(args: string[]): Promise<number> {
   const roles = readRoles(args)
   if (typeof roles === 'string') {
-    process.stderr.write(`mailstead mta: ${roles}\nUsage: mailstead mta [--roles ${ROLES.join(',')}]\n`)
+    process.stderr.write(`mailstead mta: ${roles}\nUsage: mailstead mta [--roles ${ROLE_NAMES.join(',')}]\n`)
     return 2
   }
   const config = attachStores(loadConfig())
@@ -23,7 +22,7 @@ function readRoles(args: string[]): string[] | string {
   try {
     const { values } = parseArgs({ args, options: { roles: { type: 'string', default: USUAL } } })
     const roles = values.roles.split(',').map((role) => role.trim()).filter((role) => role !== '')
-    const unknown = roles.find((role) => !ROLES.includes(role))
+    const unknown = roles.find((role) => !ROLE_NAMES.includes(role))
     if (unknown !== undefined) return `there is no role ${JSON.stringify(unknown)}`
     return roles.length === 0 ? 'no role given' : roles
   } catch (error) {

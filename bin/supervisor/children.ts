@@ -37,7 +37,7 @@ const STOP_GRACE_MS = 32_000
 export function rolesFor(isSandbox: boolean): readonly (readonly Role[])[] {
   const roles = [
     { name: 'api', args: ['api'] },
-    { name: 'mta', args: ['mta', '--roles', 'outbound,submission,inbound'] },
+    { name: 'mta', args: ['mta', '--roles', 'outbound'] },
     { name: 'worker', args: ['worker'] },
   ]
   return isSandbox ? [roles, [{ name: 'sandbox', args: ['mta', '--roles', 'sandbox'] }]] : [roles]

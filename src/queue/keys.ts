@@ -26,3 +26,16 @@ export const DUE_CHANNEL = 'mailstead:due'
 export const READY_CHANNEL = 'mailstead:ready'
 /** Published after webhook deliveries were stored. */
 export const WEBHOOKS_CHANNEL = 'mailstead:webhooks'
+/** Published after a destination was suspended or resumed. */
+export const SUSPENSIONS_CHANNEL = 'mailstead:suspensions'
+
+const ASIDE = 'suspended:'
+
+/** The site where recipients of a suspended domain are kept; no process claims from it. */
+export function suspendedSite(domain: string): string {
+  return `${ASIDE}${domain}`
+}
+
+export function isSuspendedSite(site: string): boolean {
+  return site.startsWith(ASIDE)
+}
