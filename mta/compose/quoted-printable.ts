@@ -9,7 +9,7 @@ const TAB = 9
 const SPACE = 32
 const EQUALS = 61
 const HEX = Buffer.from('0123456789ABCDEF')
-const FROM = Buffer.from('From ')
+const FROM = 'From '
 /** 1 for octets that stand for themselves (printable ASCII but "=", and white space inside of a line). */
 const LITERAL = Uint8Array.from({ length: 256 }, (_, c) => Number(c === TAB || (c >= SPACE && c <= 126 && c !== EQUALS)))
 
@@ -51,5 +51,5 @@ export function encodeQuotedPrintable(text: Buffer): string {
 }
 
 function startsFrom(text: Buffer, at: number): boolean {
-  return text[at] === FROM[0] && FROM.compare(text, at, at + FROM.length) === 0
+  return text[at] === FROM.charCodeAt(0) && text.toString('latin1', at, at + FROM.length) === FROM
 }
