@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
+import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
 import { keepMail } from '#src/sandbox/inbox.ts'
@@ -55,6 +55,7 @@ export async function startReceiver(parts: ReceiverParts): Promise<Receiver> {
   const cut = ({ remoteAddress, remotePort }: SMTPServerSession): void => { sockets.get(`${remoteAddress}:${remotePort}`)?.destroy() }
   const server = new SMTPServer({
     ...optionsOf(parts),
+    onMailFrom: (address, _session, reply) => reply(judgeSender(address)),
     onRcptTo: (address, session, reply) => reply(judgeRecipient(parts.tally, senderOf(session), address.address)),
     onData: (stream, session, reply) => void takeMail(parts, { stream, session, signal: stopping.signal }).then((text) => (text === null ? cut(session) : reply(null, text)), reply),
   })
@@ -90,6 +91,15 @@ function optionsOf({ ctx, certificate, failsTls }: ReceiverParts): SMTPServerOpt
 
 function senderOf({ envelope }: SMTPServerSession): string {
   return envelope.mailFrom === false ? '' : envelope.mailFrom.address
+}
+
+/** What our EHLO offers: RFC 1870, RFC 6152, RFC 6531. */
+const MAIL_PARAMETERS: readonly string[] = ['SIZE', 'BODY', 'SMTPUTF8']
+
+/** RFC 5321 4.1.1.11: a parameter that nobody offered is refused; smtp-server lets it pass. */
+function judgeSender({ args }: SMTPServerAddress): Reply | null {
+  const unknown = Object.keys(args === false ? {} : args).find((name) => !MAIL_PARAMETERS.includes(name))
+  return unknown === undefined ? null : new Reply(555, '5.5.4 A parameter of MAIL that was not offered')
 }
 
 /**

@@ -124,6 +124,14 @@ describe('sandbox', () => {
       talk.hangUp()
     })
 
+    it('refuses parameters that it did not offer', async () => {
+      const talk = await talkSmtp(sandbox.smtpPort)
+      await talk.say('EHLO client.test')
+      assert.match(await talk.say('MAIL FROM:<a@b.test> RET=HDRS'), /^555 5\.5\.4 /)
+      assert.match(await talk.say('MAIL FROM:<a@b.test> SIZE=99 BODY=8BITMIME SMTPUTF8'), /^250 /)
+      talk.hangUp()
+    })
+
     it('says 451 while the database is away', async () => {
       const gone = await createDatabase()
       const lost = openDb(gone.url, log)
