@@ -38,6 +38,7 @@ const IS_ALWAYS: ReadonlySet<string> = new Set(ALWAYS)
 const TO_RELAX = /[ \r\n]{2}|[\t\n]/
 const LINE = 76
 const KEPT_KEYS = 2000
+const MOST_TWINS = 24
 const CR = 13
 const LF = 10
 const TAB = 9
@@ -46,7 +47,7 @@ const signAside = promisify(signData)
 
 /** A signer with its own memory of keys, at most `capacity` of them (an RSA key object takes about 5 KB). */
 export function createSigner(capacity = KEPT_KEYS): Sign {
-  const kept = new Map<string, KeyObject>()
+  const kept = new Map<string, KeyRing>()
   return async (message, keys, at = new Date()) => {
     if (keys.length === 0) return ''
     const signed = pickFields(message.fields)
@@ -54,7 +55,7 @@ export function createSigner(capacity = KEPT_KEYS): Sign {
     const fields = await Promise.all(keys.map(async (key) => {
       const unsigned = writeSignature(key, signed.names, bodyHash, at)
       const data = Buffer.from(signed.canonical + canonicalField('dkim-signature', unsigned), 'latin1')
-      const signature = await signWith(keyOf(kept, capacity, key), data)
+      const signature = await signAlone(ringOf(kept, capacity, key), data)
       return `${unsigned}${foldBase64(signature.toString('base64'))}\r\n`
     }))
     return fields.join('')
@@ -72,19 +73,39 @@ function signWith(key: KeyObject, data: Buffer): Promise<Buffer> {
   return key.asymmetricKeyType === 'rsa' ? signAside('sha256', data, key) : signAside(null, hash('sha256', data, 'buffer'), key)
 }
 
-/** The key object, the least recently used making room for a new one. */
-function keyOf(kept: Map<string, KeyObject>, capacity: number, key: SigningKey): KeyObject {
+/**
+ * One key as several key objects. OpenSSL signs under a lock of the key object, which also the main thread takes when it hands over work:
+ * with one object all signatures wait for each other, and the event loop with them. So each signature under way has an object of its own.
+ */
+interface KeyRing {
+  readonly idle: KeyObject[]
+  readonly another: () => KeyObject
+}
+
+async function signAlone(ring: KeyRing, data: Buffer): Promise<Buffer> {
+  const key = ring.idle.pop() ?? ring.another()
+  try {
+    return await signWith(key, data)
+  } finally {
+    if (ring.idle.length < MOST_TWINS) ring.idle.push(key)
+  }
+}
+
+/** The ring of a key, the least recently used making room for a new one. */
+function ringOf(kept: Map<string, KeyRing>, capacity: number, key: SigningKey): KeyRing {
   const known = kept.get(key.keyId)
   if (known !== undefined) {
     kept.delete(key.keyId)
     kept.set(key.keyId, known)
     return known
   }
-  const read = readKey(key)
-  kept.set(key.keyId, read)
+  const first = readKey(key)
+  const material = first.export({ type: 'pkcs8', format: 'der' })
+  const ring: KeyRing = { idle: [first], another: () => createPrivateKey({ key: material, format: 'der', type: 'pkcs8' }) }
+  kept.set(key.keyId, ring)
   const [oldest] = kept.keys()
   if (kept.size > capacity && oldest !== undefined) kept.delete(oldest)
-  return read
+  return ring
 }
 
 function readKey({ keyId, selector, domain, algorithm, privateKey }: SigningKey): KeyObject {
