@@ -7,11 +7,13 @@ import { verifyKey } from './routes/integrations.ts'
 import { openapiRoute } from './routes/openapi.ts'
 import { cancelScheduledEmail, listScheduledEmails, scheduleEmail } from './routes/schedule.ts'
 import { SEND_ROUTES } from './routes/send.ts'
+import { getTemplates, saveOneTemplate } from './routes/templates.ts'
 
 export const ROUTES: readonly AnyRoute[] = [
   ...SEND_ROUTES, sendBatch,
   scheduleEmail, listScheduledEmails, cancelScheduledEmail,
   getEmail, getEmailByPath,
+  getTemplates, saveOneTemplate,
   verifyKey,
   healthz, readyz, metrics, openapiRoute(() => ROUTES),
 ]

@@ -45,8 +45,8 @@ const flag = z.boolean().nullish()
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
 const subject = z.string().max(MAX_SUBJECT, `at most ${MAX_SUBJECT} characters`).refine((value) => !CONTROL.test(value), 'has a line break or a control character').nullish()
-const tag = z.string().min(1, 'is empty').max(MAX_TAG, `at most ${MAX_TAG} characters`).refine((value) => !CONTROL.test(value), 'has a control character')
-const tags = z.union([z.array(tag).max(MAX_TAGS, `at most ${MAX_TAGS} tags`), tag.transform((one) => [one])]).nullish()
+const tag = z.string().min(1).max(MAX_TAG).refine((value) => !CONTROL.test(value))
+const tags = z.union([z.array(tag).max(MAX_TAGS), tag.transform((one) => [one])], `must be a list of texts, each of 1 to ${MAX_TAG} characters, at most ${MAX_TAGS}`).nullish()
 const metadata = z.record(z.string().min(1).max(MAX_TAG), z.union([z.string().max(MAX_METADATA_TEXT), z.number(), z.boolean(), z.null()], 'must be a text, a number or a boolean: metadata is flat'))
   .refine((value) => Object.keys(value).length <= MAX_METADATA, `at most ${MAX_METADATA} entries`).nullish()
 const params = z.record(z.string(), z.unknown()).nullish()

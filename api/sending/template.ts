@@ -1,10 +1,9 @@
 /** Subject and parts of a message: as given, or rendered from a stored template. Whatever a template does wrong is INVALID_TEMPLATE. */
-import { isUuid } from '#src/id.ts'
 import { refuse, type Refusal } from '#src/errors.ts'
 import { findTemplate } from '#src/templates/store.ts'
 import type { ApiContext } from '#api/context.ts'
 import type { SendBody } from './body.ts'
-import { divide, type Content } from './content.ts'
+import { divide, isHtml, type Content } from './content.ts'
 
 export interface MessageContent extends Content {
   readonly subject: string
@@ -15,13 +14,14 @@ const MAX_SUBJECT = 998
 export async function renderContent(ctx: ApiContext, workspaceId: string, body: SendBody): Promise<MessageContent | Refusal> {
   const { templateId, subject, html, text } = body
   if (templateId === null) return { subject: subject ?? '', html, text }
-  const template = isUuid(templateId) ? await findTemplate(ctx.db, workspaceId, templateId) : null
+  const template = await findTemplate(ctx.db, workspaceId, templateId)
   if (template === null) return refuse('INVALID_TEMPLATE', 'There is no template with this template_id.')
-  const rendered = await ctx.renderer.render({ template, params: body.params })
+  const asHtml = body.isHtml ?? isHtml(template.body)
+  const rendered = await ctx.renderer.render({ template, params: body.params, isHtml: asHtml })
   if (!rendered.ok) return refuse('INVALID_TEMPLATE', `The template cannot be rendered: ${rendered.reason}`)
   const line = subject ?? oneLine(rendered.subject)
   if (line === '' || line.length > MAX_SUBJECT) return refuse('INVALID_TEMPLATE', `The rendered subject must have 1 to ${MAX_SUBJECT} characters.`)
-  return { subject: line, ...divide(rendered.html, body.isHtml) }
+  return { subject: line, ...divide(rendered.html, asHtml) }
 }
 
 /** What a variable brings into a subject must not end the line. */

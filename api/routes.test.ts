@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { createKey } from '#src/auth/keys.ts'
+import { ERRORS } from '#src/errors.ts'
+import { startApi, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { errorsOf } from './openapi.ts'
+import { pathsOf, type AnyRoute } from './route.ts'
+import { ROUTES } from './table.ts'
+
+const ANY_ID = '00000000-0000-7000-8000-000000000000'
+const concrete = (path: string): string => `/${path.replace(/:\w+/g, ANY_ID)}`
+const isAdmin = (spec: AnyRoute): boolean => typeof spec.access === 'object'
+
+describe('the table of routes', () => {
+  let api: TestApi
+  let scopeless: string
+  before(async () => {
+    api = await startApi()
+    const key = await createKey(api.db, { kind: 'admin', prefix: 'ms', workspaceId: api.workspaceId, name: 'none', scopes: [] })
+    assert.ok(key.kind === 'created')
+    scopeless = key.secretKey
+  })
+  after(() => api.stop())
+
+  const isRefused = (answer: TestAnswer, code: keyof typeof ERRORS): void => {
+    assert.deepEqual([answer.status, answer.body['success'], answer.body['error'], typeof answer.body['message']], [ERRORS[code].status, false, code, 'string'])
+  }
+
+  it('has each name and each method of a path once', () => {
+    const names = ROUTES.map(({ name }) => name)
+    assert.equal(new Set(names).size, names.length)
+    const places = ROUTES.flatMap((spec) => pathsOf(spec).map((path) => `${spec.method} ${path.replace(/:\w+/g, ':')}`))
+    assert.equal(new Set(places).size, places.length)
+  })
+
+  for (const spec of ROUTES) {
+    for (const path of pathsOf(spec)) {
+      describe(`${spec.method} ${path}`, () => {
+        const call = (key: string | null, method = spec.method): Promise<TestAnswer> => api.call(method, concrete(path), { key, ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }) })
+
+        it('is mounted', async () => {
+          const answer = await api.call('OPTIONS', concrete(path), { key: null })
+          assert.equal(answer.status, 204)
+          assert.ok(answer.headers.get('allow')?.split(', ').includes(spec.method))
+        })
+        it('answers 405 with Allow to a method that it has not', async () => {
+          const answer = await api.call('PUT', concrete(path), { key: null, body: {} })
+          isRefused(answer, 'METHOD_NOT_ALLOWED')
+          assert.ok(answer.headers.get('allow')?.split(', ').includes(spec.method))
+        })
+        if (spec.access === 'public') {
+          it('needs no key', async () => assert.notEqual((await call(null)).status, 401))
+          return
+        }
+        it('answers 401 without a key, to a wrong one and to other credentials', async () => {
+          const wrong = api.regular.replace(/.$/, (last) => last === '0' ? '1' : '0')
+          for (const key of [null, wrong, 'x', '']) isRefused(await call(key), 'UNAUTHORIZED')
+          const basic = await api.call(spec.method, concrete(path), { key: null, headers: { authorization: `Basic ${Buffer.from(api.regular).toString('base64')}` } })
+          isRefused(basic, 'UNAUTHORIZED')
+          assert.equal(basic.headers.get('www-authenticate'), 'Bearer')
+          assert.equal(basic.headers.get('x-ratelimit-limit'), null)
+        })
+        it('tells the rate on every answer to a known key', async () => {
+          for (const key of [api.regular, api.admin]) {
+            const { headers } = await call(key)
+            assert.equal(headers.get('x-ratelimit-limit'), '100000')
+            assert.ok(Number(headers.get('x-ratelimit-remaining')) < 100_000)
+            assert.ok(Number(headers.get('x-ratelimit-reset')) * 1000 > Date.now() - 1000)
+          }
+        })
+        if (spec.access === 'regular') it('answers 403 FORBIDDEN to an Admin key', async () => isRefused(await call(api.admin), 'FORBIDDEN'))
+        if (isAdmin(spec)) it('answers 403 FORBIDDEN to a Regular key', async () => isRefused(await call(api.regular), 'FORBIDDEN'))
+        if (isAdmin(spec)) it('answers 403 INSUFFICIENT_SCOPE to an Admin key without the scope', async () => isRefused(await call(scopeless), 'INSUFFICIENT_SCOPE'))
+        it('lets the right key in', async () => {
+          const answer = await call(isAdmin(spec) ? api.admin : api.regular)
+          assert.ok(![401, 403, 405, 415, 429, 500, 503].includes(answer.status), JSON.stringify(answer.body))
+        })
+      })
+    }
+  }
+
+  it('answers 404 NOT_FOUND to anything else', async () => {
+    for (const path of ['//', '//api/v1', '//api/v2/send-email/instant', '/send-email', '/send-email/instant/x', '/send-email/slow', '/%00', '/%E0%A4%A', '/../../etc/passwd', `/${'x'.repeat(5000)}`]) isRefused(await api.call('GET', path), 'NOT_FOUND')
+  })
+  it('answers HEAD as GET without a body', async () => {
+    const answer = await fetch(`${api.url}/api/v1/integrations/verify`, { method: 'HEAD', headers: { authorization: `Bearer ${api.regular}` } })
+    assert.deepEqual([answer.status, await answer.text()], [200, ''])
+    assert.ok(Number(answer.headers.get('content-length')) > 100)
+  })
+  it('gives every answer its id and what browsers must know, and does not say what it is made of', async () => {
+    for (const [path, key] of [['//healthz', null], ['/integrations/verify', api.admin], ['/nothing', null], ['/templates', 'x']] as const) {
+      const { headers } = await api.call('GET', path, { key })
+      assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
+      assert.deepEqual([headers.get('x-content-type-options'), headers.get('cache-control'), headers.get('x-powered-by'), headers.get('server'), headers.get('strict-transport-security')], ['nosniff', 'no-store', null, null, null])
+    }
+    assert.equal((await api.call('GET', '//healthz', { headers: { 'x-request-id': 'trace:1.2-3' } })).headers.get('x-request-id'), 'trace:1.2-3')
+    assert.notEqual((await api.call('GET', '//healthz', { headers: { 'x-request-id': '<script>' } })).headers.get('x-request-id'), '<script>')
+  })
+  it('verifies either kind of key', async () => {
+    for (const [key, type, domain] of [[api.regular, 'regular', api.domain], [api.admin, 'admin', null]] as const) {
+      const { status, body } = await api.call('GET', '/integrations/verify', { key })
+      assert.deepEqual([status, body['data']?.['type'], body['data']?.['workspace_id'], body['data']?.['domain'], Array.isArray(body['data']?.['scopes'])], [200, type, api.workspaceId, domain, true])
+    }
+  })
+
+  describe('the OpenAPI description', () => {
+    it('has every path and method of the table, with its schema, its errors and its key', async () => {
+      const { status, body } = await api.call('GET', '//openapi.json', { key: null })
+      assert.deepEqual([status, body['openapi']], [200, '3.1.0'])
+      for (const spec of ROUTES) {
+        for (const path of pathsOf(spec)) {
+          const operation = body['paths']?.[path.replace(/:(\w+)/g, '{$1}')]?.[spec.method.toLowerCase()]
+          assert.ok(operation !== undefined, path)
+          assert.deepEqual((operation['security'] as unknown as Json[]).length, spec.access === 'public' ? 0 : 1)
+          assert.equal(operation['requestBody'] !== undefined, spec.body !== undefined)
+          for (const code of errorsOf(spec)) assert.ok(operation['responses']?.[ERRORS[code].status] !== undefined, `${path} ${code}`)
+        }
+      }
+      const ids = Object.values(body['paths'] as Json).flatMap((item) => Object.values(item as unknown as Json).map((operation) => operation['operationId']))
+      assert.equal(new Set(ids).size, ids.length)
+    })
+    it('describes the forms that a send takes', async () => {
+      const { body } = await api.call('GET', '//openapi.json', { key: null })
+      const schema = body['paths']?.['/api/v1/send-email/instant']?.['post']?.['requestBody']?.['content']?.['application/json']?.['schema']
+      for (const field of ['to', 'cc', 'bcc', 'from', 'from_name', 'fromName', 'reply_to', 'subject', 'body', 'html', 'text', 'is_html', 'template_id', 'params', 'template_data', 'attachments', 'headers', 'tags', 'metadata', 'track_opens', 'track_clicks', 'expires_at'])
+        assert.ok(schema?.['properties']?.[field] !== undefined, field)
+      assert.ok(Array.isArray(schema?.['properties']?.['to']?.['oneOf']))
+    })
+  })
+})
+
+describe('the request rate', () => {
+  let api: TestApi
+  before(async () => { api = await startApi({ PLANS_FILE: new URL('../test/support/small-plans.json', import.meta.url).pathname }) })
+  after(() => api.stop())
+
+  it('over it: 429 RATE_LIMITED with Retry-After; other workspaces go on', async () => {
+    const tenant = await api.addTenant({ plan: 'small' })
+    const call = (key = tenant.regular): Promise<TestAnswer> => api.call('GET', '/integrations/verify', { key })
+    // a window may end between two of these calls, and never twice
+    const answers = await Promise.all(Array.from({ length: 60 }, () => call()))
+    const refused = answers.filter(({ status }) => status === 429)
+    assert.ok(refused.length >= 20, `${refused.length} were refused`)
+    for (const { body, headers } of refused) {
+      assert.deepEqual([body['error'], headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')], ['RATE_LIMITED', '20', '0'])
+      assert.ok(Number(headers.get('retry-after')) >= 1 && Number(headers.get('retry-after')) <= 10)
+    }
+    assert.equal((await call(api.regular)).status, 200)
+  })
+})
