@@ -5,8 +5,9 @@
  * sink must be exact: a lost, doubled, unsigned or mixed-up message is an
  * `offence` that fails the benchmark.
  */
+import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Groups, readUsage, resetPeaks, type Usages } from './cpu.ts'
+import { type Groups, machineCpuMs, readUsage, resetPeaks, type Usages } from './cpu.ts'
 import { monotonicMs } from './clock.ts'
 import { judgeSignature } from './dkim.ts'
 import type { Remote } from './remote.ts'
@@ -48,6 +49,8 @@ export interface Measurement {
   /** CPU milliseconds per message, which is seconds per 1,000; `server` is the sum of its processes. */
   readonly cpuMs: Readonly<Record<string, number>>
   readonly peakMb: Readonly<Record<string, number>>
+  /** Part of the machine's CPU, 0 to 1, that went to processes which are none of ours. */
+  readonly foreignShare: number
   readonly ledger: Omit<Ledger, 'sample'>
   /** What must not be, in words; empty when all is well. */
   readonly offences: readonly string[]
@@ -65,10 +68,12 @@ export async function measure(contender: Contender, groups: Groups, sink: Remote
   resetPeaks(groups)
   const all = { ...groups, sink: sink.pid }
   const before = readUsage(all)
+  const foreign = watchForeign(all)
   const sent = await contender.send(expected)
   await arrive(sink, count)
   await sleep(SETTLE_MS)
   const after = readUsage(all)
+  const foreignShare = foreign(sent.loadCpuMs)
   const { sample, ...ledger } = await sink.finish()
   const cpuMs: Record<string, number> = { ...costs(before, after, count), load: sent.loadCpuMs / count }
   return {
@@ -79,8 +84,22 @@ export async function measure(contender: Contender, groups: Groups, sink: Remote
     ...(sent.acceptP99Ms !== undefined && { acceptP99Ms: sent.acceptP99Ms }),
     cpuMs: { server: Object.keys(groups).reduce((sum, name) => sum + (cpuMs[name] ?? 0), 0), ...cpuMs },
     peakMb: peaks(after),
+    foreignShare,
     ledger,
     offences: await offencesOf(contender, expected, { sample, ...ledger }),
+  }
+}
+
+/**
+ * Begins to watch what other processes of the machine take. The returned function ends it and answers their part of all cores;
+ * it is told what ended in between and is in no group.
+ */
+export function watchForeign(groups: Groups): (endedCpuMs: number) => number {
+  const own = (): number => Object.values(readUsage(groups)).reduce((sum, { cpuMs }) => sum + cpuMs, 0) + process.cpuUsage().user / 1000
+  const [startedAt, machineBefore, ownBefore] = [monotonicMs(), machineCpuMs(), own()]
+  return (endedCpuMs) => {
+    const foreign = machineCpuMs() - machineBefore - (own() - ownBefore) - endedCpuMs
+    return Math.max(0, foreign) / ((monotonicMs() - startedAt) * availableParallelism())
   }
 }
 

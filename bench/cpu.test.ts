@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { parseStat, pidsOf, readUsage } from './cpu.ts'
+import { machineCpuMs, parseStat, pidsOf, readUsage } from './cpu.ts'
 
 describe('parseStat', () => {
   const rest = '4 4 0 -1 4194304 100 200 0 0 250 50 7 3 20 0 1 0 99'
@@ -15,6 +15,15 @@ describe('parseStat', () => {
   for (const text of ['', '123 (node', '123 (node) S 45']) {
     it(`gives nothing for "${text}"`, () => assert.equal(parseStat(text), null))
   }
+})
+
+describe('the CPU of the machine', () => {
+  it('holds the CPU of this process', () => {
+    const before = machineCpuMs()
+    const own = process.cpuUsage().user
+    while (process.cpuUsage().user - own < 100_000) Math.sqrt(own)
+    assert.ok(machineCpuMs() - before >= 80)
+  })
 })
 
 describe('process trees', () => {

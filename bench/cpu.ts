@@ -43,6 +43,16 @@ export function reapedCpuMs(): number {
   return (readProcess(process.pid)?.reaped ?? 0) * TICK_MS
 }
 
+/** CPU that all processes of the machine used since it booted, and what a virtual machine's host kept for others. */
+export function machineCpuMs(): number {
+  try {
+    const [user = 0, nice = 0, system = 0, , , , , steal = 0] = readFileSync('/proc/stat', 'latin1').split('\n', 1).join('').trim().split(/\s+/).slice(1).map(Number)
+    return (user + nice + system + steal) * TICK_MS
+  } catch {
+    return 0
+  }
+}
+
 /** Starts VmHWM anew, so that a peak belongs to the scenario that follows. Needs the rights of the process' user. */
 export function resetPeaks(groups: Groups): void {
   const processes = listProcesses()

@@ -5,9 +5,10 @@
  * killed. When the benchmark itself is killed with -9, each process' leash
  * ends it, and only the scratch folder stays behind.
  */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { leash } from '#bin/supervisor/leash.ts'
+import { lastLines } from '#bin/supervisor/log-file.ts'
 import { launch } from '#bin/supervisor/processes.ts'
 import { Trouble } from '#bin/supervisor/trouble.ts'
 import { pidsOf } from './cpu.ts'
@@ -87,7 +88,7 @@ async function startProgram(program: Program, logFile: string): Promise<Started>
   }
   return {
     pid: running.pid,
-    gone: running.exited.then((reason) => `${program.name} ended: ${reason}\n${lastLines(logFile)}`),
+    gone: running.exited.then((reason) => `${program.name} ended: ${reason}\n${lastLines(logFile, 15)}`),
     stop: () => stopping ??= stop(),
   }
 }
@@ -99,8 +100,4 @@ function kill(pid: number): void {
   } catch {
     // Gone: that is what was wanted.
   }
-}
-
-function lastLines(file: string): string {
-  return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-15).join('\n')
 }

@@ -1,0 +1,130 @@
+/**
+ * The benchmark from its arguments to its report: builds what the scenarios
+ * need, runs those that were asked for, prints the tables and writes the JSON.
+ * A scenario that fails is told and the others go on; whatever happens, all
+ * that was started is ended. Exit code: 0 measured, 1 something failed or mail
+ * was lost, doubled or badly signed, 130 interrupted. Missed targets are 0.
+ */
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Trouble } from '#bin/supervisor/trouble.ts'
+import type { Bench, Receiver } from './bench.ts'
+import { type Crew, createCrew } from './crew.ts'
+import { makeDkimKey } from './dkim.ts'
+import { describeMachine } from './machine.ts'
+import { asContender, type Mailstead, openMailstead } from './mailstead.ts'
+import type { Options, Scenario } from './options.ts'
+import { openDirect } from './references/direct.ts'
+import { openHaraka } from './references/haraka.ts'
+import { missingForPostfix, openPostfix } from './references/postfix.ts'
+import { startRemote } from './remote.ts'
+import { writeReport } from './report.ts'
+import type { Results } from './results.ts'
+import { runBacklog } from './scenarios/backlog.ts'
+import { compare } from './scenarios/compare.ts'
+import { runDepth } from './scenarios/depth.ts'
+import { runLatency } from './scenarios/latency.ts'
+import { judge } from './targets.ts'
+
+type Say = (line: string) => void
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+const OUT = fileURLToPath(new URL('out', import.meta.url))
+
+/** Runs the benchmark; answers the exit code. `stop` interrupts it. */
+export async function runBench(options: Options, stop: AbortSignal, say: Say): Promise<number> {
+  const crew = createCrew()
+  const stopped = new Promise<'stopped'>((resolve) => { stop.addEventListener('abort', () => resolve('stopped'), { once: true }) })
+  const work = measureAll(crew, options, say)
+  // After an interruption, what is under way fails because its processes end: that is no news.
+  work.catch(() => {})
+  try {
+    const end = await Promise.race([work, stopped])
+    if (end === 'stopped') say('Interrupted: ending what was started...')
+    return end === 'stopped' ? 130 : end
+  } finally {
+    await crew.end()
+  }
+}
+
+async function measureAll(crew: Crew, options: Options, say: Say): Promise<number> {
+  const stamp = new Date().toISOString().replace(/[:.]/g, '-')
+  const machine = describeMachine(crew.isInMemory)
+  const { results, failures } = await runScenarios(crew, options, { stamp, say })
+  const offences = offencesIn(results)
+  const verdicts = judge(results)
+  process.stdout.write(`\n${writeReport(machine, results, verdicts)}`)
+  mkdirSync(OUT, { recursive: true })
+  const file = join(OUT, `${stamp}.json`)
+  writeFileSync(file, `${JSON.stringify({ stamp, machine, options, results, verdicts, offences, failures }, null, 2)}\n`)
+  const wrong = [...failures, ...offences]
+  if (wrong.length > 0) cpSync(join(crew.dir, 'log'), join(OUT, `${stamp}-log`), { recursive: true })
+  say(`\nAll figures: ${file}${wrong.length > 0 ? `\nLogs: ${join(OUT, `${stamp}-log`)}` : ''}`)
+  for (const line of wrong) process.stderr.write(`bench: ${line}\n`)
+  return wrong.length > 0 ? 1 : 0
+}
+
+async function runScenarios(crew: Crew, options: Options, { stamp, say }: { stamp: string; say: Say }): Promise<{ results: Results; failures: string[] }> {
+  const bench = await openBench(crew, options, say)
+  const results: Mutable<Results> = {}
+  const failures: string[] = []
+  const profileDir = options.isProfiled ? join(OUT, `${stamp}-profiles`) : null
+  let mailstead: Mailstead | null = null
+  const ready = async (): Promise<Mailstead> => mailstead ??= await openMailstead(crew, profileDir, say)
+  const runners: Readonly<Record<Scenario, () => Promise<void>>> = {
+    e2e: async () => { results.e2e = await runE2e(bench, await ready()) },
+    latency: async () => { results.latency = await runLatency({ ...bench, mailstead: await ready() }) },
+    backlog: async () => { results.backlog = await runBacklog({ ...bench, mailstead: await ready() }) },
+    depth: async () => { results.depth = await runDepth({ ...bench, mailstead: await ready() }) },
+    references: async () => { results.references = await compare(bench, [openDirect(), ...bench.references].map((contender) => ({ contender, messages: options.sizes.referenceMessages }))) },
+  }
+  for (const scenario of options.scenarios) {
+    say(`${scenario}:`)
+    await runners[scenario]().catch((error: unknown) => { failures.push(`${scenario} failed: ${wordsOf(error)}`) })
+  }
+  return { results, failures }
+}
+
+/** References first in every repeat; they and Mailstead take turns. */
+function runE2e(bench: Bench, mailstead: Mailstead): ReturnType<typeof compare> {
+  const references = bench.references.map((contender) => ({ contender, messages: bench.sizes.referenceMessages }))
+  return compare(bench, [...references, { contender: asContender(mailstead), messages: bench.sizes.messages }])
+}
+
+async function openBench(crew: Crew, { sizes, scenarios, hasReferences }: Options, say: Say): Promise<Bench> {
+  const receiver = await openReceiver(crew)
+  const otherReceiver = await openReceiver(crew)
+  const isCompared = scenarios.includes('references') || (scenarios.includes('e2e') && hasReferences)
+  return { sizes, receiver, otherReceiver, references: isCompared ? await openReferences(crew, say) : [], say }
+}
+
+async function openReceiver(crew: Crew): Promise<Receiver> {
+  const sink = await startRemote('sink')
+  crew.defer(() => sink.end())
+  return { sink, port: await sink.listen() }
+}
+
+/** Those that can run here; why another cannot is told. */
+async function openReferences(crew: Crew, say: Say): Promise<Bench['references']> {
+  const key = makeDkimKey()
+  const haraka = await openHaraka(crew, key, say).catch((error: unknown) => {
+    say(`Without Haraka: ${wordsOf(error)}`)
+    return null
+  })
+  const missing = missingForPostfix()
+  if (missing !== null) say(`Without Postfix: ${missing}`)
+  return [...(haraka === null ? [] : [haraka]), ...(missing === null ? [openPostfix(crew, key)] : [])]
+}
+
+function offencesIn({ e2e = [], references = [], latency, backlog, depth }: Results): string[] {
+  return [
+    ...[...e2e, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.offences)),
+    ...[latency, backlog, depth].flatMap((result) => result?.offences ?? []),
+  ]
+}
+
+function wordsOf(error: unknown): string {
+  if (error instanceof Trouble) return error.message
+  return error instanceof Error ? error.stack ?? error.message : String(error)
+}

@@ -1,0 +1,103 @@
+/**
+ * What is to be measured and how much of it: the selectors and flags of
+ * `npm run bench -- …`, and the sizes, one row each for a full run and for
+ * `--quick`, which only shows that everything works.
+ */
+import { parseArgs } from 'node:util'
+
+export const SCENARIOS = ['e2e', 'latency', 'backlog', 'depth', 'references'] as const
+export type Scenario = (typeof SCENARIOS)[number]
+
+export interface Sizes {
+  readonly repeats: number
+  /** Messages of one end-to-end measurement, and of one of a reference server. */
+  readonly messages: number
+  readonly referenceMessages: number
+  /** Sent and forgotten before each measurement: connections open, code compiled. */
+  readonly warmUp: number
+  /** Timed instant messages on an idle server. */
+  readonly probes: number
+  /** Bulk mail queued before the instant mail comes. */
+  readonly backlog: number
+  /** Timed instant messages during the drain, for each of two sites. */
+  readonly backlogProbes: number
+  /** A short queue, drained so many times, and a long one. */
+  readonly shallow: number
+  readonly shallowRounds: number
+  readonly deep: number
+  /** Messages of one window of the long drain; as many as all short drains together. */
+  readonly window: number
+}
+
+const FULL: Sizes = {
+  repeats: 3, messages: 50_000, referenceMessages: 5_000, warmUp: 1_000, probes: 200,
+  backlog: 100_000, backlogProbes: 100, shallow: 1_000, shallowRounds: 10, deep: 300_000, window: 10_000,
+}
+const QUICK: Sizes = {
+  repeats: 1, messages: 2_000, referenceMessages: 500, warmUp: 200, probes: 20,
+  backlog: 3_000, backlogProbes: 10, shallow: 200, shallowRounds: 3, deep: 4_000, window: 600,
+}
+
+export interface Options {
+  readonly scenarios: readonly Scenario[]
+  readonly sizes: Sizes
+  readonly isQuick: boolean
+  /** Without it, `e2e` measures Mailstead alone and no ratio is known. */
+  readonly hasReferences: boolean
+  /** Write CPU profiles of Mailstead's processes; they cost a few per cent. */
+  readonly isProfiled: boolean
+}
+
+export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [options]
+
+  e2e            REST to the receiver, beside Haraka and Postfix in the same run
+  latency        one instant mail at a time on an idle server
+  backlog        instant mail while much bulk mail is queued
+  depth          cost of a message with a short and a long queue
+  references     the reference servers alone
+Without a name: all of them.
+
+  --quick           small numbers: does everything work?
+  --repeats N       repeats of e2e and references (3)
+  --messages N      messages of one repeat of e2e (50000)
+  --no-references   e2e without Haraka and Postfix
+  --profile         CPU profiles of api, mta and worker into bench/out
+`
+
+/** The options; a text is what is wrong with the arguments. */
+export function readOptions(args: readonly string[]): Options | string {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args], allowPositionals: true,
+      options: {
+        quick: { type: 'boolean', default: false },
+        repeats: { type: 'string' },
+        messages: { type: 'string' },
+        'no-references': { type: 'boolean', default: false },
+        profile: { type: 'boolean', default: false },
+      },
+    })
+    const unknown = positionals.find((name) => !isScenario(name))
+    if (unknown !== undefined) return `there is no ${JSON.stringify(unknown)} to measure`
+    const sizes = values.quick ? QUICK : FULL
+    return {
+      scenarios: positionals.length === 0 ? SCENARIOS.filter((name) => name !== 'references') : positionals.filter(isScenario),
+      sizes: { ...sizes, repeats: positive('repeats', values.repeats) ?? sizes.repeats, messages: positive('messages', values.messages) ?? sizes.messages },
+      isQuick: values.quick,
+      hasReferences: !values['no-references'],
+      isProfiled: values.profile,
+    }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function isScenario(name: string): name is Scenario {
+  return SCENARIOS.some((scenario) => scenario === name)
+}
+
+function positive(name: string, value: string | undefined): number | null {
+  if (value === undefined) return null
+  if (!/^[1-9]\d*$/.test(value)) throw new TypeError(`--${name} must be a whole number above 0`)
+  return Number(value)
+}

@@ -1,0 +1,142 @@
+/**
+ * The tables a person reads: throughput beside the references, CPU and memory
+ * by process, latencies, the depth of the queue, and the verdicts. Medians with
+ * minimum and maximum in brackets. Pure: results in, text out.
+ */
+import type { Measurement } from './contender.ts'
+import type { Machine } from './machine.ts'
+import type { Results } from './results.ts'
+import type { BacklogResult } from './scenarios/backlog.ts'
+import type { Compared } from './scenarios/compare.ts'
+import type { DepthResult } from './scenarios/depth.ts'
+import type { Latencies, LatencyResult } from './scenarios/latency.ts'
+import { spread } from './stats.ts'
+import { ratios, type Verdict } from './targets.ts'
+
+/** The order in which processes are shown; others follow. */
+const PROCESSES = ['api', 'mta', 'worker', 'postgres', 'redis', 'haraka', 'postfix', 'opendkim', 'load', 'sink']
+/** Others on the machine took more than this part of it: the figures are theirs too. */
+const FOREIGN_LIMIT = 0.05
+
+export function writeReport(machine: Machine, results: Results, verdicts: readonly Verdict[]): string {
+  const { e2e, references, latency, backlog, depth } = results
+  const blocks = [
+    describe(machine),
+    ...(e2e ? ['End to end, 4 KB, one recipient, DKIM RSA-2048', throughput(e2e), processes(e2e), acceptance(e2e), foreign(e2e)] : []),
+    ...(references ? ['The references alone', throughput(references), processes(references), foreign(references)] : []),
+    ...(latency ? ['Instant mail on an idle server', latencyTable(latency)] : []),
+    ...(backlog ? [`Instant mail with ${count(backlog.queued)} bulk mails queued (accept to 250)`, backlogTable(backlog)] : []),
+    ...(depth ? ['Draining a short and a long queue', depthTable(depth)] : []),
+    ...(verdicts.length > 0 ? ['Targets', verdictTable(verdicts)] : []),
+  ]
+  return `${blocks.filter((block) => block !== '').join('\n\n')}\n`
+}
+
+/** Columns as wide as they must be: the first to the left, all others to the right. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  return rows.map((row) => `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ')}`.trimEnd()).join('\n')
+}
+
+function describe({ cpu, cores, memoryGb, kernel, node, commit, loadBefore, isDiskInMemory }: Machine): string {
+  const lines = [
+    `${cores} x ${cpu}, ${memoryGb} GB, Linux ${kernel}, Node ${node}${commit === '' ? '' : `, commit ${commit}`}`,
+    ...(loadBefore > 0.5 ? [`The machine was busy before the start (load ${loadBefore.toFixed(1)}): trust the ratios, not the digits.`] : []),
+    ...(isDiskInMemory ? ['/var/tmp is in memory: durable writes cost nothing here, and the figures are too good.'] : []),
+  ]
+  return lines.join('\n')
+}
+
+function throughput(compared: readonly Compared[]): string {
+  const others = ['Haraka', 'Postfix'].filter((name) => ratios(compared, name) !== null)
+  return table([
+    ['', 'delivered/s', 'CPU ms a message', ...others.map((name) => `times ${name}`)],
+    ...compared.map(({ name, describe: text, runs }) => [
+      `${name} (${text})`,
+      range(runs.map(({ deliveredRate }) => deliveredRate), 0),
+      name === 'no server' ? '' : range(runs.map(({ cpuMs }) => cpuMs['server'] ?? 0), 2),
+      ...others.map((other) => (name === 'Mailstead' ? range(ratios(compared, other) ?? [], 2) : '')),
+    ]),
+  ])
+}
+
+/** CPU per 1,000 messages and peak memory of each process, medians. */
+function processes(compared: readonly Compared[]): string {
+  return table([
+    ['', 'process', 's CPU per 1,000', 'peak MB'],
+    ...compared.flatMap(({ name, runs }) => processNames(runs).map((process, index) => [
+      index === 0 ? name : '',
+      process,
+      range(runs.map(({ cpuMs }) => cpuMs[process] ?? 0), 3),
+      process in (runs[0]?.peakMb ?? {}) ? Math.max(...runs.map(({ peakMb }) => peakMb[process] ?? 0)).toFixed(0) : '',
+    ])),
+  ])
+}
+
+function processNames(runs: readonly Measurement[]): string[] {
+  const names = Object.keys(runs[0]?.cpuMs ?? {}).filter((name) => name !== 'server')
+  const place = (name: string): number => (PROCESSES.includes(name) ? PROCESSES.indexOf(name) : PROCESSES.length)
+  return names.toSorted((a, b) => place(a) - place(b))
+}
+
+function acceptance(compared: readonly Compared[]): string {
+  const runs = compared.find(({ name }) => name === 'Mailstead')?.runs ?? []
+  if (runs.length === 0) return ''
+  return table([
+    ['', 'accepted/s', 'p50 ms', 'p99 ms'],
+    ['REST, 50 connections', range(runs.map(({ acceptedRate }) => acceptedRate), 0), range(runs.map(({ acceptP50Ms = 0 }) => acceptP50Ms), 1), range(runs.map(({ acceptP99Ms = 0 }) => acceptP99Ms), 1)],
+  ])
+}
+
+/** A word when other processes of the machine took part. */
+function foreign(compared: readonly Compared[]): string {
+  const shares = compared.flatMap(({ runs }) => runs.map(({ foreignShare }) => foreignShare))
+  const worst = Math.max(0, ...shares)
+  return worst > FOREIGN_LIMIT ? `  Other processes took up to ${Math.round(worst * 100)} % of the machine meanwhile.` : ''
+}
+
+function latencyTable({ fromAccept, fromPost }: LatencyResult): string {
+  return table([['', 'messages', 'p50 ms', 'p99 ms', 'max ms'], ['accept to 250', ...cells(fromAccept)], ['first byte to 250', ...cells(fromPost)]])
+}
+
+function backlogTable({ phases, mtaPeakMb, acceptedRate }: BacklogResult): string {
+  const rows = phases.flatMap(({ name, sameSite, otherSite, queuedAtEnd }) => [
+    [`${name}, same site`, ...cells(sameSite), count(queuedAtEnd)],
+    [`${name}, other site`, ...cells(otherSite), count(queuedAtEnd)],
+  ])
+  return [
+    table([['', 'messages', 'p50 ms', 'p99 ms', 'max ms', 'still queued'], ...rows]),
+    `  The queue was filled with ${acceptedRate.toFixed(0)} a second; the outbound process took ${mtaPeakMb.toFixed(0)} MB at most.`,
+  ].join('\n')
+}
+
+function cells({ count: number, p50Ms, p99Ms, maxMs }: Latencies): string[] {
+  return [String(number), p50Ms.toFixed(1), p99Ms.toFixed(1), maxMs.toFixed(1)]
+}
+
+function depthTable({ shallow, deepFirst, deepLast, parts }: DepthResult): string {
+  const row = (name: string, { queued, messages, cpuMs, rate }: DepthResult['shallow']): string[] => [name, count(queued), count(messages), cpuMs.toFixed(3), rate.toFixed(0)]
+  return table([
+    ['', 'queued', 'messages', 'CPU ms a message', 'delivered/s'],
+    row('short queue, many times', shallow),
+    row('long queue, first window', deepFirst),
+    row('long queue, last window', deepLast),
+    ...parts.map((part, index) => row(`long queue, part ${index + 1} of ${parts.length}`, part)),
+  ])
+}
+
+function verdictTable(verdicts: readonly Verdict[]): string {
+  const word = (isMet: boolean | null): string => (isMet === null ? '?' : isMet ? 'pass' : 'FAIL')
+  return table([['', 'measured', 'required', 'aim', ''], ...verdicts.map(({ target, measured, required, aim, isMet }) => [target, measured, required, aim, word(isMet)])])
+}
+
+/** Median (minimum to maximum); the median alone when there is one value. */
+function range(values: readonly number[], digits: number): string {
+  if (values.length === 0) return ''
+  const { median, min, max } = spread(values)
+  return values.length === 1 ? median.toFixed(digits) : `${median.toFixed(digits)} (${min.toFixed(digits)} to ${max.toFixed(digits)})`
+}
+
+function count(number: number): string {
+  return number.toLocaleString('en')
+}

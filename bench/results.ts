@@ -1,0 +1,17 @@
+/**
+ * All that one run of the benchmark found out: what goes into the JSON file and
+ * what the tables are made from. A scenario that was not asked for, or failed,
+ * is missing.
+ */
+import type { BacklogResult } from './scenarios/backlog.ts'
+import type { Compared } from './scenarios/compare.ts'
+import type { DepthResult } from './scenarios/depth.ts'
+import type { LatencyResult } from './scenarios/latency.ts'
+
+export interface Results {
+  readonly e2e?: readonly Compared[]
+  readonly references?: readonly Compared[]
+  readonly latency?: LatencyResult
+  readonly backlog?: BacklogResult
+  readonly depth?: DepthResult
+}

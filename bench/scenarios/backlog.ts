@@ -1,0 +1,104 @@
+/**
+ * Instant mail while much bulk mail is queued: the queue is filled while no
+ * outbound process runs; then one is started, and instant mail goes to the same
+ * site and to another one, first while the receiver takes all it is given (the
+ * cores are the limit), then while each of its replies takes 20 ms (the
+ * connections to the site are the limit). At the end everything must be there.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MailsteadBench } from '#bench/bench.ts'
+import { arrive, countOffences, peaks } from '#bench/contender.ts'
+import { readUsage } from '#bench/cpu.ts'
+import type { Probe } from '#bench/load.ts'
+import { type Latencies, latencies } from './latency.ts'
+
+const INTERVAL_MS = 100
+const SLOW_REPLY_MS = 20
+const OTHER_SITE = 'other.example'
+
+export interface BacklogPhase {
+  readonly name: string
+  /** Accept to the receiver's 250. */
+  readonly sameSite: Latencies
+  readonly otherSite: Latencies
+  /** Bulk mails that were still queued when the last instant mail was sent: 0 means that this phase shows nothing. */
+  readonly queuedAtEnd: number
+}
+
+export interface BacklogResult {
+  readonly queued: number
+  readonly acceptedRate: number
+  readonly phases: readonly BacklogPhase[]
+  readonly mtaPeakMb: number
+  readonly offences: readonly string[]
+}
+
+interface Sent { readonly name: string; readonly same: readonly Probe[]; readonly other: readonly Probe[]; readonly queuedAtEnd: number }
+
+/** The numbers: bulk first, then both phases' instant mail of the same site; those of the other site apart. */
+interface Numbers { readonly bulk: number; readonly same: number; readonly other: number; readonly total: number }
+
+export async function runBacklog(bench: MailsteadBench): Promise<BacklogResult> {
+  const { mailstead, sizes, receiver, otherReceiver } = bench
+  const routes = { '*': receiver.port, [OTHER_SITE]: otherReceiver.port }
+  try {
+    const numbers = await openLedgers(bench)
+    await mailstead.start(['api', 'worker'], routes)
+    const fill = await mailstead.post('bulk', numbers.bulk, sizes.backlog)
+    bench.say(`  ${sizes.backlog} bulk mails are queued`)
+    await mailstead.start(['mta'], routes)
+    await arrive(receiver.sink, Math.min(1000, sizes.backlog / 10))
+    const phases = [await sendPhase(bench, 'fast receiver', numbers, 0)]
+    await receiver.sink.slow(SLOW_REPLY_MS)
+    await sleep(500)
+    phases.push(await sendPhase(bench, `receiver takes ${SLOW_REPLY_MS} ms`, numbers, sizes.backlogProbes))
+    await receiver.sink.slow(0)
+    await arrive(receiver.sink, numbers.total)
+    await arrive(otherReceiver.sink, 2 * sizes.backlogProbes)
+    return {
+      queued: sizes.backlog,
+      acceptedRate: (sizes.backlog * 1000) / (fill.endedAt - fill.startedAt),
+      phases: await timePhases(bench, phases, numbers),
+      mtaPeakMb: peaks(readUsage(mailstead.groups()))['mta'] ?? 0,
+      offences: [
+        ...countOffences({ count: numbers.total }, await receiver.sink.finish()),
+        ...countOffences({ count: 2 * sizes.backlogProbes }, await otherReceiver.sink.finish()),
+      ].map((offence) => `backlog: ${offence}`),
+    }
+  } finally {
+    await receiver.sink.slow(0)
+    await mailstead.stop('worker', 'mta', 'api')
+  }
+}
+
+async function openLedgers({ mailstead, sizes, receiver, otherReceiver }: MailsteadBench): Promise<Numbers> {
+  const probes = 2 * sizes.backlogProbes
+  const total = sizes.backlog + probes
+  const bulk = mailstead.reserve(total)
+  const other = mailstead.reserve(probes)
+  await receiver.sink.begin({ from: bulk, count: total, isOwnLetter: true })
+  await otherReceiver.sink.begin({ from: other, count: probes, isOwnLetter: true })
+  return { bulk, same: bulk + sizes.backlog, other, total }
+}
+
+/** Sends to both sites at once, so many messages each; `skip` numbers were used by the phase before. */
+async function sendPhase({ mailstead, sizes, receiver }: MailsteadBench, name: string, numbers: Numbers, skip: number): Promise<Sent> {
+  const order = { count: sizes.backlogProbes, intervalMs: INTERVAL_MS }
+  const [same, other] = await Promise.all([
+    mailstead.probe({ ...order, from: numbers.same + skip }),
+    mailstead.probe({ ...order, from: numbers.other + skip, site: OTHER_SITE }),
+  ])
+  // Instant mails that are there already make this a little more than what is queued, never less.
+  return { name, same, other, queuedAtEnd: Math.max(0, sizes.backlog - await receiver.sink.progress()) }
+}
+
+async function timePhases({ receiver, otherReceiver }: MailsteadBench, phases: readonly Sent[], numbers: Numbers): Promise<BacklogPhase[]> {
+  const sameArrivals = await receiver.sink.arrivals()
+  const otherArrivals = await otherReceiver.sink.arrivals()
+  return phases.map(({ name, same, other, queuedAtEnd }) => ({
+    name,
+    sameSite: latencies(same, sameArrivals, numbers.bulk).fromAccept,
+    otherSite: latencies(other, otherArrivals, numbers.other).fromAccept,
+    queuedAtEnd,
+  }))
+}

@@ -1,0 +1,40 @@
+/**
+ * Several servers on the same load, one after the other in each repeat, so that
+ * what happens to the machine in the meantime happens to all of them. Each is
+ * started for its turn and stopped after it.
+ */
+import type { Bench } from '#bench/bench.ts'
+import { type Contender, type Measurement, measure } from '#bench/contender.ts'
+
+/** One server's measurements, in the order of the repeats. */
+export interface Compared {
+  readonly name: string
+  readonly describe: string
+  readonly runs: readonly Measurement[]
+}
+
+/** A server and how many messages it gets in each repeat. */
+export interface Turn { readonly contender: Contender; readonly messages: number }
+
+export async function compare(bench: Bench, turns: readonly Turn[]): Promise<Compared[]> {
+  const results = turns.map(({ contender: { name, describe } }) => ({ name, describe, runs: [] as Measurement[] }))
+  for (let repeat = 1; repeat <= bench.sizes.repeats; repeat++) {
+    for (const [index, turn] of turns.entries()) {
+      const run = await takeTurn(bench, turn)
+      results[index]?.runs.push(run)
+      bench.say(`  ${repeat}/${bench.sizes.repeats} ${turn.contender.name}: ${Math.round(run.deliveredRate)} a second, ${run.cpuMs['server']?.toFixed(2)} ms CPU a message`)
+    }
+  }
+  return results
+}
+
+async function takeTurn({ sizes, receiver: { sink, port } }: Bench, { contender, messages }: Turn): Promise<Measurement> {
+  try {
+    const groups = await contender.start(port)
+    const warmUp = await measure(contender, groups, sink, sizes.warmUp)
+    const run = await measure(contender, groups, sink, messages)
+    return { ...run, offences: [...warmUp.offences.map((offence) => `${offence} (warm-up)`), ...run.offences] }
+  } finally {
+    await contender.stop()
+  }
+}

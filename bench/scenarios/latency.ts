@@ -1,0 +1,60 @@
+/**
+ * Idle latency: one instant message every 100 ms on a server that has nothing
+ * else to do, timed from the 2xx, and from the first byte of the request, to
+ * the receiver's 250.
+ */
+import type { MailsteadBench } from '#bench/bench.ts'
+import { arrive, countOffences } from '#bench/contender.ts'
+import type { Probe } from '#bench/load.ts'
+import { percentile } from '#bench/stats.ts'
+
+export interface Latencies {
+  readonly count: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
+export interface LatencyResult {
+  /** From the answer of the API, and from the start of the request. */
+  readonly fromAccept: Latencies
+  readonly fromPost: Latencies
+  readonly offences: readonly string[]
+}
+
+const INTERVAL_MS = 100
+
+export async function runLatency({ mailstead, sizes, receiver: { sink, port } }: MailsteadBench): Promise<LatencyResult> {
+  try {
+    await mailstead.start(['api', 'mta', 'worker'], { '*': port })
+    await sink.begin({ from: mailstead.reserve(0), count: sizes.warmUp, isOwnLetter: true })
+    await mailstead.post('instant', mailstead.reserve(sizes.warmUp), sizes.warmUp)
+    await arrive(sink, sizes.warmUp)
+    const from = mailstead.reserve(sizes.probes)
+    await sink.begin({ from, count: sizes.probes, isOwnLetter: true })
+    const probes = await mailstead.probe({ from, count: sizes.probes, intervalMs: INTERVAL_MS })
+    await arrive(sink, sizes.probes)
+    const arrivals = await sink.arrivals()
+    const offences = countOffences({ count: sizes.probes }, await sink.finish()).map((offence) => `latency: ${offence}`)
+    return { ...latencies(probes, arrivals, from), offences }
+  } finally {
+    await mailstead.stop('worker', 'mta', 'api')
+  }
+}
+
+/** Latencies of the probes that arrived; `arrivals` begins at number `from`. */
+export function latencies(probes: readonly Probe[], arrivals: Float64Array, from: number): Pick<LatencyResult, 'fromAccept' | 'fromPost'> {
+  const arrived = probes.flatMap(({ number, sentAt, acceptedAt }) => {
+    const at = arrivals[number - from] ?? 0
+    return at > 0 ? [{ sinceAccept: at - acceptedAt, sincePost: at - sentAt }] : []
+  })
+  return {
+    fromAccept: summarise(arrived.map(({ sinceAccept }) => sinceAccept)),
+    fromPost: summarise(arrived.map(({ sincePost }) => sincePost)),
+  }
+}
+
+function summarise(values: readonly number[]): Latencies {
+  if (values.length === 0) return { count: 0, p50Ms: Infinity, p99Ms: Infinity, maxMs: Infinity }
+  return { count: values.length, p50Ms: percentile(values, 50), p99Ms: percentile(values, 99), maxMs: percentile(values, 100) }
+}

@@ -1,0 +1,83 @@
+/**
+ * A stand-in for Mailstead in the tests of the scenarios: an HTTP server that
+ * answers 200 and a list in memory which is sent to the routed sink while the
+ * `mta` is started. It signs nothing and keeps nothing; `lose` and `double`
+ * make it misbehave with single numbers.
+ */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { createLoad } from '#bench/load.ts'
+import type { Mailstead } from '#bench/mailstead.ts'
+import { SITE } from '#bench/smtp-load.ts'
+
+export interface Faults { readonly lose?: number; readonly double?: number }
+
+interface Mail { readonly to: string; readonly text: string }
+
+export interface StandIn extends Mailstead { close(): Promise<void> }
+
+export async function startStandIn({ lose, double }: Faults = {}): Promise<StandIn> {
+  const queue: Mail[] = []
+  let routes: Readonly<Record<string, number>> | null = null
+  let next = 1
+  const flush = async (): Promise<void> => {
+    for (let mail = routes === null ? undefined : queue.shift(); mail !== undefined; mail = queue.shift()) {
+      const copies = numberIn(mail) === lose ? 0 : numberIn(mail) === double ? 2 : 1
+      for (let copy = 0; copy < copies; copy++) await deliver(routes ?? {}, mail)
+    }
+  }
+  const api = await serve((mail) => {
+    queue.push(mail)
+    void flush()
+  })
+  const target = { port: (api.address() as AddressInfo).port, key: 'key' }
+  const load = createLoad()
+  const batch = { target, path: '/', sender: 'sender@bench.example', site: SITE }
+  return {
+    describe: 'stand-in',
+    dkimRecords: {},
+    load: { ...load, pid: process.pid, end: async () => {} },
+    groups: () => ({}),
+    start: async (names, map) => {
+      if (!names.includes('mta')) return
+      routes = map
+      void flush()
+    },
+    stop: async (...names) => { if (names.includes('mta')) routes = null },
+    reserve: (count) => (next += count) - count,
+    post: (_tier, from, count) => load.post({ ...batch, from, count }, 5),
+    probe: ({ intervalMs, ...order }) => load.probe({ ...batch, ...order }, intervalMs / 10),
+    close: async () => {
+      api.close()
+      await once(api, 'close')
+    },
+  }
+}
+
+async function serve(take: (mail: Mail) => void): Promise<Server> {
+  const server = createServer((request, response) => {
+    let json = ''
+    request.on('data', (chunk: Buffer) => { json += chunk.toString() })
+    request.on('end', () => {
+      const { to: [to = ''], text } = JSON.parse(json) as { to: string[]; text: string }
+      take({ to, text })
+      response.end('{"success":true}')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+/** One connection, one message, all pipelined. */
+async function deliver(routes: Readonly<Record<string, number>>, { to, text }: Mail): Promise<void> {
+  const socket = connect(routes[to.slice(to.indexOf('@') + 1)] ?? routes['*'] ?? 0, '127.0.0.1')
+  socket.resume()
+  socket.write(`EHLO a\r\nMAIL FROM:<>\r\nRCPT TO:<${to}>\r\nDATA\r\nDKIM-Signature: none\r\n\r\n${text.replaceAll('\n', '\r\n')}\r\n.\r\nQUIT\r\n`)
+  await once(socket, 'close')
+}
+
+function numberIn({ to }: Mail): number {
+  return Number(/\d+/.exec(to)?.[0])
+}

@@ -1,0 +1,92 @@
+/**
+ * What Mailstead must reach, one row each, judged on the results of a run. A
+ * target that is missed is shown, and does not fail the benchmark: the machine
+ * may be busy. What was not measured has no verdict.
+ */
+import type { Results } from './results.ts'
+import type { Compared } from './scenarios/compare.ts'
+import { spread } from './stats.ts'
+
+export interface Verdict {
+  readonly target: string
+  readonly measured: string
+  readonly required: string
+  /** What is aimed at beyond the requirement. */
+  readonly aim: string
+  /** null = it could not be measured. */
+  readonly isMet: boolean | null
+}
+
+interface Target {
+  readonly target: string
+  readonly unit: string
+  readonly atLeast?: number
+  readonly atMost?: number
+  readonly aim?: number
+  /** null = not measured in this run. */
+  readonly measure: (results: Results) => number | null
+}
+
+const TARGETS: readonly Target[] = [
+  { target: 'end to end, times Haraka with DKIM', unit: 'x', atLeast: 2, aim: 4, measure: ({ e2e }) => ratioOf(e2e, 'Haraka') },
+  { target: 'end to end, times Postfix with OpenDKIM', unit: 'x', atLeast: 3, aim: 6, measure: ({ e2e }) => ratioOf(e2e, 'Postfix') },
+  { target: 'idle, accept to 250: p50', unit: 'ms', atMost: 20, measure: ({ latency }) => latency?.fromAccept.p50Ms ?? null },
+  { target: 'idle, accept to 250: p99', unit: 'ms', atMost: 100, measure: ({ latency }) => latency?.fromAccept.p99Ms ?? null },
+  { target: 'backlog, instant to the same site: p99', unit: 'ms', atMost: 2000, measure: ({ backlog }) => worstPhase(backlog, 'sameSite') },
+  { target: 'backlog, instant to another site: p99', unit: 'ms', atMost: 100, measure: ({ backlog }) => worstPhase(backlog, 'otherSite') },
+  { target: 'backlog, peak memory of the outbound process', unit: 'MB', atMost: 300, measure: ({ backlog }) => backlog?.mtaPeakMb ?? null },
+  { target: 'cost per message, long queue to short queue', unit: 'x', atMost: 1.15, measure: ({ depth }) => growth(depth, 'cpuMs') },
+  { target: 'time per message, long queue to short queue', unit: 'x', atMost: 1.15, measure: ({ depth }) => growth(depth, 'rate') },
+]
+
+/** The verdict on every target of which something was measured or should have been. */
+export function judge(results: Results): Verdict[] {
+  return TARGETS.flatMap((target) => {
+    const value = target.measure(results)
+    return value === null ? [] : [verdictOn(target, value)]
+  })
+}
+
+/** Mailstead's rate to a reference's, repeat by repeat; null when either was not measured. */
+export function ratios(compared: readonly Compared[] | undefined, reference: string): number[] | null {
+  const ours = compared?.find(({ name }) => name === 'Mailstead')?.runs
+  const theirs = compared?.find(({ name }) => name === reference)?.runs
+  if (ours === undefined || theirs === undefined) return null
+  return ours.flatMap((run, repeat) => {
+    const other = theirs[repeat]?.deliveredRate
+    return other === undefined ? [] : [run.deliveredRate / other]
+  })
+}
+
+function verdictOn({ target, unit, atLeast, atMost, aim }: Target, value: number): Verdict {
+  const isKnown = Number.isFinite(value)
+  return {
+    target,
+    measured: isKnown ? withUnit(value, unit) : 'not measured',
+    required: atLeast === undefined ? `at most ${withUnit(atMost ?? 0, unit)}` : `at least ${withUnit(atLeast, unit)}`,
+    aim: aim === undefined ? '' : withUnit(aim, unit),
+    isMet: isKnown ? value >= (atLeast ?? -Infinity) && value <= (atMost ?? Infinity) : null,
+  }
+}
+
+function withUnit(value: number, unit: string): string {
+  return `${unit === 'x' ? value.toFixed(2) : value.toFixed(value < 100 && !Number.isInteger(value) ? 1 : 0)} ${unit}`
+}
+
+function ratioOf(compared: readonly Compared[] | undefined, reference: string): number | null {
+  const values = ratios(compared, reference)
+  return values === null || values.length === 0 ? null : spread(values).median
+}
+
+/** The worst p99 of the phases; NaN when the queue ran dry in one, for then it shows nothing. */
+function worstPhase(backlog: Results['backlog'], site: 'sameSite' | 'otherSite'): number | null {
+  if (backlog === undefined) return null
+  return Math.max(...backlog.phases.map((phase) => (phase.queuedAtEnd > 0 ? phase[site].p99Ms : Number.NaN)))
+}
+
+/** How much more a message costs with everything queued: against a short queue and against the end of the same drain, the worse. */
+function growth(depth: Results['depth'], what: 'cpuMs' | 'rate'): number | null {
+  if (depth === undefined) return null
+  const { shallow, deepFirst, deepLast } = depth
+  return Math.max(...[shallow, deepLast].map((short) => (what === 'cpuMs' ? deepFirst.cpuMs / short.cpuMs : short.rate / deepFirst.rate)))
+}
