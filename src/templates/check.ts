@@ -1,0 +1,124 @@
+/**
+ * What may stand in a template, decided on its parsed form: only helpers that exist, with the number of values they take, no
+ * partials and no decorators (they are code, and partials can call themselves), and no depth that only an attacker writes.
+ */
+import Handlebars from 'handlebars'
+import { HELPERS, TemplateError } from './helpers.ts'
+
+const MAX_DEPTH = 100
+
+type Form = 'block' | 'value'
+
+interface Rule {
+  readonly arity: readonly [least: number, most: number]
+  /** `{{#if …}}` is a block, `{{upper …}}` and `(upper …)` are values. */
+  readonly forms: readonly Form[]
+}
+
+/** Handlebars' own helpers that are allowed. */
+const BUILT_IN: Readonly<Record<string, Rule>> = {
+  if: { arity: [1, 1], forms: ['block'] },
+  unless: { arity: [1, 1], forms: ['block'] },
+  each: { arity: [1, 1], forms: ['block'] },
+  with: { arity: [1, 1], forms: ['block'] },
+  lookup: { arity: [2, 2], forms: ['value'] },
+}
+
+type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpression
+
+function ruleOf(name: string): Rule | undefined {
+  if (Object.hasOwn(BUILT_IN, name)) return BUILT_IN[name]
+  const helper = Object.hasOwn(HELPERS, name) ? HELPERS[name] : undefined
+  return helper === undefined ? undefined : { arity: helper.arity, forms: helper.isTest === true ? ['block', 'value'] : ['value'] }
+}
+
+function nameOf(path: hbs.AST.Expression): string {
+  return 'original' in path ? String(path.original) : path.type
+}
+
+function refuse(node: hbs.AST.Node, problem: string): never {
+  throw new TemplateError(`line ${node.loc.start.line}: ${problem}`)
+}
+
+class Inspector extends Handlebars.Visitor {
+  private depth = 0
+
+  override Program(program: hbs.AST.Program): void {
+    this.depth++
+    if (this.depth > MAX_DEPTH) refuse(program, `blocks are nested more than ${MAX_DEPTH} deep`)
+    super.Program(program)
+    this.depth--
+  }
+
+  override SubExpression(call: hbs.AST.SubExpression): void {
+    this.depth++
+    if (this.depth > MAX_DEPTH) refuse(call, `calls are nested more than ${MAX_DEPTH} deep`)
+    this.inspect(call, 'value', true)
+    super.SubExpression(call)
+    this.depth--
+  }
+
+  override MustacheStatement(call: hbs.AST.MustacheStatement): void {
+    this.inspect(call, 'value', false)
+    super.MustacheStatement(call)
+  }
+
+  override BlockStatement(call: hbs.AST.BlockStatement): void {
+    // {{#each}} with nothing would otherwise pass for a section of the variable "each"
+    this.inspect(call, 'block', ruleOf(nameOf(call.path))?.forms.includes('block') === true)
+    super.BlockStatement(call)
+  }
+
+  override PartialStatement(node: hbs.AST.PartialStatement): void {
+    refuse(node, `partials ({{> ${nameOf(node.name)}}}) are not supported`)
+  }
+
+  override PartialBlockStatement(node: hbs.AST.PartialBlockStatement): void {
+    refuse(node, 'partials ({{#> …}}) are not supported')
+  }
+
+  override Decorator(node: hbs.AST.Decorator): void {
+    refuse(node, 'decorators ({{* …}}) are not supported')
+  }
+
+  override DecoratorBlock(node: hbs.AST.DecoratorBlock): void {
+    refuse(node, 'decorators ({{#* …}}) are not supported')
+  }
+
+  /** Without values and options, `{{name}}` and `{{#name}}` read a variable, unless it must be a call. */
+  private inspect(call: Call, form: Form, isCall: boolean): void {
+    const count = call.params.length
+    const pairs: readonly hbs.AST.HashPair[] | undefined = call.hash?.pairs
+    if (!isCall && count === 0 && (pairs === undefined || pairs.length === 0)) return
+    const name = nameOf(call.path)
+    const rule = ruleOf(name)
+    if (rule === undefined) refuse(call, `there is no helper "${name}"; there are ${[...Object.keys(BUILT_IN), ...Object.keys(HELPERS)].join(', ')}`)
+    const [least, most] = rule.arity
+    if (count < least || count > most) refuse(call, `${name} takes ${least === most ? least : `${least} to ${most}`} value${most === 1 ? '' : 's'}, not ${count}`)
+    if (!rule.forms.includes(form)) refuse(call, form === 'value' ? `${name} is a block: {{#${name} …}}…{{/${name}}}` : `${name} is no block: {{${name} …}}`)
+  }
+}
+
+/** @throws TemplateError that names the line, for what cannot be parsed and for what may not be. */
+export function inspect(source: string): void {
+  const inspector = new Inspector()
+  inspector.accept(parse(source))
+}
+
+function parse(source: string): hbs.AST.Program {
+  try {
+    return Handlebars.parse(source)
+  } catch (error) {
+    throw new TemplateError(explain(error instanceof Error ? error.message : String(error)))
+  }
+}
+
+/** The parser's words, shortened: where it stands and what was there. The list of all tokens it could have taken helps nobody. */
+function explain(message: string): string {
+  const [, line, excerpt, rest] = /^(?:Parse|Lexical) error on line (\d+)[:.][^\n]*\n([^\n]*)\n-*\^\n?(.*)$/s.exec(message) ?? []
+  if (line !== undefined && excerpt !== undefined) {
+    return `line ${line}: cannot be read at the end of "${excerpt}"${rest?.includes("got 'EOF'") === true ? ' (the template ends too early: is a block or a "}}" missing?)' : ''}`
+  }
+  const [, problem, at] = /^(.*) - (\d+):\d+$/s.exec(message) ?? []
+  return at === undefined ? message : `line ${at}: ${problem}`
+}

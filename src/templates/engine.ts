@@ -1,0 +1,172 @@
+/**
+ * Handlebars, fenced in: compiles sources that passed `inspect`, keeps what was compiled, and renders. Runs in the worker thread only,
+ * because neither parsing nor rendering can be trusted to end. Params arrive as JSON text, so they are plain data without getters.
+ */
+import { Script } from 'node:vm'
+import Handlebars from 'handlebars'
+import { inspect } from './check.ts'
+import { type Hash, type Helper, HELPERS, TemplateError } from './helpers.ts'
+
+export interface Source {
+  /** Names this version of a template. */
+  readonly key: string
+  readonly subject: string
+  readonly body: string
+  /** What variables bring into the body is escaped; into a text body (and the subject) it is put as it is. */
+  readonly isHtml: boolean
+}
+
+export type Rendered = { readonly ok: true; readonly subject: string; readonly html: string } | { readonly ok: false; readonly reason: string }
+
+export interface Engine {
+  /** True when `render` of this source need not compile. */
+  has(source: Source): boolean
+  /** Null, or what is wrong with the source. What is right is kept. */
+  compile(source: Source): string | null
+  /** Compiles where needed. `params` is a JSON object. */
+  render(source: Source, params: string): Rendered
+}
+
+const MAX_OUTPUT = 5_000_000
+/** Compiled code takes some 20 times its source: the memory of the worker has room for this much. */
+const MAX_KEPT_CHARS = 2_000_000
+const MAX_KEPT = 500
+
+interface Compiled {
+  readonly source: Source
+  readonly subject: Handlebars.TemplateDelegate<unknown>
+  readonly body: Handlebars.TemplateDelegate<unknown>
+}
+
+export function createEngine(): Engine {
+  const handlebars = fence(Handlebars.create())
+  const kept = new Map<string, Compiled>()
+  let keptChars = 0
+
+  function recall(source: Source): Compiled | undefined {
+    const compiled = kept.get(source.key)
+    const isSame = compiled !== undefined && compiled.source.subject === source.subject && compiled.source.body === source.body && compiled.source.isHtml === source.isHtml
+    if (isSame) {
+      kept.delete(source.key) // to the young end
+      kept.set(source.key, compiled)
+    }
+    return isSame ? compiled : undefined
+  }
+
+  function drop(key: string): void {
+    keptChars -= lengthOf(kept.get(key)?.source)
+    kept.delete(key)
+  }
+
+  function keep(compiled: Compiled): Compiled {
+    drop(compiled.source.key)
+    kept.set(compiled.source.key, compiled)
+    keptChars += lengthOf(compiled.source)
+    for (const key of kept.keys()) {
+      if (kept.size <= MAX_KEPT && (keptChars <= MAX_KEPT_CHARS || kept.size === 1)) break
+      drop(key)
+    }
+    return compiled
+  }
+
+  function compile(source: Source): Compiled {
+    const subject = within('subject', () => build(handlebars, source.subject, true))
+    const body = within('body', () => build(handlebars, source.body, !source.isHtml))
+    return keep({ source, subject, body })
+  }
+
+  return {
+    has: (source) => recall(source) !== undefined,
+    compile: (source) => attempt(() => { compile(source) }, () => null, (reason) => reason),
+    render: (source, params) => attempt(() => renderBoth(recall(source) ?? compile(source), readParams(params)), (rendered) => rendered, (reason) => ({ ok: false, reason })),
+  }
+}
+
+function renderBoth(compiled: Compiled, params: unknown): Rendered {
+  const subject = within('subject', () => bounded(run(compiled.subject, params)))
+  const html = within('body', () => bounded(run(compiled.body, params)))
+  return { ok: true, subject, html }
+}
+
+function lengthOf(source: Source | undefined): number {
+  return source === undefined ? 0 : source.subject.length + source.body.length
+}
+
+/** Our helpers in, `log` out (it writes to our own log). */
+function fence(handlebars: typeof Handlebars): typeof Handlebars {
+  handlebars.unregisterHelper('log')
+  for (const [name, helper] of Object.entries(HELPERS)) handlebars.registerHelper(name, adapt(name, helper))
+  return handlebars
+}
+
+interface CallOptions {
+  readonly hash: Hash
+  readonly fn?: (context: unknown) => string
+  readonly inverse?: (context: unknown) => string
+  readonly lookupProperty: (parent: unknown, name: string) => unknown
+  readonly loc?: { readonly start: { readonly line: number } }
+}
+
+function adapt(name: string, helper: Helper): Handlebars.HelperDelegate {
+  return function (this: unknown, ...args: unknown[]): unknown {
+    const options = args.pop() as CallOptions
+    // {{date}} with nothing behind it is the variable of that name, which a helper must not hide
+    if (args.length === 0) return typeof this === 'object' && this !== null ? options.lookupProperty(this, name) : undefined
+    try {
+      const result = helper.run(args, options.hash)
+      if (options.fn === undefined) return result
+      return result === true ? options.fn(this) : options.inverse?.(this)
+    } catch (error) {
+      if (error instanceof TemplateError && !error.message.startsWith('line ')) throw new TemplateError(`line ${options.loc?.start.line ?? '?'}: ${name} ${error.message}`)
+      throw error
+    }
+  }
+}
+
+function build(handlebars: typeof Handlebars, text: string, noEscape: boolean): Handlebars.TemplateDelegate<unknown> {
+  inspect(text)
+  const code: unknown = handlebars.precompile(text, { noEscape })
+  return handlebars.template<unknown>(new Script(`(${String(code)})`, { filename: 'template' }).runInThisContext() as TemplateSpecification)
+}
+
+function run(template: Handlebars.TemplateDelegate<unknown>, params: unknown): string {
+  return template(params, { allowProtoPropertiesByDefault: false, allowProtoMethodsByDefault: false })
+}
+
+/** A long output is a tree of pieces until it is read: its length is known before it costs anything. */
+function bounded(text: string): string {
+  if (text.length > MAX_OUTPUT) throw new TemplateError(`is longer than ${MAX_OUTPUT} characters when rendered`)
+  return text
+}
+
+/** Own keys called `__proto__` are dropped: where an object is copied they would become its prototype. */
+function readParams(json: string): unknown {
+  return json.includes('"__proto__"') ? JSON.parse(json, (key, value: unknown) => key === '__proto__' ? undefined : value) : JSON.parse(json)
+}
+
+/** Says which part a problem is in. */
+function within<T>(part: 'subject' | 'body', work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw new TemplateError(`the ${part}${reasonOf(error)}`)
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof TemplateError) return error.message.startsWith('line ') ? `, ${error.message}` : ` ${error.message}`
+  const message = error instanceof Error ? error.message : String(error)
+  if (error instanceof RangeError && message === 'Invalid string length') return ` is longer than ${MAX_OUTPUT} characters when rendered`
+  if (error instanceof RangeError) return ' is nested too deeply'
+  if (/convert object to primitive|toHTML|toString|valueOf/.test(message)) return ' prints a value that is an object and cannot be a text'
+  return `: ${message}`
+}
+
+function attempt<T, R>(work: () => T, done: (value: T) => R, failed: (reason: string) => R): R {
+  try {
+    return done(work())
+  } catch (error) {
+    if (error instanceof TemplateError) return failed(error.message)
+    throw error
+  }
+}

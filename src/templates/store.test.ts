@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { pino } from 'pino'
+import { type Db, openDb } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import { createWorkspace } from '#src/workspaces/workspaces.ts'
+import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { createRenderer, type Renderer } from './render.ts'
+import { findTemplate, listTemplates, type SavedTemplate, saveTemplate, type Template, templateFields } from './store.ts'
+
+describe('stored templates', () => {
+  let database: TestDatabase
+  let db: Db
+  let renderer: Renderer
+  let mine: string
+  let theirs: string
+
+  before(async function () {
+    this.timeout(120_000)
+    database = await createDatabase()
+    db = openDb(database.url, pino({ level: 'silent' }))
+    renderer = createRenderer({ threads: 1 })
+  })
+  after(async () => {
+    await renderer.stop()
+    await db.close()
+    await database.drop()
+  })
+  beforeEach(async () => {
+    mine = (await createWorkspace(db, { name: 'Mine', plan: 'free' })).id
+    theirs = (await createWorkspace(db, { name: 'Theirs', plan: 'free' })).id
+  })
+
+  function save(workspaceId: string, fields: object): Promise<SavedTemplate> {
+    return saveTemplate({ db, renderer }, workspaceId, templateFields.parse({ name: 'Welcome', subject: 'Hi', body: '<p>{{name}}</p>', ...fields }))
+  }
+
+  async function saved(workspaceId: string, fields: object): Promise<Template> {
+    const result = await save(workspaceId, fields)
+    if (result.kind !== 'saved') assert.fail(result.kind)
+    return result.template
+  }
+
+  it('are saved and found', async () => {
+    const template = await saved(mine, { description: 'for new ones', category: 'onboarding' })
+    assert.deepEqual({ ...template, createdAt: 0, updatedAt: 0 }, {
+      id: template.id, name: 'Welcome', subject: 'Hi', body: '<p>{{name}}</p>', description: 'for new ones', category: 'onboarding', version: 1, createdAt: 0, updatedAt: 0,
+    })
+    assert.deepEqual(await findTemplate(db, mine, template.id), template)
+    assert.deepEqual(await findTemplate(db, mine, template.id.toUpperCase()), template)
+  })
+
+  it('get a next version with their id; what is left out stays, null clears', async () => {
+    const { id } = await saved(mine, { description: 'old', category: 'c' })
+    const second = await saved(mine, { id, body: 'new', category: null })
+    assert.deepEqual({ ...second, createdAt: 0, updatedAt: 0 }, { id, name: 'Welcome', subject: 'Hi', body: 'new', description: 'old', category: null, version: 2, createdAt: 0, updatedAt: 0 })
+    await Promise.all(Array.from({ length: 5 }, () => save(mine, { id })))
+    assert.equal((await findTemplate(db, mine, id))?.version, 7)
+  })
+
+  it('are neither seen nor changed by another workspace', async () => {
+    const { id } = await saved(mine, {})
+    assert.equal(await findTemplate(db, theirs, id), null)
+    assert.deepEqual(await save(theirs, { id, body: 'stolen' }), { kind: 'not-found' })
+    assert.deepEqual(await listTemplates(db, theirs, 1, 10), { templates: [], total: 0 })
+    assert.equal((await findTemplate(db, mine, id))?.body, '<p>{{name}}</p>')
+  })
+
+  it('are not found by what is no id, and not updated by an id that is not there', async () => {
+    for (const id of ['', 'x', '1', `' OR true --`, newId()]) assert.equal(await findTemplate(db, mine, id), null)
+    assert.deepEqual(await save(mine, { id: newId() }), { kind: 'not-found' })
+  })
+
+  it('are listed newest first, by page', async () => {
+    const ids: string[] = []
+    for (const name of ['a', 'b', 'c']) ids.unshift((await saved(mine, { name })).id)
+    await saved(theirs, {})
+    const first = await listTemplates(db, mine, 1, 2)
+    const second = await listTemplates(db, mine, 2, 2)
+    assert.deepEqual([...first.templates, ...second.templates].map((template) => template.id), ids)
+    assert.deepEqual([first.total, second.total, second.templates.length], [3, 3, 1])
+  })
+
+  it('are not stored when they cannot be compiled', async () => {
+    const result = await save(mine, { body: '\n{{foo bar}}' })
+    assert.equal(result.kind === 'invalid' && result.reason.startsWith('the body, line 2: there is no helper "foo"'), true)
+    assert.equal((await listTemplates(db, mine, 1, 10)).total, 0)
+  })
+
+  const WRONG: readonly [what: string, fields: object][] = [
+    ['no name', { name: undefined }], ['an empty name', { name: '  ' }], ['a name of two lines', { name: 'a\nb' }], ['a long name', { name: 'x'.repeat(256) }],
+    ['no subject', { subject: undefined }], ['an empty subject', { subject: '' }], ['a subject of two lines', { subject: 'Hi\r\nBcc: x@example.com' }],
+    ['no body', { body: undefined }], ['an empty body', { body: '' }], ['a body that is no text', { body: { html: 'x' } }], ['NUL in the body', { body: 'a\0b' }],
+    ['a huge body', { body: 'x'.repeat(1_000_001) }], ['an id that is none', { id: 'x' }], ['NUL in the description', { description: '\0' }],
+  ]
+  for (const [what, fields] of WRONG) {
+    it(`are refused with ${what}`, () => {
+      assert.equal(templateFields.safeParse({ name: 'n', subject: 's', body: 'b', ...fields }).success, false)
+    })
+  }
+})
