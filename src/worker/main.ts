@@ -11,9 +11,10 @@ import { leaseLoop } from './leases.ts'
 import { startLoop, type LoopSpec } from './loop.ts'
 import { reconcileLoop } from './reconcile.ts'
 import { unknownLoop } from './unknowns.ts'
+import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, housekeepingLoop]
 
 /** @throws when the stores are not named; stores that are away are waited for by each loop. */
 export function main(config: Config): Promise<{ stop(): Promise<void> }> {

@@ -1,0 +1,95 @@
+/**
+ * The queue of webhook deliveries is a table. A claim takes due rows of many endpoints in one statement and holds them until a time
+ * (`leased_until`); whoever holds a row longer, because its process died or stalled, loses it and the row is claimed again.
+ *
+ * Endpoints share a batch fairly: none gets more than its part of it, nor more than the caller has room for, so an endpoint with a million
+ * rows waiting takes nothing from the others. Within an endpoint the order is that of the due times.
+ * All times are PostgreSQL's own: the clocks of several machines need not agree.
+ */
+import { prepared, type Queryable } from '#src/db.ts'
+
+/** Waiting in the process, the try itself (10 s) and settling must fit; a crash delays what was held by this. */
+export const LEASE_SECONDS = 60
+
+export interface Claimed {
+  readonly eventId: string
+  readonly endpointId: string
+  readonly workspaceId: string
+  /** Made before this one, since it was queued or replayed. */
+  readonly tries: number
+  /** The fence: whoever settles must name it. */
+  readonly leasedUntil: Date
+}
+
+/** How much the caller can take. */
+export interface Room {
+  readonly total: number
+  /** Of endpoints not named below. */
+  readonly each: number
+  readonly endpoints: ReadonlyMap<string, number>
+}
+
+export interface Claim {
+  readonly deliveries: readonly Claimed[]
+  /** Endpoints that got all they had room for, or had none, and may have more. */
+  readonly unfinished: ReadonlySet<string>
+  /** Until something else is due, ms; null when nothing is. */
+  readonly nextInMs: number | null
+  /** There are rows of endpoints that are switched off (`endAbandoned`). */
+  readonly hasAbandoned: boolean
+}
+
+// `fronts` finds the endpoints that have anything pending by jumping from one to the next through the index (endpoint_id, due_at):
+// its cost is one probe an endpoint, however many rows there are.
+const CLAIM = prepared('webhooks-claim', `
+WITH RECURSIVE fronts AS (
+  (SELECT endpoint_id, due_at FROM webhook_deliveries WHERE state = 'pending' ORDER BY endpoint_id, due_at LIMIT 1)
+  UNION ALL
+  SELECT following.* FROM fronts CROSS JOIN LATERAL (
+    SELECT d.endpoint_id, d.due_at FROM webhook_deliveries d WHERE d.state = 'pending' AND d.endpoint_id > fronts.endpoint_id ORDER BY d.endpoint_id, d.due_at LIMIT 1) following
+), known AS MATERIALIZED (
+  SELECT f.endpoint_id, f.due_at, e.is_active FROM fronts f JOIN webhook_endpoints e ON e.id = f.endpoint_id
+), sharing AS MATERIALIZED (
+  SELECT k.endpoint_id, least(coalesce(r.room, $3), greatest(1, $4 / count(*) OVER ())) AS room
+  FROM known k LEFT JOIN unnest($1::uuid[], $2::integer[]) AS r (endpoint_id, room) ON r.endpoint_id = k.endpoint_id
+  WHERE k.is_active AND k.due_at <= now() AND coalesce(r.room, $3) > 0
+  ORDER BY k.due_at LIMIT $4
+), picked AS MATERIALIZED (
+  SELECT p.event_id, p.endpoint_id, s.room FROM sharing s CROSS JOIN LATERAL (
+    SELECT d.event_id, d.endpoint_id FROM webhook_deliveries d
+    WHERE d.endpoint_id = s.endpoint_id AND d.state = 'pending' AND d.due_at <= now() AND (d.leased_until IS NULL OR d.leased_until <= now())
+    ORDER BY d.due_at, d.event_id LIMIT s.room FOR UPDATE SKIP LOCKED) p
+), claimed AS (
+  UPDATE webhook_deliveries d SET leased_until = date_trunc('milliseconds', now()) + make_interval(secs => $5)
+  FROM picked p WHERE d.event_id = p.event_id AND d.endpoint_id = p.endpoint_id AND d.event_id = ANY (ARRAY(SELECT event_id FROM picked))
+  RETURNING d.event_id, d.endpoint_id, d.workspace_id, d.tries, d.due_at, d.leased_until, p.room
+), outlook AS (
+  SELECT extract(epoch FROM min(due_at) FILTER (WHERE due_at > now()) - now()) * 1000 AS next_in_ms, coalesce(bool_or(NOT is_active), false) AS has_abandoned FROM known
+)
+SELECT o.next_in_ms::float8, o.has_abandoned, c.* FROM outlook o LEFT JOIN claimed c ON true ORDER BY c.due_at, c.event_id`)
+
+interface ClaimRow {
+  readonly next_in_ms: number | null
+  readonly has_abandoned: boolean
+  readonly event_id: string | null
+  readonly endpoint_id: string
+  readonly workspace_id: string
+  readonly tries: number
+  readonly leased_until: Date
+  readonly room: number
+}
+
+/** Claims what is due, the oldest first. */
+export async function claimDeliveries(db: Queryable, room: Room): Promise<Claim> {
+  const { rows } = await db.query<ClaimRow>(CLAIM, [[...room.endpoints.keys()], [...room.endpoints.values()], room.each, room.total, LEASE_SECONDS])
+  const taken = rows.filter((row) => row.event_id !== null)
+  const counts = new Map<string, number>()
+  for (const { endpoint_id: id } of taken) counts.set(id, (counts.get(id) ?? 0) + 1)
+  const full = [...room.endpoints].filter(([, most]) => most === 0).map(([id]) => id)
+  return {
+    deliveries: taken.map((row) => ({ eventId: row.event_id ?? '', endpointId: row.endpoint_id, workspaceId: row.workspace_id, tries: row.tries, leasedUntil: row.leased_until })),
+    unfinished: new Set([...full, ...taken.filter((row) => counts.get(row.endpoint_id) === row.room).map((row) => row.endpoint_id)]),
+    nextInMs: rows[0]?.next_in_ms ?? null,
+    hasAbandoned: rows[0]?.has_abandoned ?? false,
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * What became of each event at one endpoint: its state, and every try with what was sent and what was answered. And sending one again.
+ * Whoever calls has made sure that the endpoint is the workspace's own.
+ */
+import type { Queryable } from '#src/db.ts'
+import { idOfHex, isUuid } from '#src/id.ts'
+import { wakeSender, type Endpoint, type Wakeable } from './endpoints.ts'
+
+export interface DeliveryView {
+  readonly eventId: string
+  /** Null when the event is no longer stored. */
+  readonly type: string | null
+  readonly state: DeliveryState
+  /** Since it was queued or replayed last. */
+  readonly tries: number
+  readonly createdAt: Date
+  /** Null when there is no next try. */
+  readonly nextTryAt: Date | null
+  readonly attempts: readonly AttemptView[]
+}
+
+export interface AttemptView {
+  readonly attempt: number
+  readonly at: Date
+  readonly url: string
+  readonly requestHeaders: Record<string, string>
+  readonly requestBody: string
+  readonly status: number | null
+  /** First 4 KB. */
+  readonly responseBody: string | null
+  readonly error: string | null
+  readonly durationMs: number
+}
+
+export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+
+export interface LogFilter {
+  readonly state: DeliveryState | null
+  readonly eventId: string | null
+  readonly page: number
+  readonly limit: number
+}
+
+/** `evt_<hex>` or the uuid itself; null when it is neither. */
+export function eventIdOf(text: string): string | null {
+  if (isUuid(text)) return text.toLowerCase()
+  const hex = /^evt_([0-9a-f]{32})$/i.exec(text)?.[1]
+  return hex === undefined ? null : idOfHex(hex.toLowerCase())
+}
+
+const WHERE = 'd.endpoint_id = $1 AND ($2::text IS NULL OR d.state = $2) AND ($3::uuid IS NULL OR d.event_id = $3)'
+
+/** The newest event first. */
+export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: LogFilter): Promise<{ deliveries: DeliveryView[]; total: number }> {
+  const which = [endpoint.id, filter.state, filter.eventId]
+  const [{ rows }, total] = await Promise.all([
+    db.query<Omit<DeliveryView, 'attempts'>>(
+      `SELECT d.event_id AS "eventId", e.type, d.state, d.tries, d.created_at AS "createdAt", CASE d.state WHEN 'pending' THEN d.due_at END AS "nextTryAt"
+       FROM (SELECT * FROM webhook_deliveries d WHERE ${WHERE} ORDER BY d.event_id DESC LIMIT $4 OFFSET $5) d
+       LEFT JOIN events e ON e.id = d.event_id AND e.workspace_id = d.workspace_id ORDER BY d.event_id DESC`,
+      [...which, filter.limit, (filter.page - 1) * filter.limit]),
+    db.query<{ total: number }>(`SELECT count(*) AS total FROM webhook_deliveries d WHERE ${WHERE}`, which),
+  ])
+  const attempts = await listAttempts(db, endpoint.id, rows.map((row) => row.eventId))
+  return { deliveries: rows.map((row) => ({ ...row, attempts: attempts.get(row.eventId) ?? [] })), total: total.rows[0]?.total ?? 0 }
+}
+
+async function listAttempts(db: Queryable, endpointId: string, eventIds: readonly string[]): Promise<Map<string, AttemptView[]>> {
+  const { rows } = await db.query<AttemptView & { eventId: string }>(
+    `SELECT event_id AS "eventId", attempt, at, url, request_headers AS "requestHeaders", request_body AS "requestBody", status, response_body AS "responseBody", error, duration_ms AS "durationMs"
+     FROM webhook_attempts WHERE endpoint_id = $1 AND event_id = ANY ($2) ORDER BY event_id, attempt`, [endpointId, eventIds])
+  return Map.groupBy(rows, (row) => row.eventId)
+}
+
+/** Queues an event again, at once and with all its tries. One that is under way just now is not sent twice. */
+export async function replayDelivery(ctx: Wakeable, endpoint: Endpoint, eventId: string): Promise<'queued' | 'not-found' | 'switched-off'> {
+  const { rows } = await ctx.db.query<{ is_active: boolean }>(
+    `WITH replayed AS (
+       UPDATE webhook_deliveries d SET state = 'pending', tries = 0, due_at = now() FROM webhook_endpoints e
+       WHERE e.id = d.endpoint_id AND e.is_active AND d.endpoint_id = $1 AND d.event_id = $2)
+     SELECT e.is_active FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id WHERE d.endpoint_id = $1 AND d.event_id = $2`, [endpoint.id, eventId])
+  if (rows[0] === undefined) return 'not-found'
+  if (!rows[0].is_active) return 'switched-off'
+  wakeSender(ctx)
+  return 'queued'
+}

@@ -1,0 +1,269 @@
+/** The table as a queue: claims, leases, settling, the log, deletion, replay; on a real PostgreSQL. */
+import assert from 'node:assert/strict'
+import { createWebhookWorld, type WebhookWorld } from '#test/support/webhook-world.ts'
+import { claimDeliveries, type Claim, type Claimed } from './claim.ts'
+import { listDeliveries, replayDelivery } from './delivery-log.ts'
+import { deleteEndpoint, findEndpoint, MAX_ENDPOINTS, removeDeleted, updateEndpoint, type Endpoint } from './endpoints.ts'
+import { loadDeliveries } from './load.ts'
+import { createOpener } from './secret.ts'
+import { endAbandoned, releaseDeliveries, settleTries, type Tried } from './settle.ts'
+import type { Verdict } from './verdict.ts'
+
+const OK: Verdict = { state: 'delivered', nextInMs: null, isGone: false, error: null }
+const LATER: Verdict = { state: 'pending', nextInMs: 3_600_000, isGone: false, error: 'answered 500' }
+const GONE: Verdict = { state: 'failed', nextInMs: null, isGone: true, error: 'answered 410 Gone: the endpoint is switched off' }
+
+function tried(delivery: Claimed, verdict: Verdict, at = Date.now()): Tried {
+  return { delivery, verdict, record: { at: new Date(at), url: 'http://127.0.0.1/', headers: { a: 'b' }, body: '{}', status: 200, response: 'ok', durationMs: 3 } }
+}
+
+describe('webhook queue', () => {
+  let world: WebhookWorld
+  let endpoint: Endpoint
+  before(async function () {
+    this.timeout(120_000)
+    world = await createWebhookWorld()
+  })
+  after(() => world.stop())
+  beforeEach(async () => {
+    await world.ctx.db.query('TRUNCATE webhook_endpoints, webhook_deliveries, webhook_attempts, events CASCADE')
+    endpoint = (await world.register('http://127.0.0.1/')).endpoint
+  })
+
+  const claim = (total = 100, each = 100, endpoints: ReadonlyMap<string, number> = new Map()): Promise<Claim> => claimDeliveries(world.ctx.db, { total, each, endpoints })
+  const claimOne = async (): Promise<Claimed> => {
+    const [delivery] = (await claim()).deliveries
+    assert.ok(delivery)
+    return delivery
+  }
+  const expireLeases = (): Promise<unknown> => world.ctx.db.query(`UPDATE webhook_deliveries SET leased_until = date_trunc('milliseconds', now()) - interval '1 second' WHERE leased_until IS NOT NULL`)
+  const reload = async (): Promise<Endpoint> => {
+    const found = await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id)
+    assert.ok(found)
+    return found
+  }
+
+  describe('claims', () => {
+    it('give each row once, in order', async () => {
+      const ids = await world.emit(30)
+      const first = await claim(20)
+      assert.deepEqual(first.deliveries.map((delivery) => delivery.eventId), ids.slice(0, 20))
+      assert.deepEqual([...first.unfinished], [endpoint.id])
+      const second = await claim(20)
+      assert.deepEqual(second.deliveries.map((delivery) => delivery.eventId), ids.slice(20))
+      assert.deepEqual([...second.unfinished], [])
+      assert.deepEqual((await claim()).deliveries, [])
+    })
+
+    it('of many workers at once never meet', async () => {
+      const ids = await world.emit(300)
+      const claims = await Promise.all(Array.from({ length: 9 }, () => claim(50, 50)))
+      const got = claims.flatMap((one) => one.deliveries.map((delivery) => delivery.eventId))
+      assert.equal(new Set(got).size, got.length)
+      while (got.length < ids.length) {
+        const more = await claim(50, 50)
+        assert.ok(more.deliveries.length > 0)
+        got.push(...more.deliveries.map((delivery) => delivery.eventId))
+      }
+      assert.deepEqual(got.toSorted(), ids)
+    })
+
+    it('share a batch among endpoints, however much one has waiting', async () => {
+      await world.emit(200)
+      const others = [await world.register('http://127.0.0.1/b', ['email.bounced']), await world.register('http://127.0.0.1/c', ['email.bounced'])]
+      await world.emit(5, { type: 'email.bounced' })
+      const { deliveries } = await claim(30)
+      const counts = Map.groupBy(deliveries, (delivery) => delivery.endpointId)
+      assert.equal(counts.get(endpoint.id)?.length, 10)
+      for (const other of others) assert.equal(counts.get(other.endpoint.id)?.length, 5)
+    })
+
+    it('take no more of an endpoint than there is room for', async () => {
+      await world.emit(20)
+      const full = await claim(100, 100, new Map([[endpoint.id, 0]]))
+      assert.deepEqual([full.deliveries.length, [...full.unfinished]], [0, [endpoint.id]])
+      assert.equal((await claim(100, 100, new Map([[endpoint.id, 7]]))).deliveries.length, 7)
+      assert.equal((await claim(100, 4)).deliveries.length, 4)
+    })
+
+    it('leave alone what is not due, and say when it is', async () => {
+      const [id] = await world.emit(1)
+      await world.ctx.db.query(`UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'`)
+      const waiting = await claim()
+      assert.deepEqual(waiting.deliveries, [])
+      assert.ok(waiting.nextInMs !== null && waiting.nextInMs > 3_500_000 && waiting.nextInMs <= 3_600_000, String(waiting.nextInMs))
+      await world.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
+      const due = await claim()
+      assert.deepEqual([due.deliveries[0]?.eventId, due.nextInMs], [id, null])
+    })
+
+    it('of a process that died come again when its lease has run out', async () => {
+      const [id] = await world.emit(1)
+      const lost = await claimOne()
+      assert.equal((await claim()).deliveries.length, 0)
+      await expireLeases()
+      const again = await claimOne()
+      assert.equal(again.eventId, id)
+      assert.notDeepEqual(again.leasedUntil, lost.leasedUntil)
+      assert.equal(again.tries, 0)
+    })
+
+    it('given back are due at once and not counted', async () => {
+      await world.emit(3)
+      await releaseDeliveries(world.ctx.db, (await claim()).deliveries)
+      const { deliveries } = await claim()
+      assert.deepEqual(deliveries.map((delivery) => delivery.tries), [0, 0, 0])
+    })
+  })
+
+  describe('settling', () => {
+    it('writes the state and a line for each try', async () => {
+      const [id = ''] = await world.emit(1)
+      await settleTries(world.ctx.db, [tried(await claimOne(), LATER)])
+      assert.deepEqual(await world.states(id), ['pending'])
+      await world.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
+      const second = await claimOne()
+      assert.equal(second.tries, 1)
+      await settleTries(world.ctx.db, [tried(second, OK)])
+      assert.deepEqual(await world.states(id), ['delivered'])
+      assert.deepEqual((await world.attempts(id)).map(({ attempt, error }) => [attempt, error]), [[1, 'answered 500'], [2, null]])
+    })
+
+    it('can be repeated', async () => {
+      const [id = ''] = await world.emit(1)
+      const once = tried(await claimOne(), LATER)
+      for (let i = 0; i < 3; i++) await settleTries(world.ctx.db, [once])
+      assert.equal((await world.attempts(id)).length, 1)
+      await world.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
+      assert.equal((await claimOne()).tries, 1)
+    })
+
+    it('of a lost lease changes nothing but the log', async () => {
+      const [id = ''] = await world.emit(1)
+      const lost = await claimOne()
+      await expireLeases()
+      const held = await claimOne()
+      await settleTries(world.ctx.db, [tried(lost, { ...LATER, state: 'failed', nextInMs: null }, 1)])
+      assert.deepEqual(await world.states(id), ['pending'])
+      await releaseDeliveries(world.ctx.db, [lost])
+      assert.equal((await claim()).deliveries.length, 0, 'still held by the other')
+      await settleTries(world.ctx.db, [tried(held, OK, 2)])
+      assert.deepEqual(await world.states(id), ['delivered'])
+      assert.equal((await world.attempts(id)).length, 2)
+    })
+
+    it('counts a 2xx also under a lost lease: the receiver has it', async () => {
+      const [id = ''] = await world.emit(1)
+      const lost = await claimOne()
+      await expireLeases()
+      const held = await claimOne()
+      await settleTries(world.ctx.db, [tried(lost, OK, 1)])
+      await settleTries(world.ctx.db, [tried(held, LATER, 2)])
+      assert.deepEqual(await world.states(id), ['delivered'])
+    })
+
+    it('of 410 switches the endpoint off; what waits for it ends with the reason', async () => {
+      const [first = '', second = ''] = await world.emit(2)
+      const { deliveries } = await claim(1)
+      await settleTries(world.ctx.db, deliveries.map((delivery) => tried(delivery, GONE)))
+      assert.deepEqual(await reload().then(({ isActive, disabledReason }) => [isActive, disabledReason]), [false, 'it answered 410 Gone'])
+      const after = await claim()
+      assert.deepEqual([after.deliveries, after.hasAbandoned], [[], true])
+      assert.deepEqual(await endAbandoned(world.ctx.db), { ended: 1, mayHaveMore: false })
+      assert.deepEqual([await world.states(first), await world.states(second)], [['failed'], ['failed']])
+      assert.deepEqual((await world.attempts(second)).map(({ status, error }) => [status, error]), [[null, 'not sent: the endpoint is switched off (it answered 410 Gone)']])
+      assert.equal((await claim()).hasAbandoned, false)
+    })
+  })
+
+  describe('loading', () => {
+    it('makes one body for an event, with what its message has', async () => {
+      await world.register('http://127.0.0.1/b')
+      await world.emit(1)
+      const loaded = await loadDeliveries(world.ctx.db, (await claim()).deliveries, createOpener(world.ctx.vault))
+      assert.equal(loaded.length, 2)
+      assert.equal(loaded[0]?.body, loaded[1]?.body)
+      const body = JSON.parse(loaded[0]?.body ?? '') as Record<string, unknown>
+      assert.deepEqual([body['subject'], body['to'], body['metadata'], body['sequence']], ['Grüße', ['anna@example.com'], { order: 7 }, 1])
+    })
+
+    it('goes on without an event that is gone and a secret that does not open', async () => {
+      const broken = await world.register('http://127.0.0.1/b', ['email.bounced'])
+      await world.ctx.db.query(`UPDATE webhook_endpoints SET secret = 'x' WHERE id = $1`, [broken.endpoint.id])
+      const [gone = ''] = await world.emit(1)
+      const [kept = ''] = await world.emit(1, { type: 'email.bounced' })
+      await world.ctx.db.query('DELETE FROM events WHERE id = $1', [gone])
+      const loaded = await loadDeliveries(world.ctx.db, (await claim()).deliveries, createOpener(world.ctx.vault))
+      const of = (event: string, target: string): unknown => {
+        const one = loaded.find((delivery) => delivery.eventId === event && delivery.endpointId === target)
+        return [one?.body !== null, one?.target?.keys !== null]
+      }
+      assert.deepEqual([of(gone, endpoint.id), of(kept, endpoint.id), of(kept, broken.endpoint.id)], [[false, true], [true, true], [true, false]])
+    })
+  })
+
+  describe('endpoints', () => {
+    it('are switched off by their owner, and clean when switched on again', async () => {
+      await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: false })
+      assert.equal((await reload()).disabledReason, 'switched off by its owner')
+      await world.emit(1)
+      assert.deepEqual((await claim()).deliveries, [])
+      const again = await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: true })
+      assert.deepEqual([again?.isActive, again?.disabledReason], [true, null])
+    })
+
+    it('deleted are gone for their owner at once, and from the tables when nothing can be under way', async () => {
+      const [id = ''] = await world.emit(5)
+      const held = await claimOne()
+      assert.equal(await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id), true)
+      assert.equal(await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id), false)
+      assert.equal(await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id), null)
+      assert.equal(await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: true }), null)
+      await settleTries(world.ctx.db, [tried(held, LATER)])
+      await expireLeases()
+      await endAbandoned(world.ctx.db)
+      assert.deepEqual(await world.states(id), ['failed'])
+      assert.equal(await removeDeleted(world.ctx.db), false)
+      await world.ctx.db.query(`UPDATE webhook_endpoints SET updated_at = now() - interval '6 minutes'`)
+      assert.equal(await removeDeleted(world.ctx.db), true)
+      assert.equal(await removeDeleted(world.ctx.db), false)
+      for (const table of ['webhook_endpoints', 'webhook_deliveries', 'webhook_attempts'])
+        assert.equal((await world.ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]?.n, 0, table)
+    })
+
+    it('are limited in number', async () => {
+      for (let i = 1; i < MAX_ENDPOINTS; i++) await world.register(`http://127.0.0.1/${i}`)
+      await assert.rejects(world.register('http://127.0.0.1/more'))
+      await deleteEndpoint(world.ctx, world.workspaceId, endpoint.id)
+      await world.register('http://127.0.0.1/more')
+    })
+  })
+
+  describe('the log', () => {
+    it('tells each event with its tries, the newest first, in pages', async () => {
+      const ids = await world.emit(3)
+      const { deliveries } = await claim(2)
+      await settleTries(world.ctx.db, deliveries.map((delivery, i) => tried(delivery, i === 0 ? OK : LATER)))
+      const all = await listDeliveries(world.ctx.db, endpoint, { state: null, eventId: null, page: 1, limit: 50 })
+      assert.deepEqual(all.deliveries.map((row) => [row.eventId, row.state, row.attempts.length, row.type]), ids.toReversed().map((id, i) => [id, ['pending', 'pending', 'delivered'][i], [0, 1, 1][i], 'email.delivered']))
+      assert.ok(all.deliveries[1]?.nextTryAt !== null && all.deliveries[2]?.nextTryAt === null)
+      const page = await listDeliveries(world.ctx.db, endpoint, { state: 'pending', eventId: null, page: 2, limit: 1 })
+      assert.deepEqual([page.total, page.deliveries.map((row) => row.eventId)], [2, [ids[1]]])
+      const one = await listDeliveries(world.ctx.db, endpoint, { state: null, eventId: ids[0] ?? '', page: 1, limit: 50 })
+      assert.deepEqual([one.total, one.deliveries[0]?.eventId], [1, ids[0]])
+    })
+
+    it('replays with all tries; its lines go on counting', async () => {
+      const [id = ''] = await world.emit(1)
+      await settleTries(world.ctx.db, [tried(await claimOne(), { ...LATER, state: 'failed', nextInMs: null })])
+      assert.equal(await replayDelivery(world.ctx, endpoint, id), 'queued')
+      const again = await claimOne()
+      assert.equal(again.tries, 0)
+      await settleTries(world.ctx.db, [tried(again, OK)])
+      assert.deepEqual((await world.attempts(id)).map(({ attempt }) => attempt), [1, 2])
+      assert.equal(await replayDelivery(world.ctx, endpoint, endpoint.id), 'not-found')
+      await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: false })
+      assert.equal(await replayDelivery(world.ctx, endpoint, id), 'switched-off')
+    })
+  })
+})

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import * as fc from 'fast-check'
+import { Webhook } from 'standardwebhooks'
+import { keyOf, newSecret } from './secret.ts'
+import { signatureHeaders } from './sign.ts'
+
+const now = (): number => Math.floor(Date.now() / 1000)
+
+describe('webhook signatures', () => {
+  it('are those of the example in the Standard Webhooks documents', () => {
+    const headers = signatureHeaders([keyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestampSeconds: 1614265330, body: '{"test": 2432232314}' })
+    assert.equal(headers['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
+  })
+
+  it('verify with the standardwebhooks package, whatever the body', () => {
+    fc.assert(fc.property(fc.json(), fc.string({ unit: 'grapheme' }), (json, text) => {
+      const body = JSON.stringify({ json, text })
+      const secret = newSecret()
+      const headers = signatureHeaders([keyOf(secret)], { id: 'evt_1', timestampSeconds: now(), body })
+      assert.deepEqual(new Webhook(secret).verify(body, headers), JSON.parse(body))
+      assert.throws(() => new Webhook(newSecret()).verify(body, headers))
+      assert.throws(() => new Webhook(secret).verify(`${body} `, headers))
+      assert.throws(() => new Webhook(secret).verify(body, { ...headers, 'webhook-id': 'evt_2' }))
+    }), { numRuns: 50 })
+  })
+
+  it('hold for both secrets during a rotation, and the simple one is the newest', () => {
+    const [newest, previous] = [newSecret(), newSecret()]
+    const headers = signatureHeaders([keyOf(newest), keyOf(previous)], { id: 'evt_1', timestampSeconds: now(), body: '{}' })
+    assert.equal(headers['webhook-signature']?.split(' ').length, 2)
+    for (const secret of [newest, previous]) new Webhook(secret).verify('{}', headers)
+    assert.throws(() => new Webhook(newSecret()).verify('{}', headers))
+    assert.equal(headers['x-webhook-signature'], `sha256=${createHmac('sha256', newest).update('{}').digest('hex')}`)
+  })
+
+  it('the simple one takes the secret as it was shown, and the raw body', () => {
+    const secret = newSecret()
+    const body = '{"subject":"Grüße 🎉"}'
+    const headers = signatureHeaders([keyOf(secret)], { id: 'evt_1', timestampSeconds: 1, body })
+    assert.equal(headers['x-webhook-signature'], `sha256=${createHmac('sha256', secret).update(Buffer.from(body)).digest('hex')}`)
+  })
+
+  it('are never left out', () => assert.throws(() => signatureHeaders([], { id: 'evt_1', timestampSeconds: 1, body: '' })))
+})

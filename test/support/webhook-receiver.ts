@@ -1,0 +1,80 @@
+/**
+ * Somebody's webhook receiver on loopback, which can be told to misbehave. Remembers every request it read to the end.
+ * `close` also ends what hangs.
+ */
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+
+export interface Received {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  readonly at: number
+}
+
+/** What it does with a request that was read; by default it answers 200. */
+export type Behaviour = (request: Received, response: ServerResponse) => void
+
+export interface Receiver {
+  readonly port: number
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly requests: Received[]
+  behave(how: Behaviour): void
+  /** Resolves when so many requests were read; rejects after 10 s. */
+  received(count: number): Promise<readonly Received[]>
+  /** Connections opened so far. */
+  readonly connections: number
+  close(): Promise<void>
+}
+
+export const answer = (status: number, body = '', headers: Record<string, string> = {}): Behaviour => (_, response) => void response.writeHead(status, headers).end(body)
+export const hang: Behaviour = () => undefined
+/** Resets the connection instead of answering. */
+export const drop: Behaviour = (_, response) => void response.socket?.resetAndDestroy()
+
+/** Listens on a port given by the system; over TLS where a key and certificate are given. */
+export async function startReceiver(tls?: { readonly key: string; readonly cert: string }): Promise<Receiver> {
+  const requests: Received[] = []
+  let behaviour = answer(200)
+  let connections = 0
+  const listener = (incoming: IncomingMessage, response: ServerResponse): void => {
+    let body = ''
+    incoming.setEncoding('utf8').on('data', (chunk: string) => { body += chunk }).on('end', () => {
+      const request = { path: incoming.url ?? '', headers: incoming.headers, body, at: Date.now() }
+      requests.push(request)
+      behaviour(request, response)
+    })
+  }
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
+  server.on('connection', () => connections++)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    requests,
+    behave: (how) => { behaviour = how },
+    received: async (count) => {
+      await until(() => requests.length >= count, () => `${count} requests were awaited, ${requests.length} came`)
+      return requests
+    },
+    get connections() {
+      return connections
+    },
+    close: () => new Promise((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    }),
+  }
+}
+
+/** Looks every 10 ms; gives up after 10 s with what `complaint` says. */
+export async function until(isTrue: () => boolean | Promise<boolean>, complaint: () => string = () => 'it did not happen'): Promise<void> {
+  const end = Date.now() + 10_000
+  while (!await isTrue()) {
+    if (Date.now() > end) throw new Error(complaint())
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * What webhook tests begin with: a database and a Redis of their own, a workspace, and ways to make events that are due for endpoints.
+ * Events are written as `src/messages` writes them: in one statement with their deliveries, and the sender is woken after it.
+ */
+import { pino } from 'pino'
+import { loadConfig } from '#config/load.ts'
+import { systemClock } from '#src/clock.ts'
+import type { Context } from '#src/context.ts'
+import { openDb } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import { openRedis } from '#src/redis.ts'
+import { openVault } from '#src/vault.ts'
+import { storeMessages } from '#src/messages/store.ts'
+import { createEndpoint, wakeSender, type Endpoint } from '#src/webhooks/endpoints.ts'
+import { createWorkspace } from '#src/workspaces/workspaces.ts'
+import { createDatabase, startRedis, type TestServer } from './stores.ts'
+
+export interface WebhookWorld {
+  readonly ctx: Context
+  readonly redisUrl: string
+  readonly redis: TestServer
+  readonly workspaceId: string
+  /** An endpoint and its secret. */
+  register(url: string, eventTypes?: readonly string[]): Promise<{ endpoint: Endpoint; secret: string }>
+  /** Stores an event of a message and what is due for it; the ids of the events, oldest first. */
+  emit(count: number, event?: { readonly type?: string; readonly data?: object }): Promise<string[]>
+  /** States of all deliveries of an event. */
+  states(eventId: string): Promise<string[]>
+  attempts(eventId: string): Promise<Logged[]>
+  stop(): Promise<void>
+}
+
+export interface Logged {
+  readonly attempt: number
+  readonly status: number | null
+  readonly error: string | null
+  readonly response_body: string | null
+  readonly request_headers: Record<string, string>
+  readonly request_body: string
+  readonly url: string
+}
+
+/** `env` are settings as they would stand in the environment; loopback may be reached and retry times are a thousandth unless they say otherwise. */
+export async function createWebhookWorld(env: Readonly<Record<string, string>> = {}): Promise<WebhookWorld> {
+  const [database, redis] = await Promise.all([createDatabase(), startRedis()])
+  const log = pino({ level: 'silent' })
+  const config = loadConfig({ ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', RETRY_SCALE: '0.001', DATABASE_URL: database.url, REDIS_URL: redis.url, ...env })
+  const ctx: Context = { config, db: openDb(database.url, log), redis: openRedis(redis.url, log), clock: systemClock, log, vault: openVault(Buffer.alloc(32, 1)) }
+  const { id: workspaceId } = await createWorkspace(ctx.db, { name: 'test', plan: 'launch' })
+  const messageId = await storeLetter(ctx, workspaceId)
+  return {
+    ctx, redisUrl: redis.url, redis, workspaceId,
+    register: async (url, eventTypes = ['*']) => {
+      const made = await createEndpoint(ctx, workspaceId, { url, description: null, eventTypes })
+      if (made === null) throw new Error('the workspace is full')
+      return made
+    },
+    emit: (count, event) => emit(ctx, { workspaceId, messageId, count, type: 'email.delivered', data: { code: 250 }, ...event }),
+    states: async (eventId) => (await ctx.db.query<{ state: string }>('SELECT state FROM webhook_deliveries WHERE event_id = $1 ORDER BY endpoint_id', [eventId])).rows.map((row) => row.state),
+    attempts: async (eventId) => (await ctx.db.query<Logged>('SELECT * FROM webhook_attempts WHERE event_id = $1 ORDER BY endpoint_id, attempt', [eventId])).rows,
+    stop: async () => {
+      ctx.redis.disconnect()
+      await ctx.db.close()
+      await Promise.all([database.drop(), redis.stop()])
+    },
+  }
+}
+
+/** The message that all events are about: stored before there are endpoints, so its own events are due nowhere. */
+async function storeLetter(ctx: Context, workspaceId: string): Promise<string> {
+  const id = newId()
+  const anna = { email: 'anna@example.com', name: 'Anna' }
+  await ctx.db.transaction((tx) => storeMessages(tx, [{
+    id, workspaceId, apiKeyId: null, domainId: null, tier: 'instant', from: { email: 'shop@example.org', name: null }, replyTo: null, to: [anna], cc: [],
+    recipients: [{ address: anna.email, domain: 'example.com', kind: 'to' }], subject: 'Grüße', html: '<p>x</p>', text: null, headers: [], attachments: [], tags: [], metadata: { order: 7 },
+    trackOpens: null, trackClicks: null, scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(ctx.clock.now()), quota: null, idempotency: null,
+  }]))
+  return id
+}
+
+interface Emission { readonly workspaceId: string; readonly messageId: string; readonly count: number; readonly type: string; readonly data: object }
+
+async function emit(ctx: Context, { workspaceId, messageId, count, type, data }: Emission): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => newId())
+  await ctx.db.query(`WITH e AS (
+      INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
+      SELECT id, $2, $3, $4, 0, nr, 'anna@example.com', $5, now() FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, nr) RETURNING id, workspace_id, type, created_at)
+    INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
+    SELECT e.id, w.id, e.workspace_id, e.created_at FROM e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]`,
+  [ids, workspaceId, type, messageId, data])
+  wakeSender(ctx)
+  return ids
+}
