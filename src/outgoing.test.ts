@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { cidrs } from '#config/read.ts'
+import { createOutgoing, type Outgoing, type Posted } from '#src/outgoing.ts'
+import { certificateFor } from '#test/support/certificate.ts'
+import { startDns, type TestDns } from '#test/support/dns.ts'
+import { answer, drop, hang, startReceiver, type Receiver } from '#test/support/webhook-receiver.ts'
+
+const LOOPBACK = cidrs('127.0.0.0/8')
+const OPEN = { allowPrivateTargets: LOOPBACK, dnsServers: null, extraCaFile: null }
+const REQUEST = { headers: { 'content-type': 'application/json' }, body: '{"a":"é"}', timeoutMs: 5000 }
+
+function reasonOf(posted: Posted): string {
+  return posted.ok ? `status ${posted.status}` : posted.reason
+}
+
+describe('outgoing: addresses', () => {
+  let receiver: Receiver
+  let outgoing: Outgoing
+  before(async () => {
+    receiver = await startReceiver()
+    outgoing = createOutgoing({ ...OPEN, allowPrivateTargets: [] })
+  })
+  after(async () => {
+    outgoing.close()
+    await receiver.close()
+  })
+
+  // every spelling of 127.0.0.1 and friends, with the real port of a listening receiver
+  for (const host of ['127.0.0.1', '0x7f.1', '0x7f000001', '2130706433', '017700000001', '127.1', '127.0.0.1.', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::]', '0.0.0.0', '0', '10.0.0.1', '169.254.169.254',
+    '[fe80::1]', '[fc00::1]', '[64:ff9b::7f00:1]', '１２７.０.０.１', 'localhost']) {
+    it(`${host} is not reached`, async () => {
+      assert.equal(reasonOf(await outgoing.post(`http://${host}:${receiver.port}/`, REQUEST)), 'forbidden')
+      assert.equal(receiver.connections, 0)
+    })
+  }
+
+  for (const url of ['ftp://example.com/', 'file:///etc/passwd', 'http://user:pass@example.com/', 'http://user@example.com/', 'javascript:1', 'not an address', '', 'http://', 'toString:x', 'gopher://127.0.0.1/'])
+    it(`${JSON.stringify(url)} is not an address to post to`, async () => assert.equal(reasonOf(await outgoing.post(url, REQUEST)), 'bad-url'))
+})
+
+describe('outgoing: names', () => {
+  let receiver: Receiver
+  let dns: TestDns
+  let outgoing: Outgoing
+  before(async () => {
+    receiver = await startReceiver()
+    dns = await startDns({})
+    outgoing = createOutgoing({ ...OPEN, allowPrivateTargets: cidrs('127.0.0.1'), dnsServers: [dns.server] })
+  })
+  after(async () => {
+    outgoing.close()
+    await receiver.close()
+    await dns.stop()
+  })
+
+  it('are asked of the configured servers', async () => {
+    dns.zone['hooks.example'] = { A: ['127.0.0.1'] }
+    assert.equal(reasonOf(await outgoing.post(`http://hooks.example:${receiver.port}/in?x=1`, REQUEST)), 'status 200')
+    const [request] = await receiver.received(1)
+    assert.equal(request?.path, '/in?x=1')
+    assert.equal(request.body, REQUEST.body)
+    assert.equal(request.headers.host, `hooks.example:${receiver.port}`)
+  })
+
+  it('that exist nowhere are a trouble with the name', async () => {
+    assert.equal(reasonOf(await outgoing.post('http://nowhere.example/', REQUEST)), 'name')
+  })
+
+  it('with private addresses only are not reached', async () => {
+    dns.zone['inside.example'] = { A: ['10.0.0.1', '127.0.0.2'], AAAA: ['::1', '::ffff:127.0.0.2'] }
+    assert.equal(reasonOf(await outgoing.post(`http://inside.example:${receiver.port}/`, REQUEST)), 'forbidden')
+  })
+
+  it('answer from one family when the other is silent', async () => {
+    dns.zone['half.example'] = { A: ['127.0.0.1'], trouble: { AAAA: 'silence' } }
+    assert.equal(reasonOf(await outgoing.post(`http://half.example:${receiver.port}/`, { ...REQUEST, timeoutMs: 1000 })), 'status 200')
+  })
+
+  it('that are asked in vain cost no more than the time given', async () => {
+    dns.zone['silent.example'] = { trouble: 'silence' }
+    assert.equal(reasonOf(await outgoing.post('http://silent.example/', { ...REQUEST, timeoutMs: 100 })), 'timeout')
+  })
+
+  it('with an allowed address among private ones reach that one', async () => {
+    dns.zone['both.example'] = { A: ['127.0.0.2', '127.0.0.1'] }
+    assert.equal(reasonOf(await outgoing.post(`http://both.example:${receiver.port}/`, REQUEST)), 'status 200')
+  })
+
+  it('that are rebound between two posts are judged again at the new connection', async () => {
+    receiver.behave(answer(200, '', { connection: 'close' }))
+    dns.zone['rebind.example'] = { A: ['127.0.0.1'], ttl: 0 }
+    const url = `http://rebind.example:${receiver.port}/`
+    assert.equal(reasonOf(await outgoing.post(url, REQUEST)), 'status 200')
+    dns.zone['rebind.example'] = { A: ['127.0.0.2'], ttl: 0 }
+    const before = receiver.connections
+    const seen = new Set<string>()
+    for (let i = 0; i < 30 && !seen.has('forbidden'); i++) {
+      seen.add(reasonOf(await outgoing.post(url, REQUEST)))
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    assert.ok(seen.has('forbidden'), [...seen].join())
+    assert.ok(receiver.connections >= before)
+  })
+})
+
+describe('outgoing: exchanges', () => {
+  let receiver: Receiver
+  let outgoing: Outgoing
+  beforeEach(async () => {
+    receiver = await startReceiver()
+    outgoing = createOutgoing(OPEN)
+  })
+  afterEach(async () => {
+    outgoing.close()
+    await receiver.close()
+  })
+
+  it('use one connection again', async () => {
+    for (let i = 0; i < 5; i++) assert.equal(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'status 200')
+    assert.equal(receiver.connections, 1)
+  })
+
+  it('do not follow redirects', async () => {
+    receiver.behave(answer(302, 'elsewhere', { location: `${receiver.url}/private` }))
+    const posted = await outgoing.post(receiver.url, REQUEST)
+    assert.deepEqual({ ...posted, durationMs: 0 }, { ok: true, status: 302, body: 'elsewhere', durationMs: 0 })
+    assert.equal(receiver.requests.length, 1)
+  })
+
+  it('keep 4 KB of the answer, as text that can be stored', async () => {
+    receiver.behave(answer(200, `\0${'ä'.repeat(5000)}`))
+    const posted = await outgoing.post(receiver.url, REQUEST)
+    assert.equal(posted.ok && posted.body, 'ä'.repeat(2047))
+  })
+
+  it('end when the body never does', async () => {
+    receiver.behave((_, response) => {
+      response.writeHead(200)
+      const more = setInterval(() => response.write('x'.repeat(16_384)), 1)
+      response.on('close', () => clearInterval(more))
+    })
+    assert.equal(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'status 200')
+  })
+
+  it('end in time with a server that drips its body: its status counts', async () => {
+    receiver.behave((_, response) => {
+      response.writeHead(500)
+      const more = setInterval(() => response.write('.'), 20)
+      response.on('close', () => clearInterval(more))
+    })
+    const posted = await outgoing.post(receiver.url, { ...REQUEST, timeoutMs: 300 })
+    assert.ok(posted.ok && posted.status === 500 && /^\.+$/.test(posted.body))
+  })
+
+  it('end in time with a server that never answers', async () => {
+    receiver.behave(hang)
+    const posted = await outgoing.post(receiver.url, { ...REQUEST, timeoutMs: 100 })
+    assert.deepEqual({ ...posted, durationMs: 0 }, { ok: false, reason: 'timeout', detail: 'no answer within 0.1 s', durationMs: 0 })
+  })
+
+  it('report a dropped connection', async () => {
+    receiver.behave(drop)
+    assert.equal(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'broken')
+    assert.equal(receiver.requests.length, 1)
+  })
+
+  it('try once more on a fresh connection when a kept one was closed meanwhile', async () => {
+    let isFirst = true
+    receiver.behave((request, response) => {
+      if (isFirst || receiver.requests.length === 3) answer(200)(request, response)
+      else drop(request, response)
+      isFirst = false
+    })
+    assert.equal(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'status 200')
+    assert.equal(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'status 200')
+    assert.equal(receiver.connections, 2)
+  })
+
+  it('report a closed port', async () => {
+    await receiver.close()
+    assert.equal(reasonOf(await outgoing.post(receiver.url, REQUEST)), 'connect')
+  })
+})
+
+/** Servers that speak something near HTTP: text in, what came of it. */
+describe('outgoing: raw answers', () => {
+  const cases: readonly (readonly [string, string, string])[] = [
+    ['a plain answer', 'HTTP/1.1 204 No Content\r\n\r\n', 'status 204'],
+    ['an answer after 103', 'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', 'status 200'],
+    ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', 'broken'],
+    ['a half header', 'HTTP/1.1 200 OK\r\ncontent-le', 'broken'],
+    ['a cut body', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc', 'status 200'],
+    ['something else', '220 mail.example ESMTP\r\n', 'broken'],
+    ['too many headers', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(50_000)}\r\n`, 'broken'],
+    ['nothing', '', 'broken'],
+  ]
+  let server: Server
+  let text = ''
+  const sockets = new Set<Socket>()
+  before((done) => {
+    server = createServer((socket) => {
+      sockets.add(socket)
+      socket.on('error', () => undefined).once('data', () => socket.end(text))
+    })
+    server.listen(0, '127.0.0.1', done)
+  })
+  after((done) => {
+    for (const socket of sockets) socket.destroy()
+    server.close(() => done())
+  })
+  for (const [name, said, expected] of cases) {
+    it(name, async () => {
+      text = said
+      const outgoing = createOutgoing(OPEN)
+      assert.equal(reasonOf(await outgoing.post(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, REQUEST)), expected)
+      outgoing.close()
+    })
+  }
+
+  it('headers that drip do not outlast the time', async () => {
+    const drip = createServer((socket) => {
+      sockets.add(socket)
+      const more = setInterval(() => socket.write('x: y\r\n'), 20)
+      socket.on('error', () => undefined).on('close', () => clearInterval(more)).write('HTTP/1.1 200 OK\r\n')
+    })
+    await new Promise<void>((resolve) => drip.listen(0, '127.0.0.1', resolve))
+    const outgoing = createOutgoing(OPEN)
+    assert.equal(reasonOf(await outgoing.post(`http://127.0.0.1:${(drip.address() as AddressInfo).port}/`, { ...REQUEST, timeoutMs: 200 })), 'timeout')
+    outgoing.close()
+    for (const socket of sockets) socket.destroy()
+    await new Promise((resolve) => drip.close(resolve))
+  })
+})
+
+describe('outgoing: TLS', () => {
+  let receiver: Receiver
+  let folder: string
+  let ca: string
+  let dns: TestDns
+  before(async () => {
+    const certificate = await certificateFor(['secure.example'])
+    receiver = await startReceiver(certificate)
+    folder = mkdtempSync(join(tmpdir(), 'outgoing-'))
+    ca = join(folder, 'ca.pem')
+    writeFileSync(ca, certificate.cert)
+    dns = await startDns({ 'secure.example': { A: ['127.0.0.1'] }, 'other.example': { A: ['127.0.0.1'] } })
+  })
+  after(async () => {
+    await receiver.close()
+    await dns.stop()
+    rmSync(folder, { recursive: true })
+  })
+
+  const post = async (extraCaFile: string | null, host: string): Promise<string> => {
+    const outgoing = createOutgoing({ ...OPEN, dnsServers: [dns.server], extraCaFile })
+    const posted = await outgoing.post(`https://${host}:${receiver.port}/`, REQUEST)
+    outgoing.close()
+    return reasonOf(posted)
+  }
+  it('an unknown authority is refused', async () => assert.equal(await post(null, 'secure.example'), 'tls'))
+  it('one from EXTRA_CA_FILE is trusted', async () => assert.equal(await post(ca, 'secure.example'), 'status 200'))
+  it('for its own names only', async () => assert.equal(await post(ca, 'other.example'), 'tls'))
+})
+
+describe('outgoing: the environment', () => {
+  it('its proxies are not used', async () => {
+    const receiver = await startReceiver()
+    const proxy = createServer((socket) => socket.destroy())
+    let isUsed = false
+    proxy.on('connection', () => { isUsed = true })
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    const at = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+    const script = `
+      const { createOutgoing } = await import(${JSON.stringify(import.meta.resolve('#src/outgoing.ts'))})
+      const { cidrs } = await import(${JSON.stringify(import.meta.resolve('#config/read.ts'))})
+      const outgoing = createOutgoing({ allowPrivateTargets: cidrs('127.0.0.0/8'), dnsServers: null, extraCaFile: null })
+      console.log(JSON.stringify(await outgoing.post(${JSON.stringify(receiver.url)}, { headers: {}, body: '', timeoutMs: 5000 })))
+      outgoing.close()`
+    const env = { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: at, http_proxy: at, HTTPS_PROXY: at, ALL_PROXY: at, NO_PROXY: '', no_proxy: '' }
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env })
+    assert.equal((JSON.parse(stdout) as Posted).ok, true)
+    assert.equal(isUsed, false)
+    await new Promise((resolve) => proxy.close(resolve))
+    await receiver.close()
+  })
+})

@@ -1,0 +1,176 @@
+/**
+ * The one door through which HTTP leaves on a customer's word: a guarded POST. It promises that no connection goes to an address that is not
+ * reachable (private, loopback, reserved, unless allowed), however the address is spelled and whatever DNS says by then; that redirects are answers
+ * and not followed; that proxies of the environment are not used; and that an exchange ends within its time, also with a server that drips.
+ *
+ * Every result is a value. Once the status line has come the answer is known: a body that is too long or too slow only shortens what is kept of it.
+ * A kept-alive connection that the server closed just as we used it is tried once more on a fresh one.
+ */
+import { readFileSync } from 'node:fs'
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { isIP } from 'node:net'
+import { createSecureContext, getCACertificates } from 'node:tls'
+import type { Config } from '#config/load.ts'
+import { createLookup } from './lookup.ts'
+import { isReachable } from './network.ts'
+
+export interface Outgoing {
+  /** `timeoutMs` bounds everything: name, connection, TLS, request, answer. */
+  post(url: string, request: PostRequest): Promise<Posted>
+  /** Ends all connections; what is under way fails. */
+  close(): void
+}
+
+export interface PostRequest {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly timeoutMs: number
+}
+
+export type Posted =
+  /** An answer of any status; `body` is its first 4 KB. */
+  | { readonly ok: true; readonly status: number; readonly body: string; readonly durationMs: number }
+  | { readonly ok: false; readonly reason: Trouble; readonly detail: string; readonly durationMs: number }
+
+export type Trouble = 'bad-url' | 'forbidden' | 'name' | 'connect' | 'tls' | 'timeout' | 'broken'
+
+const KEPT_BYTES = 4096
+// read past what is kept, so that the connection can be used again; more than this is not worth it
+const MAX_BODY_BYTES = 64 * 1024
+const CONNECTION = { maxSockets: 256, autoSelectFamilyAttemptTimeout: 1000 }
+// idle connections end before the 5 s after which most servers close them
+const KEPT_ALIVE = { keepAlive: true, maxFreeSockets: 64, timeout: 4000 }
+
+type Settings = Pick<Config, 'allowPrivateTargets' | 'dnsServers' | 'extraCaFile'>
+
+interface Door {
+  readonly request: typeof httpRequest
+  readonly agent: HttpAgent
+  /** Opens a connection for each request. */
+  readonly fresh: HttpAgent
+}
+
+/** @throws when EXTRA_CA_FILE cannot be read. */
+export function createOutgoing(config: Settings): Outgoing {
+  const lookup = createLookup(config)
+  const http = { ...CONNECTION, lookup }
+  const ca = [...getCACertificates('default'), ...(config.extraCaFile === null ? [] : [readFileSync(config.extraCaFile, 'utf8')])]
+  // one context for all: parsing the authorities takes longer than a handshake
+  const https = { ...http, secureContext: createSecureContext({ ca }) }
+  const doors: Readonly<Record<string, Door>> = {
+    'http:': { request: httpRequest, agent: new HttpAgent({ ...http, ...KEPT_ALIVE }), fresh: new HttpAgent(http) },
+    'https:': { request: httpsRequest, agent: new HttpsAgent({ ...https, ...KEPT_ALIVE }), fresh: new HttpsAgent(https) },
+  }
+
+  async function post(address: string, request: PostRequest): Promise<Posted> {
+    const startedAt = performance.now()
+    const url = URL.parse(address)
+    const door = doors[url?.protocol ?? '']
+    if (url === null || door === undefined || url.username !== '' || url.password !== '')
+      return failed('bad-url', 'only http and https addresses without a user name can be reached', startedAt)
+    const host = hostOf(url)
+    // net.connect does not ask `lookup` about an address; URL has already turned 0x7f.1, 2130706433 and the like into its plain form
+    if (isIP(host) !== 0 && !isReachable(host, config.allowPrivateTargets)) return failed('forbidden', `${host} is a private or reserved address`, startedAt)
+    const exchange = { door, url, request, startedAt }
+    return await carryOut(exchange, door.agent) ?? await carryOut(exchange, door.fresh) ?? failed('broken', 'the connection was lost', startedAt)
+  }
+
+  return {
+    post,
+    close: () => {
+      for (const { agent, fresh } of Object.values(doors)) {
+        agent.destroy()
+        fresh.destroy()
+      }
+    },
+  }
+}
+
+/** The host of an address without the brackets of IPv6. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '')
+}
+
+function failed(reason: Trouble, detail: string, startedAt: number): Posted {
+  return { ok: false, reason, detail, durationMs: Math.round(performance.now() - startedAt) }
+}
+
+interface Exchange {
+  readonly door: Door
+  readonly url: URL
+  readonly request: PostRequest
+  readonly startedAt: number
+}
+
+/** One request on one connection. Null when a kept-alive connection turned out to be closed before it said anything. */
+function carryOut({ door, url, request, startedAt }: Exchange, agent: HttpAgent): Promise<Posted | null> {
+  return new Promise((resolve) => {
+    const { port, pathname, search } = url
+    const sent = door.request({ agent, method: 'POST', host: hostOf(url), port, path: pathname + search, headers: request.headers })
+    const answer = createAnswer()
+    const timer = setTimeout(() => {
+      finish(failed('timeout', `no answer within ${request.timeoutMs / 1000} s`, startedAt))
+      sent.destroy()
+    }, Math.max(0, startedAt + request.timeoutMs - performance.now()))
+
+    /** The end, unless the status came before it. */
+    function finish(otherwise: Posted | null): void {
+      clearTimeout(timer)
+      resolve(answer.status === null ? otherwise : { ok: true, status: answer.status, body: answer.text(), durationMs: Math.round(performance.now() - startedAt) })
+    }
+
+    sent.on('response', (response) => answer.read(response, sent, () => finish(null)))
+    sent.on('error', (error) => finish(troubleOf(error, sent, startedAt)))
+    // a 101 closes without an error
+    sent.on('close', () => finish(failed('broken', 'the connection was closed without an answer', startedAt)))
+    sent.end(request.body)
+  })
+}
+
+interface Answer {
+  readonly status: number | null
+  read(response: IncomingMessage, sent: ClientRequest, done: () => void): void
+  text(): string
+}
+
+/** Reads the answer: its status, and the beginning of its body. */
+function createAnswer(): Answer {
+  const kept: Buffer[] = []
+  let bytes = 0
+  let status: number | null = null
+
+  function read(response: IncomingMessage, sent: ClientRequest, done: () => void): void {
+    status = response.statusCode ?? 0
+    response.on('data', (chunk: Buffer) => {
+      if (bytes < KEPT_BYTES) kept.push(chunk.subarray(0, KEPT_BYTES - bytes))
+      bytes += chunk.length
+      if (bytes > MAX_BODY_BYTES) sent.destroy()
+    })
+    response.on('end', done)
+    response.on('error', done)
+  }
+
+  return { read, text: () => readable(Buffer.concat(kept)), get status() { return status } }
+}
+
+/** As text that PostgreSQL stores: UTF-8 without NUL, and without half a character at the end. */
+function readable(bytes: Buffer): string {
+  const text = bytes.toString('utf8').replaceAll('\0', '')
+  return bytes.length === KEPT_BYTES ? text.replace(/\uFFFD+$/, '') : text
+}
+
+const TROUBLES: readonly (readonly [Trouble, RegExp])[] = [
+  ['forbidden', /^EFORBIDDEN$/],
+  ['name', /^(ENOTFOUND|ENODATA|EAI_|ESERVFAIL|EREFUSED|ETIMEOUT|EBADNAME|EFORMERR|EBADRESP|ECANCELLED)/],
+  ['connect', /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|EACCES|EINVAL)$/],
+  ['tls', /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|INVALID_CA)/],
+]
+
+function troubleOf(thrown: Error, sent: ClientRequest, startedAt: number): Posted | null {
+  // both families tried, both failed: the first failure speaks for them
+  const error = thrown instanceof AggregateError && thrown.errors[0] instanceof Error ? thrown.errors[0] : thrown
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (sent.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE')) return null
+  return failed(TROUBLES.find(([, pattern]) => pattern.test(code))?.[0] ?? 'broken', error.message, startedAt)
+}
