@@ -23,7 +23,7 @@ const CONTROLS = /\p{Cc}/gu
 const ASCII = /\p{ASCII}+/gu
 const PRINTABLE = /^[ -~]*$/
 
-/** The text without anything that could end the header line it is put into: line breaks become one space, tabs a space, other controls go. */
+/** The text without anything that could end the header line it is put into: line breaks and tabs become a space, other controls go. */
 export function cleanText(text: string): string {
   if (PRINTABLE.test(text)) return text.trim()
   return text.replace(BREAKS, ' ').replaceAll('\t', ' ').replace(CONTROLS, '').toWellFormed().trim()
@@ -42,7 +42,8 @@ export function encodeWords(text: string, room = MAX_WORD): string {
   const foreign = Buffer.byteLength(text.replace(ASCII, ''))
   const isQ = foreign * 2 <= octets
   const first = Math.max(MIN_ROOM, Math.min(room, MAX_WORD)) - OVERHEAD
-  return chunks(text, first, isQ).map((chunk) => (isQ ? Q_START + quote(chunk) + END : B_START + Buffer.from(chunk).toString('base64') + END)).join(' ')
+  const encode = (chunk: string): string => (isQ ? Q_START + quote(chunk) : B_START + Buffer.from(chunk).toString('base64')) + END
+  return chunks(text, first, isQ).map(encode).join(' ')
 }
 
 /** Pieces of whole characters, each fitting its word when it is encoded. */

@@ -48,7 +48,8 @@ export function formatMailboxes(mailboxes: readonly Mailbox[], where: string): s
 }
 
 function formatName(name: string): string {
-  if (name.includes('=?') || !isPlain(name)) return encodeWords(name, NAME_ROOM) // a name that only looks encoded is shown as it was written
+  // A name that only looks encoded is to be seen as it was written.
+  if (name.includes('=?') || !isPlain(name)) return encodeWords(name, NAME_ROOM)
   return PHRASE.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`
 }
 

@@ -13,10 +13,14 @@ const HEX_ID = /^[0-9a-f]{32}$/
 /** RFC 5322 §2.2: printable ASCII without the colon; the length is ours. */
 const FIELD_NAME = /^[!-9;-~]{1,76}$/
 /** Written by us or by those who carry the mail; a custom field of that name is left out, whatever the way it came in. */
-const OWNED: ReadonlySet<string> = new Set(['from', 'to', 'cc', 'bcc', 'resent-bcc', 'subject', 'date', 'message-id', 'mime-version', 'received', 'return-path', 'dkim-signature'])
+const OWNED: ReadonlySet<string> = new Set([
+  'from', 'to', 'cc', 'bcc', 'resent-bcc', 'subject', 'date', 'message-id', 'mime-version', 'received', 'return-path', 'dkim-signature',
+])
 const OWNED_PREFIX = 'content-'
 /** Custom fields that hold mailboxes: a name in them is encoded, the address is not. */
-const HOLDS_MAILBOXES: ReadonlySet<string> = new Set(['sender', 'reply-to', 'disposition-notification-to', 'return-receipt-to', 'errors-to'])
+const HOLDS_MAILBOXES: ReadonlySet<string> = new Set([
+  'sender', 'reply-to', 'disposition-notification-to', 'return-receipt-to', 'errors-to',
+])
 /** RFC 5322 §3.4: the empty group, for mail whose recipients are all blind. */
 const NO_RECIPIENTS = 'undisclosed-recipients:;'
 

@@ -47,12 +47,14 @@ print(json.dumps([[verify(m, i) for i in range(job['signatures'])] for m in job[
 
 describe('a second opinion: dkimpy', function () {
   before(function () {
-    skipWithout(this, spawnSync(PYTHON, ['-c', 'import dkim, nacl']).status === 0, 'dkimpy is not here (apt-get install python3-dkim python3-nacl)')
+    skipWithout(this, spawnSync(PYTHON, ['-c', 'import dkim, nacl']).status === 0,
+      'dkimpy is not here (apt-get install python3-dkim python3-nacl)')
   })
 
   it('every message verifies by both keys', async () => {
     const messages = await Promise.all(legal.map(async ([, letter]) => (await onTheWire(letter)).toString('base64')))
-    const { stdout, stderr } = spawnSync(PYTHON, ['-c', DKIMPY], { input: JSON.stringify({ messages, records: RECORDS, signatures: KEYS.length }), encoding: 'utf8', maxBuffer: 1e7 })
+    const { stdout, stderr } = spawnSync(PYTHON, ['-c', DKIMPY],
+      { input: JSON.stringify({ messages, records: RECORDS, signatures: KEYS.length }), encoding: 'utf8', maxBuffer: 1e7 })
     assert.equal(stderr, '')
     const verdicts: unknown = JSON.parse(stdout)
     assert.ok(Array.isArray(verdicts))
@@ -92,7 +94,8 @@ describe('a second opinion: opendkim-testmsg', function () {
   })
 
   async function judge(message: Buffer): Promise<string> {
-    const child = spawn('unshare', ['-rm', 'sh', '-c', 'mount --bind "$0" /etc/resolv.conf && exec opendkim-testmsg', join(folder, 'resolv.conf')])
+    const script = 'mount --bind "$0" /etc/resolv.conf && exec opendkim-testmsg'
+    const child = spawn('unshare', ['-rm', 'sh', '-c', script, join(folder, 'resolv.conf')])
     child.stdin.on('error', () => {}) // it stops reading at the first line it does not like
     child.stdin.end(message)
     const [out, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])

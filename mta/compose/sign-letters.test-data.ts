@@ -7,26 +7,41 @@ import type { Draft } from './draft.ts'
 import type { SigningKey } from './sign.ts'
 
 export const AT = new Date('2026-01-02T03:04:05.678Z')
+const DATE = 'Date: Fri, 02 Jan 2026 03:04:05 +0000'
 export const draft: Draft = {
   messageId: '0190a6f0-1111-7222-8333-444455556666', createdAt: AT, from: { email: 'ann@example.com', name: 'Ann' }, replyTo: null,
-  to: [{ email: 'bob@example.org', name: null }], cc: [], subject: 'Hello', html: null, text: 'Hi Bob\n', headers: [], attachments: [], raw: null,
+  to: [{ email: 'bob@example.org', name: null }], cc: [], subject: 'Hello', html: null, text: 'Hi Bob\n', headers: [],
+  attachments: [], raw: null,
 }
 export const [rsa, ed25519] = await generateDkimKeys()
-export const key = ({ algorithm, privateKey }: typeof rsa): SigningKey => ({ keyId: algorithm, domain: 'example.com', selector: algorithm.slice(0, 3), algorithm, privateKey })
+export const key = ({ algorithm, privateKey }: typeof rsa): SigningKey =>
+  ({ keyId: algorithm, domain: 'example.com', selector: algorithm.slice(0, 3), algorithm, privateKey })
 export const KEYS = [key(rsa), key(ed25519)]
 /** What DNS says. */
-export const RECORDS: Readonly<Record<string, string>> = { 'rsa._domainkey.example.com': rsa.dnsValue, 'ed2._domainkey.example.com': ed25519.dnsValue }
+export const RECORDS: Readonly<Record<string, string>> = {
+  'rsa._domainkey.example.com': rsa.dnsValue,
+  'ed2._domainkey.example.com': ed25519.dnsValue,
+}
 
-const headOf = 'From: Ann <ann@example.com>\r\nDate: Fri, 02 Jan 2026 03:04:05 +0000\r\nSubject: Hello\r\n\r\n'
-const raw = (body: string): Draft => ({ ...draft, raw: Buffer.from(headOf + body, 'latin1') })
+const rawMessage = (header: readonly string[], body = 'x\r\n'): Draft =>
+  ({ ...draft, raw: Buffer.from(`${header.join('\r\n')}\r\n\r\n${body}`, 'latin1') })
+const raw = (body: string): Draft => rawMessage(['From: Ann <ann@example.com>', DATE, 'Subject: Hello'], body)
+const file = { filename: 'ü.bin', contentType: 'application/x', contentId: null, content: Buffer.alloc(5000, 7) }
+const crowd = Array.from({ length: 200 }, (_, i) => ({ email: `r${i}@example.org`, name: `Nr. ${i}` }))
+const list: Draft['headers'] = [
+  ['List-Unsubscribe', '<https://example.com/u?t=1>'], ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
+  ['List-Id', 'x <l.example.com>'],
+]
+
 /** `isIllegal`: no server should have sent it (RFC 5321 §2.3.8, RFC 5322 §3.6); some verifiers do not read such mail at all. */
 export const letters: readonly [what: string, draft: Draft, isIllegal?: true][] = [
   ['plain text', draft],
-  ['HTML and UTF-8', { ...draft, text: null, html: '<p>Grüße 😀</p>\n', subject: 'Grüße 😀 '.repeat(20), from: { email: 'ann@example.com', name: 'Änn, Boss' } }],
-  ['an attachment', { ...draft, attachments: [{ filename: 'ü.bin', contentType: 'application/x', contentId: null, content: Buffer.alloc(5000, 7) }] }],
-  ['200 recipients', { ...draft, to: Array.from({ length: 200 }, (_, i) => ({ email: `r${i}@example.org`, name: `Nr. ${i}` })) }],
+  ['HTML', { ...draft, text: null, html: '<p>Grüße 😀</p>\n' }],
+  ['UTF-8 in the header', { ...draft, subject: 'Grüße 😀 '.repeat(20), from: { email: 'ann@example.com', name: 'Änn, Boss' } }],
+  ['an attachment', { ...draft, attachments: [file] }],
+  ['200 recipients', { ...draft, to: crowd }],
   ['a UTF-8 address', { ...draft, to: [{ email: 'ü@bücher.de', name: null }] }],
-  ['list fields', { ...draft, headers: [['List-Unsubscribe', '<https://example.com/u?t=1>'], ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'], ['List-Id', 'x <l.example.com>']] }],
+  ['list fields', { ...draft, headers: list }],
   ['an empty body', { ...draft, text: null }],
   ['a raw empty body', raw('')],
   ['only line ends', raw('\r\n\r\n\r\n')],
@@ -43,9 +58,9 @@ export const letters: readonly [what: string, draft: Draft, isIllegal?: true][] 
   ['10 KB of spaces', raw(`a${' '.repeat(10_000)}b\r\n`)], // more would be a test of dkimpy's patience
   ['very long lines', raw(`${'x'.repeat(100_000)}\r\n${'y '.repeat(50_000)}`)],
   ['dots at line starts', raw('.\r\n..\r\n.a\r\n')],
-  ['a header folded in every way', { ...draft, raw: Buffer.from('FROM \t:\t ann@example.com\r\nSubject:\r\n a\r\n\t b  \r\n\r\nx\r\n') }, true],
-  ['a header of Latin-1 octets', { ...draft, raw: Buffer.from('From: \u00c4nn\u00a0 <ann@example.com>\r\nDate: Fri, 02 Jan 2026 03:04:05 +0000\r\nSubject: \u00a0\u00fc\u00a0\r\n\r\nx\r\n', 'latin1') }],
-  ['a name apart from its colon', { ...draft, raw: Buffer.from('From: ann@example.com\r\nTo\r\n : y\r\n\r\nx\r\n') }, true],
-  ['fields that come twice', { ...draft, raw: Buffer.from('From: a@example.com\r\nTo: a@b.co\r\nTo: c@d.ef\r\nSubject: 1\r\nSubject: 2\r\n\r\nx\r\n') }, true],
-  ['no header but From', { ...draft, raw: Buffer.from('From: a@example.com\r\n\r\nx\r\n') }, true],
+  ['Latin-1 in the header', rawMessage(['From: \u00c4nn\u00a0 <ann@example.com>', DATE, 'Subject: \u00a0\u00fc\u00a0'])],
+  ['odd folds', rawMessage(['FROM \t:\t ann@example.com', DATE, 'Subject:', ' a', '\t b  ']), true],
+  ['a name apart from its colon', rawMessage(['From: ann@example.com', 'To', ' : y']), true],
+  ['fields that come twice', rawMessage(['From: a@example.com', 'To: a@b.co', 'To: c@d.ef', 'Subject: 1', 'Subject: 2']), true],
+  ['no header but From', rawMessage(['From: a@example.com']), true],
 ]

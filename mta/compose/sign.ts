@@ -124,7 +124,10 @@ function readKey({ keyId, selector, domain, algorithm, privateKey }: SigningKey)
 
 interface Signed { readonly names: readonly string[]; readonly canonical: string }
 
-/** The h= list and the canonical header it stands for. Of fields with one name the last is taken first (§5.4.2); the name past them all is the oversigning. */
+/**
+ * The h= list and the canonical header it stands for. Of fields with one name the last is taken first (§5.4.2);
+ * the name past them all is the oversigning.
+ */
 function pickFields(fields: readonly Field[]): Signed {
   const names: string[] = []
   let canonical = ''
@@ -151,7 +154,8 @@ function canonicalField(name: string, line: string): string {
 /** The field up to and with `b=`, which has to be its end (§3.7: hashed with an empty b=). */
 function writeSignature(key: SigningKey, names: readonly string[], bodyHash: string, at: Date): string {
   const tags = ['DKIM-Signature: v=1; ', `a=${key.algorithm}; `, 'c=relaxed/relaxed; ', `d=${key.domain}; `, `s=${key.selector}; `,
-    `t=${Math.floor(at.getTime() / 1000)}; `, `bh=${bodyHash}; `, 'h=', ...names.map((name, i) => `${name}${i + 1 < names.length ? ':' : '; '}`), 'b=']
+    `t=${Math.floor(at.getTime() / 1000)}; `, `bh=${bodyHash}; `, 'h=',
+    ...names.slice(0, -1).map((name) => `${name}:`), `${names.at(-1)}; `, 'b=']
   // White space may stand before a tag and on either side of the colons of h= (§3.5).
   let text = ''
   let line = ''
@@ -215,7 +219,7 @@ function relaxBody(body: Buffer): Buffer | null {
   return out.subarray(0, n)
 }
 
-/** Where relaxing might begin to change something: a tab, white space before white space or a line end, a bare LF. The body's length: nowhere. */
+/** Where relaxing might begin to change something: a tab, a space before white space or at the end, a bare LF; else the body's length. */
 function firstChange(body: Buffer): number {
   for (let i = 0; i < body.length; i++) {
     const c = body[i] ?? 0

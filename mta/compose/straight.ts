@@ -42,5 +42,6 @@ function single(part: TextPart): Content {
 function alternative(text: TextPart, html: TextPart, hex: string): Content {
   const boundary = `=_${boundaryRoot(hex, [text.body, html.body])}`
   const parts = [text, html].map((part) => `--${boundary}\r\n${part.fields.map((field) => field.line).join('')}\r\n${part.body}\r\n`)
-  return { fields: [makeField('Content-Type', `multipart/alternative; boundary="${boundary}"`)], body: `${parts.join('')}--${boundary}--\r\n` }
+  const type = makeField('Content-Type', `multipart/alternative; boundary="${boundary}"`)
+  return { fields: [type], body: `${parts.join('')}--${boundary}--\r\n` }
 }

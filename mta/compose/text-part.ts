@@ -29,12 +29,14 @@ function encode(text: string): Encoded {
   if (isSevenBit(text)) return { encoding: '7bit', body: text }
   const bytes = Buffer.from(text)
   const isMostlyForeign = countForeign(bytes) * 2 > bytes.length
-  return isMostlyForeign ? { encoding: 'base64', body: wrapBase64(bytes) } : { encoding: 'quoted-printable', body: encodeQuotedPrintable(bytes) }
+  if (isMostlyForeign) return { encoding: 'base64', body: wrapBase64(bytes) }
+  return { encoding: 'quoted-printable', body: encodeQuotedPrintable(bytes) }
 }
 
 /** RFC 2045 §2.7, and nothing that mail servers are known to change on the way ("From " gets a ">" in mailbox files). */
 function isSevenBit(text: string): boolean {
-  return Buffer.byteLength(text) === text.length && !text.includes('\0') && !hasLongLine(text) && !text.startsWith('From ') && !text.includes('\nFrom ')
+  const isAscii = Buffer.byteLength(text) === text.length
+  return isAscii && !text.includes('\0') && !hasLongLine(text) && !text.startsWith('From ') && !text.includes('\nFrom ')
 }
 
 function hasLongLine(text: string): boolean {

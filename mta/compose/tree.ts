@@ -53,6 +53,7 @@ function describeContent(file: Attachment): Pick<Attachment, 'contentType' | 'co
   if (!CONTENT_TYPE.test(contentType) || /^multipart\//i.test(contentType)) return { contentType: UNKNOWN_TYPE, content }
   if (!/^message\//i.test(contentType)) return { contentType, content }
   const text = withCrlf(content.toString('latin1'))
-  const mayTravel = Buffer.byteLength(text) === text.length && !text.includes('\0') && text.split('\r\n').every((line) => line.length <= MAX_LINE)
+  const isAscii = Buffer.byteLength(text) === text.length
+  const mayTravel = isAscii && !text.includes('\0') && text.split('\r\n').every((line) => line.length <= MAX_LINE)
   return mayTravel ? { contentType, content: Buffer.from(text, 'latin1') } : { contentType: UNKNOWN_TYPE, content }
 }

@@ -186,7 +186,8 @@ const domain = fc.tuple(fc.array(label, { minLength: 1, maxLength: 4 }), fc.stri
 /** Text made of the characters that matter to the grammar, so that strange nestings come up. */
 const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
-  fc.string({ unit: fc.constantFrom('a', '@', '.', '"', '\\', '<', '>', ',', ';', ' ', '[', '(', ':', '\r', '\n', '\0', 'ü', '-'), maxLength: 60 }),
+  fc.string({ unit: fc.constantFrom('a', '@', '.', '"', '\\', '<', '>', ',', ';', ' ', '[', '(', ':', '\r', '\n', '\0', 'ü', '-'),
+    maxLength: 60 }),
 )
 
 describe('address properties', () => {

@@ -39,7 +39,7 @@ const MAX_NAME = 500
 /** A name with every character escaped, an address, and room; what is longer is not read at all. */
 const MAX_TEXT = 2 * MAX_NAME + 2 * MAX_ADDRESS
 
-/** Controls (CR, LF, NUL among them), lone surrogates, line separators, and marks that turn text around: none can be seen, all can mislead. */
+/** Controls (CR, LF, NUL among them), lone surrogates, line separators, marks that turn text around: none can be seen, all can mislead. */
 const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u
 const DOT_ATOM = /^(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|[^\p{ASCII}\p{Z}])+(?:\.(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|[^\p{ASCII}\p{Z}])+)*$/u
 const LABEL = /^[a-z0-9-]+$/

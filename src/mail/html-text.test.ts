@@ -31,13 +31,15 @@ const cases: readonly [what: string, html: string, text: string][] = [
   ['a table', '<table><tr><th>Item<th>Price<tr><td> Mug <td>5</table>', 'Item  Price\nMug  5'],
   ['a layout table', '<table><tr><td><table><tr><td><p>One</p></td></tr></table></td></tr><tr><td>Two</td></tr></table>', 'One\n\nTwo'],
   ['preformatted', '<pre>a  b\n\n  c</pre>d', 'a  b\n\n  c\n\nd'],
-  ['head, style and script', '<head><title>T</title><style>p{}</style></head><script>var a="<p>no</p>"</script><style>x</style><p>Yes', 'Yes'],
+  ['head, style and script', '<head><title>T</title><style>p{}</style></head><script>var a="<p>no</p>"</script><style>x</style><p>Yes',
+    'Yes'],
   ['a head without an end', '<head><title>T</title><meta x><p>Yes', 'Yes'],
   ['a head without an end, then text', '<head> <link>Yes', 'Yes'],
   ['the body ends the head', '<html><head><meta><body>Yes', 'Yes'],
   ['a drawing', '<svg><svg><text>no</text></svg><text>no</text></svg>Yes', 'Yes'],
   ['comments and what only Outlook sees', '<!--[if mso]><p>no</p><![endif]--><![if !mso]>Yes<![endif]><!-- <p>no -->', 'Yes'],
-  ['a preheader is kept, its padding is not', '<div style="display:none">Soon&#847;&zwnj;&nbsp;&#847;&zwnj;&nbsp;</div><p>Hi', 'Soon\n\nHi'],
+  ['a preheader is kept, its padding is not', '<div style="display:none">Soon&#847;&zwnj;&nbsp;&#847;&zwnj;&nbsp;</div><p>Hi',
+    'Soon\n\nHi'],
   ['soft hyphens go, joiners stay', 'Donau&shy;dampf 👨\u200d👩\u200d👧 می\u200cخواهم', 'Donaudampf 👨\u200d👩\u200d👧 می\u200cخواهم'],
   ['wrapping', 'word '.repeat(30), `${'word '.repeat(15).trim()}\nword ${'word '.repeat(14).trim()}`],
   ['a word longer than a line', `a ${'x'.repeat(100)} b`, `a\n${'x'.repeat(100)}\nb`],
@@ -56,7 +58,8 @@ describe('textFromHtml', () => {
   })
 
   const FIVE_MB = 5_000_000
-  const pieces = ['<div>', '<b>x', '<ul><li>x', '<blockquote>x', '<', '&', '&amp', '<!--', '</', '<a href="', '<a href=x>y', '<svg>', '<pre>\n', '<br>',
+  const pieces = ['<div>', '<b>x', '<ul><li>x', '<blockquote>x', '<', '&', '&amp', '<!--', '</', '<a href="', '<a href=x>y', '<svg>',
+    '<pre>\n', '<br>',
     '<td>x', ' ', 'w', '\u200c', '\u00a0x', '<title>&amp;', '</b>', '<a ', '<![CDATA[']
   for (const piece of pieces) {
     it(`survives 5 MB of ${JSON.stringify(piece)}`, () => {
@@ -70,7 +73,8 @@ describe('textFromHtml', () => {
 const oracle = compile({
   wordwrap: false,
   selectors: [
-    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'table', 'tr', 'td', 'th', 'dl', 'dd', 'dt', 'li', 'ul', 'ol'].map((selector) => ({ selector, format: 'block' })),
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'table', 'tr', 'td', 'th', 'dl', 'dd', 'dt', 'li', 'ul', 'ol'].map((selector) =>
+      ({ selector, format: 'block' })),
     { selector: 'a', options: { ignoreHref: true } },
   ],
 })
@@ -100,7 +104,8 @@ describe('textFromHtml beside html-to-text', () => {
   })
 
   it('never throws, whatever it is given', () => {
-    fc.assert(fc.property(fc.string({ unit: fc.constantFrom('<', '>', '/', '"', '=', '&', ';', '!', '-', 'a', 'li', 'pre', 'head', ' ', '\n', '#', 'x', '\0'), maxLength: 80 }), (html) => {
+    fc.assert(fc.property(fc.string({ unit: fc.constantFrom('<', '>', '/', '"', '=', '&', ';', '!', '-', 'a', 'li', 'pre', 'head', ' ',
+      '\n', '#', 'x', '\0'), maxLength: 80 }), (html) => {
       assert.doesNotMatch(textFromHtml(html), /\r|\0/)
     }), { numRuns: 5000 })
   })

@@ -28,7 +28,8 @@ const row: Element = { open: line, close: line }
 const block: Element = { open: paragraph, close: paragraph }
 const cell: Element = { open: (reader) => reader.flow.nextCell() }
 const skipped: Element = { open: (reader) => reader.skip() }
-const list = (isOrdered: boolean): Element => ({ open: (reader) => reader.flow.openList(isOrdered), close: (reader) => reader.flow.closeList() })
+const closeList: Step = (reader) => reader.flow.closeList()
+const list = (isOrdered: boolean): Element => ({ open: (reader) => reader.flow.openList(isOrdered), close: closeList })
 
 /** An element that is not here only marks its text up. */
 const ELEMENTS: ReadonlyMap<string, Element> = new Map<string, Element>([
