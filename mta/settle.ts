@@ -13,6 +13,8 @@ import type { Claimed } from '#src/messages/claim.ts'
 
 const MAX_BATCH = 500
 const LANES = 2
+/** Results of a busy moment share a commit. */
+const GATHER_MS = 8
 const RETRY_MS = 300
 
 export interface Settlement {
@@ -28,7 +30,7 @@ export interface Settler {
 }
 
 export function createSettler(ctx: Context): Settler {
-  const batcher = createBatcher<Settlement, boolean>((batch) => settleBatch(ctx, batch), { max: MAX_BATCH, lanes: LANES })
+  const batcher = createBatcher<Settlement, boolean>((batch) => settleBatch(ctx, batch), { max: MAX_BATCH, lanes: LANES, gatherMs: GATHER_MS })
   return {
     settle: (settlement) => batcher.add(settlement),
     get waiting() {

@@ -1,6 +1,7 @@
 /**
  * Many callers, one statement: items that come while a batch is under way go together in the next one (group commit).
- * At most `lanes` batches run at once, each of at most `max` items; with nothing under way an item leaves at once, so an idle system has no delay.
+ * At most `lanes` batches run at once, each of at most `max` items. With nothing under way an item leaves at once, so an idle system has no delay;
+ * under load `gatherMs` is the least time between two starts, where larger batches are worth more than the time.
  * A batch that fails rejects each of its items; what to do then is the caller's business. Order of arrival is kept within a batch.
  */
 export interface Batcher<I, O> {
@@ -18,7 +19,9 @@ interface Entry<I, O> {
 }
 
 /** `work` answers one result for each item, in the same order. */
-export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: { readonly max: number; readonly lanes: number }): Batcher<I, O> {
+export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: { readonly max: number; readonly lanes: number; readonly gatherMs?: number }): Batcher<I, O> {
+  const gatherMs = bounds.gatherMs ?? 0
+  let startedAt = -Infinity
   let queue: Entry<I, O>[] = []
   let running = 0
   let isScheduled = false
@@ -27,11 +30,15 @@ export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: 
   function schedule(): void {
     if (isScheduled || running >= bounds.lanes || queue.length === 0) return
     isScheduled = true
-    // all that arrives in this turn of the event loop goes together
-    setImmediate(() => {
-      isScheduled = false
-      while (running < bounds.lanes && queue.length > 0) void carryOut(take())
-    })
+    const waitMs = queue.length >= bounds.max ? 0 : startedAt + gatherMs - performance.now()
+    if (waitMs > 0) setTimeout(start, waitMs)
+    else setImmediate(start) // all that arrives in this turn of the event loop goes together
+  }
+
+  function start(): void {
+    isScheduled = false
+    startedAt = performance.now()
+    while (running < bounds.lanes && queue.length > 0) void carryOut(take())
   }
 
   function take(): Entry<I, O>[] {

@@ -1,5 +1,5 @@
 /**
- * PostgreSQL: one pool a process, raw SQL with parameters. What is written here is what was promised, so every session commits synchronously.
+ * PostgreSQL: raw SQL with parameters over pooled connections. What is written here is what was promised, so every session commits synchronously.
  * A statement that must be planned once is `prepared`. A lost connection rejects the query; `isDatabaseAway` tells that from a mistake.
  */
 import { Pool, types, type PoolClient, type QueryResult } from 'pg'
@@ -64,13 +64,28 @@ async function inTransaction<T>(pool: Pool, work: (tx: Queryable) => Promise<T>)
   }
 }
 
-/** Opens the pool; connects on first use. `max` is the number of connections. */
-export function openDb(url: string, log: Log, max = 10): Db {
-  const pool = new Pool({ connectionString: url, max, connectionTimeoutMillis: 5000, idleTimeoutMillis: 60_000, options: '-c synchronous_commit=on', application_name: 'mailstead' })
+/**
+ * Prepared statements are the hot ones: batches by key on partitioned tables. They are planned once for any parameters and always go in by index:
+ * planning them for each batch cost more than running them, and a plan made while a table was small would scan it when it is large.
+ */
+const HOT = ['plan_cache_mode=force_generic_plan', 'enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'jit=off']
+
+function openPool(url: string, log: Log, max: number, settings: readonly string[]): Pool {
+  const options = ['synchronous_commit=on', ...settings].map((setting) => `-c ${setting}`).join(' ')
+  const pool = new Pool({ connectionString: url, max, connectionTimeoutMillis: 5000, idleTimeoutMillis: 60_000, options, application_name: 'mailstead' })
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
+  return pool
+}
+
+/** Opens the pools, one for prepared statements and transactions, one for the rest; they connect on first use. `max` is the connections of each. */
+export function openDb(url: string, log: Log, max = 8): Db {
+  const hot = openPool(url, log, max, HOT)
+  const plain = openPool(url, log, max, [])
   return {
-    query: (statement, values) => run(pool, statement, values),
-    transaction: (work) => inTransaction(pool, work),
-    close: () => pool.end(),
+    query: (statement, values) => run(typeof statement === 'string' ? plain : hot, statement, values),
+    transaction: (work) => inTransaction(hot, work),
+    close: async () => {
+      await Promise.all([hot.end(), plain.end()])
+    },
   }
 }

@@ -1,11 +1,11 @@
 /**
  * Weekly partitions of the tables that grow, by the time inside their UUIDv7.
- * They are made eight weeks ahead at every migration and daily by the worker, so that an insert never meets a missing one.
+ * They are made three weeks ahead at every migration, and by the worker every few minutes, so that an insert never meets a missing one.
  */
 import { idAt } from './id.ts'
 
 const WEEK_MS = 7 * 24 * 3600 * 1000
-const WEEKS_AHEAD = 8
+const WEEKS_AHEAD = 3
 // Mondays: the epoch was a Thursday.
 const MONDAY_MS = 4 * 24 * 3600 * 1000
 
@@ -26,7 +26,7 @@ function partitionName(table: string, ms: number): string {
   return `${table}_${new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')}`
 }
 
-/** Makes the partitions from last week (clocks differ) to eight weeks ahead; those that exist are left alone. */
+/** Makes the partitions from last week (clocks differ) to three weeks ahead; those that exist are left alone. */
 export async function ensurePartitions(run: (statement: string) => Promise<unknown>, nowMs: number): Promise<void> {
   const first = weekOf(nowMs) - WEEK_MS
   for (const [table, storage] of Object.entries(PARTITIONED)) {

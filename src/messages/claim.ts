@@ -15,13 +15,13 @@ const CLAIM = prepared('recipients-claim', `
 WITH claimed AS (
   UPDATE recipients r SET state = 'sending', lease = $3, attempts = r.attempts + 1, updated_at = $4
   FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
-  WHERE r.message_id = i.message_id AND r.n = i.n AND r.message_id = ANY ($1) AND r.state = ANY ('{${MOVES.claim.from.join(',')}}') AND r.due_at <= $4::timestamptz + interval '1 second'
+  WHERE r.message_id = i.message_id AND r.n = i.n AND r.state = ANY ('{${MOVES.claim.from.join(',')}}') AND r.due_at <= $4::timestamptz + interval '1 second'
   RETURNING r.message_id, r.n, r.tier, r.kind, r.address, r.domain, r.attempts, r.tries, r.due_at
 )
 SELECT c.*, m.workspace_id, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.headers, m.has_attachments, m.content_size,
   CASE WHEN m.content_size <= ${LARGE} THEN m.html END AS html, CASE WHEN m.content_size <= ${LARGE} THEN m.body_text END AS body_text,
   m.recipient_count, m.expires_at, coalesce(m.scheduled_at, m.created_at) AS began_at, m.created_at
-FROM claimed c JOIN messages m ON m.id = c.message_id AND m.id = ANY ($1)`)
+FROM claimed c JOIN messages m ON m.id = c.message_id`)
 
 const TEXTS = prepared('texts-load', 'SELECT html, body_text AS text FROM messages WHERE id = $1')
 

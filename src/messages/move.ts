@@ -44,7 +44,7 @@ WITH input AS (
   UPDATE recipients r SET state = i.to_state, is_open = i.is_open, lease = NULL, due_at = coalesce(i.due_at, r.due_at), tries = r.tries + i.counted, attempts = r.attempts - i.released,
     reason = i.reason, updated_at = $12, sequence = CASE WHEN r.is_only THEN r.sequence + i.event_count ELSE r.sequence END
   FROM input i
-  WHERE r.message_id = i.message_id AND r.n = i.n AND r.message_id = ANY ($1)
+  WHERE r.message_id = i.message_id AND r.n = i.n
     AND r.state = ANY (string_to_array(i.from_states, ',')) AND (i.lease IS NULL OR r.lease = i.lease)
   RETURNING i.ord, i.event_count, r.message_id, r.n, r.workspace_id, r.address, r.is_only, r.sequence
 ), shared AS (
