@@ -11,7 +11,7 @@ export const BODY_MARK = 'letter number '
 export const NUMBER_DIGITS = 9
 export const BODY_BYTES = 4096
 /** Where the digits go, in a text that is to become a `Stencil`. */
-export const NUMBER_GAP = '#'.repeat(NUMBER_DIGITS)
+const NUMBER_GAP = '#'.repeat(NUMBER_DIGITS)
 
 const WORDS = ('the parcel left our house this morning and will reach you between nine and noon tomorrow please keep '
   + 'number code at hand when driver rings if nobody is home it waits for seven days around corner open until late '

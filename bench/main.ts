@@ -28,6 +28,7 @@ import { runLatency } from './scenarios/latency.ts'
 import { judge } from './targets.ts'
 
 type Say = (line: string) => void
+interface Run { readonly stop: AbortSignal; readonly say: Say }
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 const OUT = fileURLToPath(new URL('out', import.meta.url))
@@ -36,7 +37,7 @@ const OUT = fileURLToPath(new URL('out', import.meta.url))
 export async function runBench(options: Options, stop: AbortSignal, say: Say): Promise<number> {
   const crew = createCrew()
   const stopped = new Promise<'stopped'>((resolve) => { stop.addEventListener('abort', () => resolve('stopped'), { once: true }) })
-  const work = measureAll(crew, options, say)
+  const work = measureAll(crew, options, { stop, say })
   // After an interruption, what is under way fails because its processes end: that is no news.
   work.catch(() => {})
   try {
@@ -48,10 +49,10 @@ export async function runBench(options: Options, stop: AbortSignal, say: Say): P
   }
 }
 
-async function measureAll(crew: Crew, options: Options, say: Say): Promise<number> {
+async function measureAll(crew: Crew, options: Options, { stop, say }: Run): Promise<number> {
   const stamp = new Date().toISOString().replace(/[:.]/g, '-')
   const machine = describeMachine(crew.isInMemory)
-  const { results, failures } = await runScenarios(crew, options, { stamp, say })
+  const { results, failures } = await runScenarios(crew, options, { stamp, stop, say })
   const offences = offencesIn(results)
   const verdicts = judge(results)
   process.stdout.write(`\n${writeReport(machine, results, verdicts)}`)
@@ -65,7 +66,7 @@ async function measureAll(crew: Crew, options: Options, say: Say): Promise<numbe
   return wrong.length > 0 ? 1 : 0
 }
 
-async function runScenarios(crew: Crew, options: Options, { stamp, say }: { stamp: string; say: Say }): Promise<{ results: Results; failures: string[] }> {
+async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: Run & { stamp: string }): Promise<{ results: Results; failures: string[] }> {
   const bench = await openBench(crew, options, say)
   const results: Mutable<Results> = {}
   const failures: string[] = []
@@ -82,6 +83,7 @@ async function runScenarios(crew: Crew, options: Options, { stamp, say }: { stam
   for (const scenario of options.scenarios) {
     say(`${scenario}:`)
     await runners[scenario]().catch((error: unknown) => { failures.push(`${scenario} failed: ${wordsOf(error)}`) })
+    stop.throwIfAborted()
   }
   return { results, failures }
 }
