@@ -8,6 +8,7 @@
 import { assemble, type Draft } from '#mta/compose/draft.ts'
 import type { Route } from '#mta/route/route.ts'
 import type { Job } from '#mta/transport/direct.ts'
+import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Claimed } from '#src/messages/claim.ts'
 import { lastMoment } from '#src/messages/settle.ts'
@@ -72,8 +73,8 @@ function tooLate(claimed: Claimed, stages: Stages): Outcome | null {
 
 function outcomeOfRoute(route: Exclude<Route, { kind: 'hosts' }>): Outcome {
   if (route.kind === 'unknown') return { kind: 'deferred', scope: 'destination', reason: 'dns', detail: route.text, reply: null, isCounted: false }
-  const reply = { code: 550, enhanced: route.status, text: route.text, lines: [] }
-  return { kind: 'bounced', scope: 'recipient', reason: route.reason, isHard: route.reason !== 'loop', detail: `550 ${route.status} ${route.text}`, reply }
+  const reply = composeReply(550, route.status, route.text)
+  return { kind: 'bounced', scope: 'recipient', reason: route.reason, isHard: route.reason !== 'loop', detail: formatReply(reply), reply }
 }
 
 function isAscii(text: string): boolean {

@@ -13,7 +13,7 @@ import { createRouter, type Host, type Route, type Router } from '#mta/route/rou
 import type { SessionSettings } from '#mta/smtp/open.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import { createBreaker } from '#mta/transport/breaker.ts'
-import { createDirect, type Direct } from '#mta/transport/direct.ts'
+import { createDirect, type Direct, type Resolve } from '#mta/transport/direct.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { loadAttachments, loadTexts, type Claimed } from '#src/messages/claim.ts'
 import { createKeyCache } from '#src/domains/signing-keys.ts'
@@ -86,8 +86,8 @@ function sessionSettings({ config }: Context): SessionSettings {
   return { ehloName: config.serverName, tls: 'opportunistic', rejectUnauthorized: false, timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }), ...ca }
 }
 
-async function resolveHost(router: Router, host: Host): Promise<{ addresses: readonly string[]; trouble: string | null }> {
+async function resolveHost(router: Router, host: Host): ReturnType<Resolve> {
   const found = await router.addresses(host)
   if (found.kind === 'addresses') return { addresses: found.addresses.map(({ address }) => address), trouble: null }
-  return { addresses: [], trouble: found.text }
+  return { addresses: [], trouble: { text: found.text, isCertain: found.kind !== 'unknown' } }
 }

@@ -20,6 +20,8 @@ export interface Statement {
 export interface Db extends Queryable {
   /** Runs `work` in one transaction on one connection; rolls back when it throws. Never await the network inside. */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
+  /** Several reads of one moment. */
+  snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
@@ -48,11 +50,11 @@ function run<R extends object>(target: Pool | PoolClient, statement: string | St
     : target.query<R>({ name: statement.name, text: statement.text, values: values as unknown[] })
 }
 
-async function inTransaction<T>(pool: Pool, work: (tx: Queryable) => Promise<T>): Promise<T> {
+async function inTransaction<T>(pool: Pool, begin: string, work: (tx: Queryable) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
   try {
-    await client.query('BEGIN')
+    await client.query(begin)
     const result = await work({ query: (statement, values) => run(client, statement, values) })
     await client.query('COMMIT')
     return result
@@ -83,7 +85,8 @@ export function openDb(url: string, log: Log, max = 8): Db {
   const plain = openPool(url, log, max, [])
   return {
     query: (statement, values) => run(typeof statement === 'string' ? plain : hot, statement, values),
-    transaction: (work) => inTransaction(hot, work),
+    transaction: (work) => inTransaction(hot, 'BEGIN', work),
+    snapshot: (work) => inTransaction(plain, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work),
     close: async () => {
       await Promise.all([hot.end(), plain.end()])
     },

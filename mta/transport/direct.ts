@@ -13,7 +13,7 @@ import type { Mail } from '#mta/smtp/envelope.ts'
 import { openWithPlainRetry, type SessionSettings } from '#mta/smtp/open.ts'
 import type { OpenFailure, TransactionResult } from '#mta/smtp/result.ts'
 import type { Session } from '#mta/smtp/session.ts'
-import { formatReply } from '#src/mail/reply.ts'
+import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Breaker } from './breaker.ts'
 import { createSessionPool, type Pooled } from './session-pool.ts'
@@ -27,7 +27,13 @@ export interface Job {
 }
 
 /** The addresses of a host, in the order to try them, or why there is none to try. */
-export type Resolve = (host: Host) => Promise<{ readonly addresses: readonly string[]; readonly trouble: string | null }>
+export type Resolve = (host: Host) => Promise<{ readonly addresses: readonly string[]; readonly trouble: Trouble | null }>
+
+export interface Trouble {
+  readonly text: string
+  /** DNS answered, and there is nothing to connect to: not a matter of time. */
+  readonly isCertain: boolean
+}
 
 export interface Direct {
   deliver(job: Job): Promise<Attempt>
@@ -48,6 +54,8 @@ const MAX_ADDRESSES = 6
 interface NotOpened {
   readonly reason: string
   readonly detail: string
+  /** Every host is certain to have no address that may be reached. */
+  readonly isCertain?: boolean
 }
 
 export function createDirect(parts: DirectParts): Direct {
@@ -91,7 +99,7 @@ async function carryOut(parts: DirectParts, errand: Errand): Promise<{ outcome: 
   const opened = await openFirst(parts, job, lines)
   if (!('session' in opened)) {
     parts.breaker.failed(job.site, opened.detail)
-    return { outcome: unreachable(opened), pooled: null }
+    return { outcome: opened.isCertain === true ? unroutable(opened) : unreachable(opened), pooled: null }
   }
   parts.breaker.succeeded(job.site)
   lines.push(...opened.session.opening)
@@ -118,13 +126,15 @@ function isStale(result: TransactionResult): boolean {
 /** A session with the first host that gives one, or what the last of them had against it. */
 async function openFirst(parts: DirectParts, job: Job, lines: string[]): Promise<Pooled | NotOpened> {
   let last: NotOpened = { reason: 'dns', detail: 'the destination has no host to try' }
+  let isCertain = true
   let tried = 0
   for (const host of job.hosts) {
     const { addresses, trouble } = await parts.resolve(host)
     if (trouble !== null) {
-      last = { reason: 'dns', detail: `${host.name}: ${trouble}` }
+      last = { reason: 'dns', detail: `${host.name}: ${trouble.text}` }
       lines.push(`-- ${last.detail}`)
     }
+    isCertain &&= trouble?.isCertain === true
     for (const address of addresses) {
       if (tried++ >= MAX_ADDRESSES) return last
       const opened = await openWithPlainRetry({ host: host.name, address, port: host.port }, parts.settings)
@@ -133,7 +143,7 @@ async function openFirst(parts: DirectParts, job: Job, lines: string[]): Promise
       last = explainFailure(opened.failure, `${host.name} [${address}]:${host.port}`)
     }
   }
-  return last
+  return { ...last, isCertain }
 }
 
 function explainFailure({ stage, reply, loss }: OpenFailure, where: string): NotOpened {
@@ -144,6 +154,12 @@ function explainFailure({ stage, reply, loss }: OpenFailure, where: string): Not
 /** Nothing was said about the message: not one of its tries. */
 function unreachable({ reason, detail }: NotOpened): Outcome {
   return { kind: 'deferred', scope: 'host', reason, detail, reply: null, isCounted: false }
+}
+
+/** RFC 3463 X.4.4. Soft: the address may be good, its domain's DNS is not. */
+function unroutable({ detail }: NotOpened): Outcome {
+  const reply = composeReply(550, '5.4.4', detail)
+  return { kind: 'bounced', scope: 'destination', reason: 'no-host', isHard: false, detail: formatReply(reply), reply }
 }
 
 function outcomeOf(result: TransactionResult): Outcome {

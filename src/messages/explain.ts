@@ -2,7 +2,7 @@
  * Why a message is where it is, in words: for each recipient what holds it, by which rule and until when. Reads what is stored;
  * the answer is as true as the moment it was asked.
  */
-import type { Queryable } from '#src/db.ts'
+import type { Db } from '#src/db.ts'
 import { listSuspensions } from '#src/queue/suspensions.ts'
 import { rowOf } from '#src/queue/tiers.ts'
 import { readMessage, type MessageView, type RecipientView } from './read.ts'
@@ -14,7 +14,7 @@ export interface Explanation {
 }
 
 /** Null when there is no such message. `workspaceId` null asks as the operator. */
-export async function explainMessage(db: Queryable, workspaceId: string | null, id: string, now: Date): Promise<Explanation | null> {
+export async function explainMessage(db: Db, workspaceId: string | null, id: string, now: Date): Promise<Explanation | null> {
   const owner = workspaceId ?? (await db.query<{ workspace_id: string }>('SELECT workspace_id FROM messages WHERE id = $1', [id])).rows[0]?.workspace_id
   const message = owner === undefined ? null : await readMessage(db, owner, id)
   if (message === null) return null

@@ -1,5 +1,5 @@
 /** A message as its owner sees it: what was asked, what became of each recipient, every attempt and the timeline of events. Only the owner's workspace finds it. */
-import type { Queryable } from '#src/db.ts'
+import type { Db, Queryable } from '#src/db.ts'
 import { idAt, timeOf } from '#src/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { State } from './state.ts'
@@ -72,12 +72,17 @@ interface RecipientRow {
   readonly tries: number; readonly due_at: Date; readonly updated_at: Date
 }
 
-/** Null when the workspace has no such message. */
-export async function readMessage(db: Queryable, workspaceId: string, id: string): Promise<MessageView | null> {
+/** Null when the workspace has no such message. All of it is of one moment. */
+export function readMessage(db: Db, workspaceId: string, id: string): Promise<MessageView | null> {
+  return db.snapshot((tx) => readParts(tx, workspaceId, id))
+}
+
+async function readParts(db: Queryable, workspaceId: string, id: string): Promise<MessageView | null> {
   const { rows: [row] } = await db.query<MessageRow>(
     `SELECT id, tier, from_email, from_name, to_list, cc_list, subject, tags, metadata, scheduled_at, timezone, created_at FROM messages WHERE id = $1 AND workspace_id = $2`, [id, workspaceId])
   if (row === undefined) return null
-  const [recipients, events] = await Promise.all([readRecipients(db, id), readEvents(db, id)])
+  const recipients = await readRecipients(db, id)
+  const events = await readEvents(db, id)
   return {
     id, status: statusOf(recipients.map(({ state }) => state)), tier: row.tier, from: { email: row.from_email, name: row.from_name }, to: row.to_list, cc: row.cc_list ?? [],
     subject: row.subject, tags: row.tags ?? [], metadata: row.metadata, scheduledAt: row.scheduled_at, timezone: row.timezone, createdAt: row.created_at, recipients, events,
