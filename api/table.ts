@@ -8,6 +8,8 @@ import { openapiRoute } from './routes/openapi.ts'
 import { cancelScheduledEmail, listScheduledEmails, scheduleEmail } from './routes/schedule.ts'
 import { SEND_ROUTES } from './routes/send.ts'
 import { getTemplates, saveOneTemplate } from './routes/templates.ts'
+import { WEBHOOK_LOG_ROUTES } from './routes/webhook-log.ts'
+import { WEBHOOK_ROUTES } from './routes/webhooks.ts'
 
 export const ROUTES: readonly AnyRoute[] = [
   ...SEND_ROUTES, sendBatch,
@@ -15,5 +17,6 @@ export const ROUTES: readonly AnyRoute[] = [
   getEmail, getEmailByPath,
   getTemplates, saveOneTemplate,
   verifyKey,
+  ...WEBHOOK_ROUTES, ...WEBHOOK_LOG_ROUTES,
   healthz, readyz, metrics, openapiRoute(() => ROUTES),
 ]
