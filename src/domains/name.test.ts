@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { readDomainName } from './name.ts'
+
+const GOOD: readonly [text: string, name: string][] = [
+  ['example.com', 'example.com'], ['Example.COM', 'example.com'], [' example.com. ', 'example.com'], ['a.b.c.example.co.uk', 'a.b.c.example.co.uk'],
+  ['münchen.de', 'xn--mnchen-3ya.de'], ['MÜNCHEN.de', 'xn--mnchen-3ya.de'], ['xn--mnchen-3ya.de', 'xn--mnchen-3ya.de'], ['hello.mailstead.test', 'hello.mailstead.test'],
+]
+const BAD = [
+  '', ' ', '.', 'com', 'a@example.com', '@example.com', 'https://example.com', 'example.com/', 'example.com:25', '127.0.0.1', '[127.0.0.1]', '-a.com', 'a-.com', 'a..com', '.a.com',
+  'exa mple.com', 'example.com\r\nX: y', 'exam\0ple.com', 'a_b.com', `${'a'.repeat(64)}.com`, `${'a.'.repeat(130)}com`, '*.example.com', 'x'.repeat(1_000_000),
+]
+
+describe('domain names', () => {
+  for (const [text, name] of GOOD) {
+    it(`reads ${JSON.stringify(text)}`, () => assert.deepEqual(readDomainName(text), { ok: true, name }))
+  }
+  for (const text of BAD) {
+    it(`refuses ${JSON.stringify(text.slice(0, 40))}`, () => assert.equal(readDomainName(text).ok, false))
+  }
+})
