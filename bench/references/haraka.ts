@@ -1,31 +1,21 @@
 /**
  * Haraka with DKIM: an SMTP server in Node that queues on disk, without fsync
- * before its reply. Installed from the npm registry into `bench/haraka` the
- * first time, run with two workers, quiet, from a configuration of its own.
+ * before its reply. Run with two workers, quiet, from a configuration of its own.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { Trouble } from '#bin/supervisor/trouble.ts'
 import type { Contender } from '#bench/contender.ts'
 import type { Crew, Started } from '#bench/crew.ts'
 import { type DkimKey, SELECTOR, SENDER_DOMAIN } from '#bench/dkim.ts'
 import { expectFromSource, sendBySmtp } from '#bench/smtp-load.ts'
 import { freePort, greets, waitUntil } from '#bench/wait.ts'
+import { HARAKA_DIR, installHaraka } from './haraka-package.ts'
 
-const HOME = fileURLToPath(new URL('../haraka', import.meta.url))
-const PACKAGE = join(HOME, 'node_modules/Haraka/package.json')
 const WORKERS = 2
 
-/** Installs Haraka where that was not done yet. Throws Trouble when the registry cannot be reached. */
+/** Throws Trouble when Haraka has to be installed and the registry cannot be reached. */
 export async function openHaraka(crew: Crew, key: DkimKey, say: (line: string) => void): Promise<Contender> {
-  if (!isInstalled()) {
-    say('Installing Haraka into bench/haraka (the first time only)...')
-    await install()
-  }
-  const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string }
+  const version = await installHaraka(say)
   let server: Started | null = null
   let port = 0
   return {
@@ -36,7 +26,7 @@ export async function openHaraka(crew: Crew, key: DkimKey, say: (line: string) =
       port = await freePort()
       const dir = join(crew.dir, 'haraka')
       configure(dir, { port, sinkPort, key })
-      server = await crew.start({ name: 'haraka', file: process.execPath, args: [join(HOME, 'node_modules/Haraka/bin/haraka'), '-c', dir] })
+      server = await crew.start({ name: 'haraka', file: process.execPath, args: [join(HARAKA_DIR, 'bin/haraka'), '-c', dir] })
       await waitUntil('Haraka accepting connections', () => greets(port), server)
       return { haraka: server.pid }
     },
@@ -44,24 +34,6 @@ export async function openHaraka(crew: Crew, key: DkimKey, say: (line: string) =
     send: ({ count }) => sendBySmtp(port, count),
     stop: async () => server?.stop(),
   }
-}
-
-function isInstalled(): boolean {
-  const stamp = join(HOME, 'node_modules/.package-lock.json')
-  return existsSync(PACKAGE) && existsSync(stamp) && statSync(stamp).mtimeMs >= statSync(join(HOME, 'package-lock.json')).mtimeMs
-}
-
-async function install(): Promise<void> {
-  // `npm run` tells its children where they are in variables that would lead this npm to the wrong folder.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(config_(local|global)_prefix|package|lifecycle)/.test(name)))
-  const npm = spawn('npm', ['ci', '--prefix', HOME, '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: HOME, env, stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let complaint = ''
-  npm.stderr.on('data', (chunk: Buffer) => { complaint += chunk.toString() })
-  npm.on('error', (error) => { complaint += error.message })
-  const [code] = await once(npm, 'close') as [number | null]
-  if (code !== 0) throw new Trouble(`Haraka cannot be installed (npm ci in bench/haraka):\n${complaint.trim()}`)
 }
 
 interface Setup { readonly port: number; readonly sinkPort: number; readonly key: DkimKey }
@@ -84,7 +56,7 @@ function configure(dir: string, { port, sinkPort, key }: Setup): void {
     writeFileSync(file, text)
   }
   // `haraka --install` copies it too: without its defaults no connection is answered.
-  copyFileSync(join(HOME, 'node_modules/Haraka/config/connection.ini'), join(dir, 'config/connection.ini'))
+  copyFileSync(join(HARAKA_DIR, 'config/connection.ini'), join(dir, 'config/connection.ini'))
 }
 
 /** Takes mail from loopback without AUTH and hands all of it to the sink. */

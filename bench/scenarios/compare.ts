@@ -22,7 +22,7 @@ export async function compare(bench: Bench, turns: readonly Turn[]): Promise<Com
     for (const [index, turn] of turns.entries()) {
       const run = await takeTurn(bench, turn)
       results[index]?.runs.push(run)
-      bench.say(`  ${repeat}/${bench.sizes.repeats} ${turn.contender.name}: ${Math.round(run.deliveredRate)} a second, ${run.cpuMs['server']?.toFixed(2)} ms CPU a message`)
+      bench.say(`  ${repeat} of ${bench.sizes.repeats}, ${turn.contender.name}: ${Math.round(run.deliveredRate)} a second, ${(run.cpuMs['server'] ?? 0).toFixed(2)} ms CPU a message`)
     }
   }
   return results
