@@ -76,6 +76,12 @@ describe('compose', () => {
     assert.match(assemble(composed).toString(), /^To: =\?UTF-8\?B\?w5w=\?= <ü@xn--bcher-kva\.de>\r$/m)
   })
 
+  it('does not take Latin-1 octets in a raw header for UTF-8', async () => {
+    const raw = (text: string, encoding: 'latin1' | 'utf8'): Buffer => Buffer.from(`Subject: ${text}\r\n\r\n`, encoding)
+    const needs = async (bytes: Buffer): Promise<boolean> => (await compose({ ...plain, raw: bytes })).needsSmtputf8
+    assert.deepEqual(await Promise.all([raw('x', 'utf8'), raw('ü', 'latin1'), raw('ü', 'utf8')].map(needs)), [false, false, true])
+  })
+
   const blind: readonly [string, Partial<Draft>, RegExp, RegExp][] = [
     ['nobody named', { to: [] }, /^To: undisclosed-recipients:;\r$/m, /^Cc:/m],
     ['only copies', { to: [], cc: [{ email: 'c@d.ef', name: null }] }, /^Cc: c@d\.ef\r$/m, /^To:/m],

@@ -3,6 +3,7 @@
  * for `sign.ts` to sign and `assemble` to put together. The same draft always makes the same octets,
  * so a retry repeats the message and not merely its meaning.
  */
+import { isUtf8 } from 'node:buffer'
 import type { Composed, Draft, Field } from './draft.ts'
 import { hexOf, writeHeader } from './header.ts'
 import { splitMessage } from './message.ts'
@@ -29,15 +30,19 @@ export async function compose(draft: Draft): Promise<Composed> {
 function join(fields: readonly Field[], body: Buffer): Composed {
   let head = ''
   for (const field of fields) head += field.line
-  return { fields, head: `${head}\r\n`, body, needsSmtputf8: !isAscii(head) }
+  return { fields, head: `${head}\r\n`, body, needsSmtputf8: holdsUtf8(head) }
 }
 
 function passThrough(raw: Buffer): Composed {
   const message = splitMessage(raw)
-  return { ...message, needsSmtputf8: !isAscii(message.head) }
+  return { ...message, needsSmtputf8: holdsUtf8(message.head) }
 }
 
-/** `text` has one character per octet: those beyond ASCII take two in UTF-8. */
-function isAscii(text: string): boolean {
-  return Buffer.byteLength(text) === text.length
+/**
+ * Whether a header, one character per octet, is UTF-8 and more than ASCII. Other octets (Latin-1, in
+ * mail that others wrote) were never allowed, have always been let through, and do not need RFC 6531.
+ */
+function holdsUtf8(head: string): boolean {
+  const isAscii = Buffer.byteLength(head) === head.length // beyond ASCII a character takes two octets
+  return !isAscii && isUtf8(Buffer.from(head, 'latin1'))
 }
