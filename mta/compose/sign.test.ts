@@ -89,7 +89,7 @@ describe('sign', () => {
   })
 
   it('any header that others wrote verifies', () => {
-    const value = fc.array(fc.constantFrom('a', 'B', ' ', '  ', '\t', '\r\n a', '\r\n\t\t=', '\r\n  ;', '\u00a0', '\f', ':', '\r'), { maxLength: 12 })
+    const value = fc.array(fc.constantFrom('a', 'B', ' ', '  ', '\t', '\r\n a', '\r\n\t\t=', '\r\n  ;', '\u00a0', '\f', ':'), { maxLength: 12 })
       .map((parts) => parts.join(''))
     return fc.assert(fc.asyncProperty(value, value, async (subject, to) => {
       const message = `SUBJECT:${subject}\r\nTo: ${to}x\r\nFrom: a@example.com\r\nSubject:${to}\r\n\r\nbody\r\n`
