@@ -35,7 +35,22 @@ function socketOf(url: string): { path: string; db: number; password?: string } 
   return { path: decodeURIComponent(parsed.pathname), db: Number(parsed.searchParams.get('db') ?? 0), ...(password === null ? {} : { password }) }
 }
 
-/** True when the command failed because Redis cannot be reached now. */
+/** Waits for a fresh connection; false when Redis does not answer in time. */
+export function whenReady(redis: Redis, ms: number): Promise<boolean> {
+  if (redis.status === 'ready') return Promise.resolve(true)
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => finish(false), ms)
+    const isReady = (): void => finish(true)
+    redis.once('ready', isReady)
+    function finish(answer: boolean): void {
+      clearTimeout(timer)
+      redis.off('ready', isReady)
+      resolve(answer)
+    }
+  })
+}
+
+/** False while Redis is away: a command would fail at once. */
 export function isRedisReady(redis: Redis): boolean {
   return redis.status === 'ready'
 }

@@ -1,7 +1,7 @@
 /** The queue as its operator sees and moves it: what is open, by tier, state and domain; due again now; dropped. Works on PostgreSQL, where the truth is. */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
-import { schedule, type Due } from '#src/queue/schedule.ts'
+import { addToSchedule, type Due } from '#src/queue/schedule.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { moveRecipients, type Moving } from './move.ts'
 import { MOVES, type State } from './state.ts'
@@ -56,17 +56,16 @@ const SLICE = 500
 
 /** Makes what waits for its turn or its next try due now; what its sender scheduled keeps its time. Answers how many moved. */
 export async function retryNow(ctx: Context, filter: QueueFilter): Promise<number> {
-  return moveWaiting(ctx, filter, (due, now) => {
-    schedule(ctx, due.map((one) => ({ ...one, dueMs: now.getTime() })))
-  }, { move: 'hasten', reason: 'made due by the operator' })
+  // a Redis that is away is no reason to stop: what is overdue is found by the worker
+  return moveWaiting(ctx, filter, (due) => addToSchedule(ctx, due).catch(() => undefined), { move: 'hasten', reason: 'made due by the operator' })
 }
 
 /** Takes what waits out for good. Answers how many moved. */
 export async function dropWaiting(ctx: Context, filter: QueueFilter, reason: string): Promise<number> {
-  return moveWaiting(ctx, filter, () => undefined, { move: 'drop', reason })
+  return moveWaiting(ctx, filter, () => Promise.resolve(), { move: 'drop', reason })
 }
 
-async function moveWaiting(ctx: Context, filter: QueueFilter, done: (due: Due[], now: Date) => void, how: Pick<Moving, 'move' | 'reason'>): Promise<number> {
+async function moveWaiting(ctx: Context, filter: QueueFilter, done: (due: Due[]) => Promise<void>, how: Pick<Moving, 'move' | 'reason'>): Promise<number> {
   const began = new Date(ctx.clock.now())
   let count = 0
   for (;;) {
@@ -79,7 +78,7 @@ async function moveWaiting(ctx: Context, filter: QueueFilter, done: (due: Due[],
       ...how, messageId, n, lease: null, isCounted: false, attempt: null, eventData: null, dueAt: how.move === 'hasten' ? now : null,
     }))
     const moved = await moveRecipients(ctx.db, moves, now)
-    done(rows.filter((_, i) => moved.done.has(i)).map((row) => ({ ...row, dueMs: now.getTime() })), now)
+    await done(rows.filter((_, i) => moved.done.has(i)).map((row) => ({ ...row, dueMs: now.getTime() })))
     count += moved.done.size
     if (moved.done.size === 0) return count
   }
