@@ -1,7 +1,7 @@
 /**
- * Names to addresses for connections that we make on somebody else's word. What is handed on has passed `isReachable`, so the address that is
- * checked is the address that is connected to: a DNS answer that changes between two questions (rebinding) gains nothing.
- * Asks DNS_SERVERS where given, else the system. A burst of connections to one name asks once; an answer, also a bad one, is used for a second.
+ * Names to addresses for connections that we make on somebody else's word. What is handed on has passed `isReachable`, so the address that
+ * is checked is the address that is connected to: a DNS answer that changes between two questions (rebinding) gains nothing. Asks
+ * DNS_SERVERS where given, else the system. A burst of connections to one name asks once; an answer, also a bad one, is used for a second.
  */
 import { lookup, Resolver } from 'node:dns/promises'
 import type { LookupAddress } from 'node:dns'
@@ -17,33 +17,43 @@ const RESOLUTION_DELAY_MS = 50
 const SERVER_TIMEOUT = { timeout: 1500, tries: 3 }
 
 /** All addresses of the name are private, loopback or reserved, and not allowed. */
-export class ForbiddenAddress extends Error {
+class ForbiddenAddress extends Error {
   override readonly name = 'ForbiddenAddress'
   readonly code = 'EFORBIDDEN'
+}
+
+export interface LookupSettings {
+  readonly dnsServers: readonly string[] | null
+  readonly allowPrivateTargets: readonly Network[]
 }
 
 type Resolve = (name: string) => Promise<LookupAddress[]>
 
 /** A `lookup` for net and tls connections that answers reachable addresses only. */
-export function createLookup(config: { readonly dnsServers: readonly string[] | null; readonly allowPrivateTargets: readonly Network[] }): LookupFunction {
+export function createLookup(config: LookupSettings): LookupFunction {
   const resolve = remembered(config.dnsServers === null ? askSystem : askServers(config.dnsServers))
 
   async function reachable(name: string, family: number): Promise<LookupAddress[]> {
     const all = await resolve(name)
     const open = all.filter(({ address }) => isReachable(address, config.allowPrivateTargets))
-    if (open.length === 0) throw new ForbiddenAddress(`${name} has only private or reserved addresses (${all.map(({ address }) => address).join(', ')})`)
+    const told = all.map(({ address }) => address).join(', ')
+    if (open.length === 0) throw new ForbiddenAddress(`${name} has only private or reserved addresses (${told})`)
     const wanted = family === 0 ? open : open.filter((one) => one.family === family)
     return wanted.length > 0 ? wanted : open
   }
 
   async function answer(...[name, options, callback]: Parameters<LookupFunction>): Promise<void> {
-    const found = await reachable(name, familyOf(options.family)).catch((error: unknown) => error instanceof Error ? error : new Error(String(error)))
+    const found = await reachable(name, familyOf(options.family)).catch(asError)
     if (found instanceof Error) callback(found, '')
     else if (options.all === true) callback(null, found)
     else callback(null, found[0]?.address ?? '', found[0]?.family)
   }
 
   return (...question) => void answer(...question)
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
 }
 
 function familyOf(family: number | 'IPv4' | 'IPv6' | undefined): number {

@@ -32,7 +32,8 @@ describe('outgoing: addresses', () => {
   })
 
   // every spelling of 127.0.0.1 and friends, with the real port of a listening receiver
-  for (const host of ['127.0.0.1', '0x7f.1', '0x7f000001', '2130706433', '017700000001', '127.1', '127.0.0.1.', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::]', '0.0.0.0', '0', '10.0.0.1', '169.254.169.254',
+  for (const host of ['127.0.0.1', '0x7f.1', '0x7f000001', '2130706433', '017700000001', '127.1', '127.0.0.1.', '[::1]',
+    '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::]', '0.0.0.0', '0', '10.0.0.1', '169.254.169.254',
     '[fe80::1]', '[fc00::1]', '[64:ff9b::7f00:1]', '１２７.０.０.１', 'localhost']) {
     it(`${host} is not reached`, async () => {
       assert.equal(reasonOf(await outgoing.post(`http://${host}:${receiver.port}/`, REQUEST)), 'forbidden')
@@ -40,8 +41,10 @@ describe('outgoing: addresses', () => {
     })
   }
 
-  for (const url of ['ftp://example.com/', 'file:///etc/passwd', 'http://user:pass@example.com/', 'http://user@example.com/', 'javascript:1', 'not an address', '', 'http://', 'toString:x', 'gopher://127.0.0.1/'])
-    it(`${JSON.stringify(url)} is not an address to post to`, async () => assert.equal(reasonOf(await outgoing.post(url, REQUEST)), 'bad-url'))
+  for (const url of ['ftp://example.com/', 'file:///etc/passwd', 'http://user:pass@example.com/', 'http://user@example.com/',
+    'javascript:1', 'not an address', '', 'http://', 'toString:x', 'gopher://127.0.0.1/'])
+    it(`${JSON.stringify(url)} is not an address to post to`, async () =>
+      assert.equal(reasonOf(await outgoing.post(url, REQUEST)), 'bad-url'))
 })
 
 describe('outgoing: names', () => {
@@ -231,7 +234,8 @@ describe('outgoing: raw answers', () => {
     })
     await new Promise<void>((resolve) => drip.listen(0, '127.0.0.1', resolve))
     const outgoing = createOutgoing(OPEN)
-    assert.equal(reasonOf(await outgoing.post(`http://127.0.0.1:${(drip.address() as AddressInfo).port}/`, { ...REQUEST, timeoutMs: 200 })), 'timeout')
+    assert.equal(reasonOf(await outgoing.post(`http://127.0.0.1:${(drip.address() as AddressInfo).port}/`, { ...REQUEST, timeoutMs: 200 })),
+      'timeout')
     outgoing.close()
     for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => drip.close(resolve))
@@ -282,7 +286,8 @@ describe('outgoing: the environment', () => {
       const outgoing = createOutgoing({ allowPrivateTargets: cidrs('127.0.0.0/8'), dnsServers: null, extraCaFile: null })
       console.log(JSON.stringify(await outgoing.post(${JSON.stringify(receiver.url)}, { headers: {}, body: '', timeoutMs: 5000 })))
       outgoing.close()`
-    const env = { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: at, http_proxy: at, HTTPS_PROXY: at, ALL_PROXY: at, NO_PROXY: '', no_proxy: '' }
+    const env = { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: at, http_proxy: at, HTTPS_PROXY: at, ALL_PROXY: at, NO_PROXY: '',
+      no_proxy: '' }
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env })
     assert.equal((JSON.parse(stdout) as Posted).ok, true)
     assert.equal(isUsed, false)

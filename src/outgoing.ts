@@ -1,10 +1,11 @@
 /**
- * The one door through which HTTP leaves on a customer's word: a guarded POST. It promises that no connection goes to an address that is not
- * reachable (private, loopback, reserved, unless allowed), however the address is spelled and whatever DNS says by then; that redirects are answers
- * and not followed; that proxies of the environment are not used; and that an exchange ends within its time, also with a server that drips.
+ * The one door through which HTTP leaves on a customer's word: a guarded POST. It promises that no connection goes to an address that is
+ * not reachable (private, loopback, reserved, unless allowed), however the address is spelled and whatever DNS says by then; that redirects
+ * are answers and not followed; that proxies of the environment are not used; and that an exchange ends within its time, also with a server
+ * that drips.
  *
- * Every result is a value. Once the status line has come the answer is known: a body that is too long or too slow only shortens what is kept of it.
- * A kept-alive connection that the server closed just as we used it is tried once more on a fresh one.
+ * Every result is a value. Once the status line has come the answer is known: a body that is too long or too slow only shortens what is
+ * kept of it. A kept-alive connection that the server closed just as we used it is tried once more on a fresh one.
  */
 import { readFileSync } from 'node:fs'
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
@@ -57,7 +58,7 @@ export function createOutgoing(config: Settings): Outgoing {
   const http = { ...CONNECTION, lookup }
   const ca = [...getCACertificates('default'), ...(config.extraCaFile === null ? [] : [readFileSync(config.extraCaFile, 'utf8')])]
   // one context for all: parsing the authorities takes longer than a handshake
-  const https = { ...http, secureContext: createSecureContext({ ca }) }
+  const https = { ...http, secureContext: createSecureContext({ ca }), rejectUnauthorized: true }
   const doors: Readonly<Record<string, Door>> = {
     'http:': { request: httpRequest, agent: new HttpAgent({ ...http, ...KEPT_ALIVE }), fresh: new HttpAgent(http) },
     'https:': { request: httpsRequest, agent: new HttpsAgent({ ...https, ...KEPT_ALIVE }), fresh: new HttpsAgent(https) },
@@ -71,9 +72,11 @@ export function createOutgoing(config: Settings): Outgoing {
       return failed('bad-url', 'only http and https addresses without a user name can be reached', startedAt)
     const host = hostOf(url)
     // net.connect does not ask `lookup` about an address; URL has already turned 0x7f.1, 2130706433 and the like into its plain form
-    if (isIP(host) !== 0 && !isReachable(host, config.allowPrivateTargets)) return failed('forbidden', `${host} is a private or reserved address`, startedAt)
+    if (isIP(host) !== 0 && !isReachable(host, config.allowPrivateTargets))
+      return failed('forbidden', `${host} is a private or reserved address`, startedAt)
     const exchange = { door, url, request, startedAt }
-    return await carryOut(exchange, door.agent) ?? await carryOut(exchange, door.fresh) ?? failed('broken', 'the connection was lost', startedAt)
+    return await carryOut(exchange, door.agent) ?? await carryOut(exchange, door.fresh)
+      ?? failed('broken', 'the connection was lost', startedAt)
   }
 
   return {
@@ -117,7 +120,8 @@ function carryOut({ door, url, request, startedAt }: Exchange, agent: HttpAgent)
     /** The end, unless the status came before it. */
     function finish(otherwise: Posted | null): void {
       clearTimeout(timer)
-      resolve(answer.status === null ? otherwise : { ok: true, status: answer.status, body: answer.text(), durationMs: Math.round(performance.now() - startedAt) })
+      const durationMs = Math.round(performance.now() - startedAt)
+      resolve(answer.status === null ? otherwise : { ok: true, status: answer.status, body: answer.text(), durationMs })
     }
 
     sent.on('response', (response) => answer.read(response, sent, () => finish(null)))

@@ -1,7 +1,10 @@
 /** What a webhook endpoint received: the log with every try, an event sent again, and a test event. */
 import { z } from 'zod'
 import { refuse } from '#src/errors.ts'
-import { DELIVERY_STATES, eventIdOf, listDeliveries, replayDelivery, type AttemptView, type DeliveryView } from '#src/webhooks/delivery-log.ts'
+import {
+  DELIVERY_STATES, eventIdOf, listDeliveries, replayDelivery, type AttemptView, type DeliveryView,
+} from '#src/webhooks/delivery-log.ts'
+import type { Endpoint } from '#src/webhooks/endpoints.ts'
 import { EVENT_TYPES, isEventType } from '#src/webhooks/event-types.ts'
 import { eventName } from '#src/webhooks/payload.ts'
 import { sampleTypeOf, sendSample } from '#src/webhooks/sample.ts'
@@ -20,19 +23,24 @@ const eventId = z.string().optional().transform((text, sink) => {
 })
 
 const log = route({
-  name: 'list-webhook-deliveries', summary: 'What became of each event at this endpoint, with every try: request, answer, error, duration; the newest first',
-  method: 'GET', paths: ['/public/webhooks/:id/deliveries'], access: ACCESS, params: byPath, query: paging.extend({ state, status: state, event_id: eventId }), status: 200, errors: ['NOT_FOUND'],
+  name: 'list-webhook-deliveries',
+  summary: 'What became of each event at this endpoint, with every try: request, answer, error, duration; the newest first',
+  method: 'GET', paths: ['/public/webhooks/:id/deliveries'], access: ACCESS, params: byPath,
+  query: paging.extend({ state, status: state, event_id: eventId }), status: 200, errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
     const endpoint = await endpointOf(ctx, caller.workspaceId, params.id)
     if (endpoint === null) return NO_ENDPOINT
-    const { deliveries, total } = await listDeliveries(ctx.db, endpoint, { ...query, state: query.state ?? query.status ?? null, eventId: query.event_id })
-    return { body: { success: true, message: `${total} deliveries.`, data: pageData('deliveries', { items: deliveries.map(present), total }, query) } }
+    const filter = { ...query, state: query.state ?? query.status ?? null, eventId: query.event_id }
+    const { deliveries, total } = await listDeliveries(ctx.db, endpoint, filter)
+    const data = pageData('deliveries', { items: deliveries.map(present), total }, query)
+    return { body: { success: true, message: `${total} deliveries.`, data } }
   },
 })
 
 const replay = route({
   name: 'replay-webhook-delivery', summary: 'Send an event to this endpoint again, at once and with all its tries',
-  method: 'POST', paths: ['/public/webhooks/:id/deliveries/:eventId/replay'], access: ACCESS, params: byPath.extend({ eventId: z.string() }), status: 200, errors: ['NOT_FOUND', 'CONFLICT'],
+  method: 'POST', paths: ['/public/webhooks/:id/deliveries/:eventId/replay'], access: ACCESS,
+  params: byPath.extend({ eventId: z.string() }), status: 200, errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, params }) => {
     const endpoint = await endpointOf(ctx, caller.workspaceId, params.id)
     if (endpoint === null) return NO_ENDPOINT
@@ -40,11 +48,13 @@ const replay = route({
     const result = id === null ? 'not-found' : await replayDelivery(ctx, endpoint, id)
     if (result === 'switched-off') return SWITCHED_OFF
     if (id === null || result === 'not-found') return NO_DELIVERY
-    return { body: { success: true, message: 'The event is queued again.', data: { id: eventName(id), event_id: eventName(id), webhook_id: endpoint.id, state: 'pending', status: 'pending' } } }
+    return { body: { success: true, message: 'The event is queued again.', data: queued(id, endpoint) } }
   },
 })
 
-const sampleBody = z.object({ type: z.string().nullish(), event: z.string().nullish().meta({ description: 'alias of type' }) }).transform((given, sink) => {
+const sampleBody = z.object({
+  type: z.string().nullish(), event: z.string().nullish().meta({ description: 'alias of type' }),
+}).transform((given, sink) => {
   const type = given.type ?? given.event ?? null
   if (type === null || isEventType(type)) return { type }
   sink.addIssue({ code: 'custom', path: ['type'], message: `must be one of ${Object.keys(EVENT_TYPES).join(', ')}` })
@@ -53,29 +63,40 @@ const sampleBody = z.object({ type: z.string().nullish(), event: z.string().null
 
 const sample = route({
   name: 'test-webhook', summary: 'Send a made-up event to this endpoint, of the type given or of its first one',
-  method: 'POST', paths: ['/public/webhooks/:id/test'], access: ACCESS, params: byPath, body: sampleBody, status: 200, errors: ['NOT_FOUND', 'CONFLICT'],
+  method: 'POST', paths: ['/public/webhooks/:id/test'], access: ACCESS, params: byPath, body: sampleBody, status: 200,
+  errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, params, body }) => {
     const endpoint = await endpointOf(ctx, caller.workspaceId, params.id)
     if (endpoint === null) return NO_ENDPOINT
     const type = body.type ?? sampleTypeOf(endpoint)
     const id = await sendSample(ctx, caller.workspaceId, endpoint, type)
     if (id === null) return SWITCHED_OFF
-    return { body: { success: true, message: 'A test event is queued.', data: { id: eventName(id), event_id: eventName(id), webhook_id: endpoint.id, type, state: 'pending', status: 'pending' } } }
+    const data = { ...queued(id, endpoint), type }
+    return { body: { success: true, message: 'A test event is queued.', data } }
   },
 })
 
 export const WEBHOOK_LOG_ROUTES: readonly AnyRoute[] = [log, replay, sample]
 
+function queued(id: string, endpoint: Endpoint): Record<string, unknown> {
+  const name = eventName(id)
+  return { id: name, event_id: name, webhook_id: endpoint.id, state: 'pending', status: 'pending' }
+}
+
 function present(delivery: DeliveryView): Record<string, unknown> {
   return {
-    id: eventName(delivery.eventId), event_id: eventName(delivery.eventId), type: delivery.type, event: delivery.type, state: delivery.state, status: delivery.state, tries: delivery.tries,
-    created_at: delivery.createdAt.toISOString(), next_try_at: delivery.nextTryAt?.toISOString() ?? null, attempts: delivery.attempts.map(presentAttempt),
+    id: eventName(delivery.eventId), event_id: eventName(delivery.eventId), type: delivery.type, event: delivery.type,
+    state: delivery.state, status: delivery.state, tries: delivery.tries,
+    created_at: delivery.createdAt.toISOString(), next_try_at: delivery.nextTryAt?.toISOString() ?? null,
+    attempts: delivery.attempts.map(presentAttempt),
   }
 }
 
 function presentAttempt(attempt: AttemptView): Record<string, unknown> {
   return {
-    attempt: attempt.attempt, at: attempt.at.toISOString(), url: attempt.url, status: attempt.status, error: attempt.error, duration_ms: attempt.durationMs,
-    request: { headers: attempt.requestHeaders, body: attempt.requestBody }, response: attempt.status === null ? null : { status: attempt.status, body: attempt.responseBody },
+    attempt: attempt.attempt, at: attempt.at.toISOString(), url: attempt.url, status: attempt.status, error: attempt.error,
+    duration_ms: attempt.durationMs,
+    request: { headers: attempt.requestHeaders, body: attempt.requestBody },
+    response: attempt.status === null ? null : { status: attempt.status, body: attempt.responseBody },
   }
 }

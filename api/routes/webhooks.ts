@@ -1,11 +1,15 @@
 /**
- * Webhook endpoints of a workspace: registered, listed, changed, deleted, their secret rotated. The secret is in the answer of creation and rotation
- * and nowhere else. An endpoint is named in the path or by `?id=`; another workspace's is not there. What it received is `webhook-log.ts`.
+ * Webhook endpoints of a workspace: registered, listed, changed, deleted, their secret rotated. The secret is in the answer of creation and
+ * rotation and nowhere else. An endpoint is named in the path or by `?id=`; another workspace's is not there. What it received is
+ * `webhook-log.ts`.
  */
 import { z } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
-import { createEndpoint, deleteEndpoint, findEndpoint, listEndpoints, MAX_ENDPOINTS, rotateSecret, updateEndpoint, type Endpoint, type EndpointChange } from '#src/webhooks/endpoints.ts'
+import {
+  createEndpoint, deleteEndpoint, findEndpoint, listEndpoints, MAX_ENDPOINTS, rotateSecret, updateEndpoint,
+  type Endpoint, type EndpointChange,
+} from '#src/webhooks/endpoints.ts'
 import { readSelection } from '#src/webhooks/event-selection.ts'
 import { ALL_TYPES, EVENT_TYPES } from '#src/webhooks/event-types.ts'
 import { judgeTarget } from '#src/webhooks/target.ts'
@@ -19,7 +23,9 @@ const byQuery = z.object({ id: z.string({ error: 'is required' }) })
 const MAX_DESCRIPTION = 500
 
 const address = z.string().trim().nullish()
-const selection = z.union([z.string(), z.array(z.string()).max(100, 'at most 100 types')], 'must be a list of event types, or a text with commas').nullish()
+const listed = z.array(z.string()).max(100, 'at most 100 types')
+const named = z.union([z.string(), listed], 'must be a list of event types, or a text with commas')
+const selection = named.nullish()
   .meta({ description: `${Object.keys(EVENT_TYPES).join(', ')}; * or nothing for all` })
   .transform((given, sink) => {
     if (given === null || given === undefined) return null
@@ -33,7 +39,8 @@ const fields = z.object({
   url: address, endpoint: address.meta(aliasOf('url')),
   events: selection, event_types: selection.meta(aliasOf('events')), types: selection.meta(aliasOf('events')),
   description: z.string().max(MAX_DESCRIPTION, `at most ${MAX_DESCRIPTION} characters`).nullish(),
-  is_active: z.boolean().nullish(), active: z.boolean().nullish().meta(aliasOf('is_active')), enabled: z.boolean().nullish().meta(aliasOf('is_active')),
+  is_active: z.boolean().nullish(), active: z.boolean().nullish().meta(aliasOf('is_active')),
+  enabled: z.boolean().nullish().meta(aliasOf('is_active')),
 })
 
 const changeBody = fields.transform((given): EndpointChange => ({
@@ -56,17 +63,20 @@ const create = route({
     if (wrong !== null) return wrong
     const made = await createEndpoint(ctx, caller.workspaceId, body)
     if (made === null) return refuse('CONFLICT', `A workspace has at most ${MAX_ENDPOINTS} webhook endpoints.`)
-    return { body: { success: true, message: 'Webhook endpoint created. Keep the secret: it is not shown again.', data: { ...present(made.endpoint), secret: made.secret } } }
+    const data = { ...present(made.endpoint), secret: made.secret }
+    return { body: { success: true, message: 'Webhook endpoint created. Keep the secret: it is not shown again.', data } }
   },
 })
 
 const list = route({
   name: 'list-webhooks', summary: 'The webhook endpoints of the workspace, the newest first; one of them with ?id=',
-  method: 'GET', paths: ['/public/webhooks'], access: ACCESS, query: paging.extend({ id: z.string().optional() }), status: 200, errors: ['NOT_FOUND'],
+  method: 'GET', paths: ['/public/webhooks'], access: ACCESS, query: paging.extend({ id: z.string().optional() }), status: 200,
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, query }) => {
     if (query.id !== undefined) return show(ctx, caller.workspaceId, query.id)
     const { endpoints, total } = await listEndpoints(ctx.db, caller.workspaceId, query.page, query.limit)
-    return { body: { success: true, message: `${total} webhook endpoints.`, data: pageData('webhooks', { items: endpoints.map(present), total }, query) } }
+    const data = pageData('webhooks', { items: endpoints.map(present), total }, query)
+    return { body: { success: true, message: `${total} webhook endpoints.`, data } }
   },
 })
 
@@ -80,12 +90,26 @@ const UPDATE = {
   summary: 'Change address, event types, description, or switch it on or off; what is left out stays',
   method: 'PATCH', access: ACCESS, body: changeBody, status: 200, errors: ['NOT_FOUND'],
 } as const
-const update = route({ ...UPDATE, name: 'update-webhook', paths: ['/public/webhooks/:id'], params: byPath, handle: (ctx, { caller, params, body }) => change(ctx, caller.workspaceId, params.id, body) })
-const updateByQuery = route({ ...UPDATE, name: 'update-webhook-by-query', paths: ['/public/webhooks'], query: byQuery, handle: (ctx, { caller, query, body }) => change(ctx, caller.workspaceId, query.id, body) })
+const update = route({
+  ...UPDATE, name: 'update-webhook', paths: ['/public/webhooks/:id'], params: byPath,
+  handle: (ctx, { caller, params, body }) => change(ctx, caller.workspaceId, params.id, body),
+})
+const updateByQuery = route({
+  ...UPDATE, name: 'update-webhook-by-query', paths: ['/public/webhooks'], query: byQuery,
+  handle: (ctx, { caller, query, body }) => change(ctx, caller.workspaceId, query.id, body),
+})
 
-const REMOVE = { summary: 'Delete a webhook endpoint; what waits for it is not sent', method: 'DELETE', access: ACCESS, status: 204, errors: ['NOT_FOUND'] } as const
-const remove = route({ ...REMOVE, name: 'delete-webhook', paths: ['/public/webhooks/:id'], params: byPath, handle: (ctx, { caller, params }) => drop(ctx, caller.workspaceId, params.id) })
-const removeByQuery = route({ ...REMOVE, name: 'delete-webhook-by-query', paths: ['/public/webhooks'], query: byQuery, handle: (ctx, { caller, query }) => drop(ctx, caller.workspaceId, query.id) })
+const REMOVE = {
+  summary: 'Delete a webhook endpoint; what waits for it is not sent', method: 'DELETE', access: ACCESS, status: 204, errors: ['NOT_FOUND'],
+} as const
+const remove = route({
+  ...REMOVE, name: 'delete-webhook', paths: ['/public/webhooks/:id'], params: byPath,
+  handle: (ctx, { caller, params }) => drop(ctx, caller.workspaceId, params.id),
+})
+const removeByQuery = route({
+  ...REMOVE, name: 'delete-webhook-by-query', paths: ['/public/webhooks'], query: byQuery,
+  handle: (ctx, { caller, query }) => drop(ctx, caller.workspaceId, query.id),
+})
 
 const rotate = route({
   name: 'rotate-webhook-secret', summary: 'Make a new signing secret; the one before signs too for 24 hours',
@@ -93,7 +117,8 @@ const rotate = route({
   handle: async (ctx, { caller, params }) => {
     const rotated = isUuid(params.id) ? await rotateSecret(ctx, caller.workspaceId, params.id) : null
     if (rotated === null) return NO_ENDPOINT
-    return { body: { success: true, message: 'Secret rotated. Keep the new one: it is not shown again.', data: { ...present(rotated.endpoint), secret: rotated.secret } } }
+    const data = { ...present(rotated.endpoint), secret: rotated.secret }
+    return { body: { success: true, message: 'Secret rotated. Keep the new one: it is not shown again.', data } }
   },
 })
 
@@ -129,8 +154,10 @@ async function drop(ctx: ApiContext, workspaceId: string, id: string): Promise<A
 
 function present(endpoint: Endpoint): Record<string, unknown> {
   return {
-    id: endpoint.id, object: 'webhook', url: endpoint.url, description: endpoint.description, events: endpoint.eventTypes, event_types: endpoint.eventTypes,
-    is_active: endpoint.isActive, disabled_reason: endpoint.disabledReason, previous_secret_until: endpoint.previousUntil?.toISOString() ?? null,
+    id: endpoint.id, object: 'webhook', url: endpoint.url, description: endpoint.description, events: endpoint.eventTypes,
+    event_types: endpoint.eventTypes,
+    is_active: endpoint.isActive, disabled_reason: endpoint.disabledReason,
+    previous_secret_until: endpoint.previousUntil?.toISOString() ?? null,
     created_at: endpoint.createdAt.toISOString(), updated_at: endpoint.updatedAt.toISOString(),
   }
 }

@@ -26,7 +26,10 @@ export async function attemptDelivery(delivery: Delivery, means: Means): Promise
   return {
     delivery,
     verdict: verdictOn(delivery, posted, means.retryScale),
-    record: { at, url, headers: headers ?? {}, body, status: posted.ok ? posted.status : null, response: posted.ok ? posted.body : null, durationMs: posted.durationMs },
+    record: {
+      at, url, headers: headers ?? {}, body, durationMs: posted.durationMs,
+      status: posted.ok ? posted.status : null, response: posted.ok ? posted.body : null,
+    },
   }
 }
 
@@ -34,11 +37,14 @@ export async function attemptDelivery(delivery: Delivery, means: Means): Promise
 function headersOf(delivery: Delivery, body: string, at: Date): Record<string, string> | null {
   const keys = delivery.target?.keys ?? null
   if (keys === null || delivery.body === null) return null
-  return { ...HEADERS, ...signatureHeaders(keys, { id: eventName(delivery.eventId), timestampSeconds: Math.floor(at.getTime() / 1000), body }) }
+  const signed = { id: eventName(delivery.eventId), timestampSeconds: Math.floor(at.getTime() / 1000), body }
+  return { ...HEADERS, ...signatureHeaders(keys, signed) }
 }
 
 function obstacle(delivery: Delivery): Posted {
-  const detail = delivery.body === null ? 'not sent: the event is no longer stored' : 'not sent: the signing secret cannot be opened (was MASTER_KEY changed?)'
+  const detail = delivery.body === null
+    ? 'not sent: the event is no longer stored'
+    : 'not sent: the signing secret cannot be opened (was MASTER_KEY changed?)'
   return { ok: false, reason: 'broken', detail, durationMs: 0 }
 }
 

@@ -46,7 +46,8 @@ WITH RECURSIVE fronts AS (
   (SELECT endpoint_id, due_at FROM webhook_deliveries WHERE state = 'pending' ORDER BY endpoint_id, due_at LIMIT 1)
   UNION ALL
   SELECT following.* FROM fronts CROSS JOIN LATERAL (
-    SELECT d.endpoint_id, d.due_at FROM webhook_deliveries d WHERE d.state = 'pending' AND d.endpoint_id > fronts.endpoint_id ORDER BY d.endpoint_id, d.due_at LIMIT 1) following
+    SELECT d.endpoint_id, d.due_at FROM webhook_deliveries d WHERE d.state = 'pending' AND d.endpoint_id > fronts.endpoint_id
+    ORDER BY d.endpoint_id, d.due_at LIMIT 1) following
 ), known AS MATERIALIZED (
   SELECT f.endpoint_id, f.due_at, e.is_active FROM fronts f JOIN webhook_endpoints e ON e.id = f.endpoint_id
 ), sharing AS MATERIALIZED (
@@ -57,14 +58,17 @@ WITH RECURSIVE fronts AS (
 ), picked AS MATERIALIZED (
   SELECT p.event_id, p.endpoint_id, s.room FROM sharing s CROSS JOIN LATERAL (
     SELECT d.event_id, d.endpoint_id FROM webhook_deliveries d
-    WHERE d.endpoint_id = s.endpoint_id AND d.state = 'pending' AND d.due_at <= now() AND (d.leased_until IS NULL OR d.leased_until <= now())
+    WHERE d.endpoint_id = s.endpoint_id AND d.state = 'pending' AND d.due_at <= now()
+      AND (d.leased_until IS NULL OR d.leased_until <= now())
     ORDER BY d.due_at, d.event_id LIMIT s.room FOR UPDATE SKIP LOCKED) p
 ), claimed AS (
   UPDATE webhook_deliveries d SET leased_until = date_trunc('milliseconds', now()) + make_interval(secs => $5)
   FROM picked p WHERE d.event_id = p.event_id AND d.endpoint_id = p.endpoint_id AND d.event_id = ANY (ARRAY(SELECT event_id FROM picked))
   RETURNING d.event_id, d.endpoint_id, d.workspace_id, d.tries, d.due_at, d.leased_until, p.room
 ), outlook AS (
-  SELECT extract(epoch FROM min(due_at) FILTER (WHERE due_at > now()) - now()) * 1000 AS next_in_ms, coalesce(bool_or(NOT is_active), false) AS has_abandoned FROM known
+  SELECT extract(epoch FROM min(due_at) FILTER (WHERE due_at > now()) - now()) * 1000 AS next_in_ms,
+    coalesce(bool_or(NOT is_active), false) AS has_abandoned
+  FROM known
 )
 SELECT o.next_in_ms::float8, o.has_abandoned, c.* FROM outlook o LEFT JOIN claimed c ON true ORDER BY c.due_at, c.event_id`)
 
@@ -81,13 +85,17 @@ interface ClaimRow {
 
 /** Claims what is due, the oldest first. */
 export async function claimDeliveries(db: Queryable, room: Room): Promise<Claim> {
-  const { rows } = await db.query<ClaimRow>(CLAIM, [[...room.endpoints.keys()], [...room.endpoints.values()], room.each, room.total, LEASE_SECONDS])
+  const endpoints = [[...room.endpoints.keys()], [...room.endpoints.values()]]
+  const { rows } = await db.query<ClaimRow>(CLAIM, [...endpoints, room.each, room.total, LEASE_SECONDS])
   const taken = rows.filter((row) => row.event_id !== null)
   const counts = new Map<string, number>()
   for (const { endpoint_id: id } of taken) counts.set(id, (counts.get(id) ?? 0) + 1)
   const full = [...room.endpoints].filter(([, most]) => most === 0).map(([id]) => id)
   return {
-    deliveries: taken.map((row) => ({ eventId: row.event_id ?? '', endpointId: row.endpoint_id, workspaceId: row.workspace_id, tries: row.tries, leasedUntil: row.leased_until })),
+    deliveries: taken.map((row) => ({
+      eventId: row.event_id ?? '', endpointId: row.endpoint_id, workspaceId: row.workspace_id, tries: row.tries,
+      leasedUntil: row.leased_until,
+    })),
     unfinished: new Set([...full, ...taken.filter((row) => counts.get(row.endpoint_id) === row.room).map((row) => row.endpoint_id)]),
     nextInMs: rows[0]?.next_in_ms ?? null,
     hasAbandoned: rows[0]?.has_abandoned ?? false,

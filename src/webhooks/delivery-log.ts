@@ -51,12 +51,18 @@ export function eventIdOf(text: string): string | null {
 
 const WHERE = 'd.endpoint_id = $1 AND ($2::text IS NULL OR d.state = $2) AND ($3::uuid IS NULL OR d.event_id = $3)'
 
+export interface LogPage {
+  readonly deliveries: readonly DeliveryView[]
+  readonly total: number
+}
+
 /** The newest event first. */
-export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: LogFilter): Promise<{ deliveries: DeliveryView[]; total: number }> {
+export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: LogFilter): Promise<LogPage> {
   const which = [endpoint.id, filter.state, filter.eventId]
   const [{ rows }, total] = await Promise.all([
     db.query<Omit<DeliveryView, 'attempts'>>(
-      `SELECT d.event_id AS "eventId", e.type, d.state, d.tries, d.created_at AS "createdAt", CASE d.state WHEN 'pending' THEN d.due_at END AS "nextTryAt"
+      `SELECT d.event_id AS "eventId", e.type, d.state, d.tries, d.created_at AS "createdAt",
+         CASE d.state WHEN 'pending' THEN d.due_at END AS "nextTryAt"
        FROM (SELECT * FROM webhook_deliveries d WHERE ${WHERE} ORDER BY d.event_id DESC LIMIT $4 OFFSET $5) d
        LEFT JOIN events e ON e.id = d.event_id AND e.workspace_id = d.workspace_id ORDER BY d.event_id DESC`,
       [...which, filter.limit, (filter.page - 1) * filter.limit]),
@@ -68,7 +74,8 @@ export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: 
 
 async function listAttempts(db: Queryable, endpointId: string, eventIds: readonly string[]): Promise<Map<string, AttemptView[]>> {
   const { rows } = await db.query<AttemptView & { eventId: string }>(
-    `SELECT event_id AS "eventId", attempt, at, url, request_headers AS "requestHeaders", request_body AS "requestBody", status, response_body AS "responseBody", error, duration_ms AS "durationMs"
+    `SELECT event_id AS "eventId", attempt, at, url, request_headers AS "requestHeaders", request_body AS "requestBody", status,
+       response_body AS "responseBody", error, duration_ms AS "durationMs"
      FROM webhook_attempts WHERE endpoint_id = $1 AND event_id = ANY ($2) ORDER BY event_id, attempt`, [endpointId, eventIds])
   return Map.groupBy(rows, (row) => row.eventId)
 }
@@ -79,7 +86,8 @@ export async function replayDelivery(ctx: Wakeable, endpoint: Endpoint, eventId:
     `WITH replayed AS (
        UPDATE webhook_deliveries d SET state = 'pending', tries = 0, due_at = now() FROM webhook_endpoints e
        WHERE e.id = d.endpoint_id AND e.is_active AND d.endpoint_id = $1 AND d.event_id = $2)
-     SELECT e.is_active FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id WHERE d.endpoint_id = $1 AND d.event_id = $2`, [endpoint.id, eventId])
+     SELECT e.is_active FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
+     WHERE d.endpoint_id = $1 AND d.event_id = $2`, [endpoint.id, eventId])
   if (rows[0] === undefined) return 'not-found'
   if (!rows[0].is_active) return 'switched-off'
   wakeSender(ctx)

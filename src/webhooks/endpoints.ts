@@ -1,6 +1,6 @@
 /**
- * Webhook endpoints of a workspace: made, read, changed, switched off, deleted; always together with the workspace's id, so that tenants stay apart.
- * The secret is given out once, when it is made, and kept sealed. Expected trouble is a value.
+ * Webhook endpoints of a workspace: made, read, changed, switched off, deleted; always together with the workspace's id, so that tenants
+ * stay apart. The secret is given out once, when it is made, and kept sealed. Expected trouble is a value.
  *
  * Deleting leaves a row that nobody sees any more: what was under way can still be written down, and the worker removes it with its log,
  * a slice at a time, however long that log is.
@@ -43,13 +43,26 @@ export interface EndpointChange {
   readonly isActive?: boolean | undefined
 }
 
+/** The one time a secret is given out. */
+export interface Shown {
+  readonly endpoint: Endpoint
+  readonly secret: string
+}
+
+export interface EndpointPage {
+  readonly endpoints: readonly Endpoint[]
+  readonly total: number
+}
+
+type Sealing = Pick<Context, 'db' | 'vault'>
+
 const DELETED = 'deleted'
 const COLUMNS = `id, url, description, event_types AS "eventTypes", is_active AS "isActive", disabled_reason AS "disabledReason",
   CASE WHEN previous_until > now() THEN previous_until END AS "previousUntil", created_at AS "createdAt", updated_at AS "updatedAt"`
 const OWN = `workspace_id = $1 AND disabled_reason IS DISTINCT FROM '${DELETED}'`
 
 /** The endpoint and its secret; null when the workspace has as many as it may. `url` has passed `judgeTarget`. */
-export async function createEndpoint(ctx: Pick<Context, 'db' | 'vault'>, workspaceId: string, order: EndpointOrder): Promise<{ endpoint: Endpoint; secret: string } | null> {
+export async function createEndpoint(ctx: Sealing, workspaceId: string, order: EndpointOrder): Promise<Shown | null> {
   const secret = newSecret()
   const { rows } = await ctx.db.query<Endpoint>(
     `INSERT INTO webhook_endpoints (id, workspace_id, url, description, event_types, secret)
@@ -59,9 +72,11 @@ export async function createEndpoint(ctx: Pick<Context, 'db' | 'vault'>, workspa
 }
 
 /** The newest first. */
-export async function listEndpoints(db: Queryable, workspaceId: string, page: number, limit: number): Promise<{ endpoints: Endpoint[]; total: number }> {
+export async function listEndpoints(db: Queryable, workspaceId: string, page: number, limit: number): Promise<EndpointPage> {
   const [{ rows }, total] = await Promise.all([
-    db.query<Endpoint>(`SELECT ${COLUMNS} FROM webhook_endpoints WHERE ${OWN} ORDER BY id DESC LIMIT $2 OFFSET $3`, [workspaceId, limit, (page - 1) * limit]),
+    db.query<Endpoint>(
+      `SELECT ${COLUMNS} FROM webhook_endpoints WHERE ${OWN} ORDER BY id DESC LIMIT $2 OFFSET $3`,
+      [workspaceId, limit, (page - 1) * limit]),
     db.query<{ total: number }>(`SELECT count(*) AS total FROM webhook_endpoints WHERE ${OWN}`, [workspaceId]),
   ])
   return { endpoints: rows, total: total.rows[0]?.total ?? 0 }
@@ -75,20 +90,24 @@ export async function findEndpoint(db: Queryable, workspaceId: string, id: strin
 /** Switching it on again clears the reason why it was off. Null when there is none. */
 export async function updateEndpoint(ctx: Wakeable, workspaceId: string, id: string, change: EndpointChange): Promise<Endpoint | null> {
   const { rows } = await ctx.db.query<Endpoint>(
-    `UPDATE webhook_endpoints SET url = coalesce($3, url), event_types = coalesce($4, event_types), description = CASE WHEN $5 THEN $6 ELSE description END,
+    `UPDATE webhook_endpoints SET url = coalesce($3, url), event_types = coalesce($4, event_types),
+       description = CASE WHEN $5 THEN $6 ELSE description END,
        is_active = coalesce($7, is_active), updated_at = now(),
-       disabled_reason = CASE $7 WHEN true THEN NULL WHEN false THEN coalesce(disabled_reason, 'switched off by its owner') ELSE disabled_reason END
+       disabled_reason = CASE $7 WHEN true THEN NULL
+         WHEN false THEN coalesce(disabled_reason, 'switched off by its owner') ELSE disabled_reason END
      WHERE ${OWN} AND id = $2 RETURNING ${COLUMNS}`,
-    [workspaceId, id, change.url ?? null, change.eventTypes ?? null, change.description !== undefined, change.description ?? null, change.isActive ?? null])
+    [workspaceId, id, change.url ?? null, change.eventTypes ?? null, change.description !== undefined, change.description ?? null,
+      change.isActive ?? null])
   if (change.isActive === false) wakeSender(ctx)
   return rows[0] ?? null
 }
 
 /** A new secret; the one before signs too for 24 hours. Null when there is no such endpoint. */
-export async function rotateSecret(ctx: Pick<Context, 'db' | 'vault'>, workspaceId: string, id: string): Promise<{ endpoint: Endpoint; secret: string } | null> {
+export async function rotateSecret(ctx: Sealing, workspaceId: string, id: string): Promise<Shown | null> {
   const secret = newSecret()
   const { rows } = await ctx.db.query<Endpoint>(
-    `UPDATE webhook_endpoints SET previous_secret = secret, previous_until = now() + interval '${ROTATION_HOURS} hours', secret = $3, updated_at = now()
+    `UPDATE webhook_endpoints SET previous_secret = secret, previous_until = now() + interval '${ROTATION_HOURS} hours', secret = $3,
+       updated_at = now()
      WHERE ${OWN} AND id = $2 RETURNING ${COLUMNS}`, [workspaceId, id, sealSecret(ctx.vault, secret)])
   return rows[0] === undefined ? null : { endpoint: rows[0], secret }
 }
@@ -96,7 +115,8 @@ export async function rotateSecret(ctx: Pick<Context, 'db' | 'vault'>, workspace
 /** True when it was there. What waits for it is ended by the worker. */
 export async function deleteEndpoint(ctx: Wakeable, workspaceId: string, id: string): Promise<boolean> {
   const { rowCount } = await ctx.db.query(
-    `UPDATE webhook_endpoints SET is_active = false, disabled_reason = '${DELETED}', secret = '', previous_secret = NULL, updated_at = now() WHERE ${OWN} AND id = $2`, [workspaceId, id])
+    `UPDATE webhook_endpoints SET is_active = false, disabled_reason = '${DELETED}', secret = '', previous_secret = NULL, updated_at = now()
+     WHERE ${OWN} AND id = $2`, [workspaceId, id])
   wakeSender(ctx)
   return rowCount === 1
 }
@@ -105,7 +125,8 @@ const SLICE = 2000
 const REMOVALS = ['webhook_attempts', 'webhook_deliveries'].map((table) => `
   DELETE FROM ${table} WHERE (event_id, endpoint_id) IN (
     SELECT log.event_id, log.endpoint_id FROM webhook_endpoints e JOIN webhook_deliveries log ON log.endpoint_id = e.id
-    WHERE e.disabled_reason = '${DELETED}' AND e.updated_at < now() - interval '5 minutes' ORDER BY log.endpoint_id, log.event_id LIMIT ${SLICE})`)
+    WHERE e.disabled_reason = '${DELETED}' AND e.updated_at < now() - interval '5 minutes'
+    ORDER BY log.endpoint_id, log.event_id LIMIT ${SLICE})`)
 
 /**
  * Removes what is left of deleted endpoints, a slice of it, when nothing can be under way to them any more.
@@ -123,5 +144,7 @@ export type Wakeable = Pick<Context, 'db' | 'redis' | 'log'>
 
 /** Tells the workers that there is something to send or to end. They find it by themselves when Redis is away. */
 export function wakeSender(ctx: Wakeable): void {
-  ctx.redis.publish(WEBHOOKS_CHANNEL, '').catch((error: unknown) => ctx.log.debug({ err: error }, 'the webhook sender could not be woken; it looks by itself'))
+  ctx.redis.publish(WEBHOOKS_CHANNEL, '').catch((error: unknown) => {
+    ctx.log.debug({ err: error }, 'the webhook sender could not be woken; it looks by itself')
+  })
 }

@@ -9,5 +9,7 @@ export function readSelection(given: string | readonly string[]): Selection {
   if (names.size === 0) return { ok: false, reason: 'must name at least one event type, or * for all' }
   if (names.has(ALL_TYPES)) return { ok: true, types: [ALL_TYPES] }
   const unknown = [...names].find((name) => !isEventType(name))
-  return unknown === undefined ? { ok: true, types: [...names] } : { ok: false, reason: `${JSON.stringify(unknown.slice(0, 100))} is not an event type; there are ${Object.keys(EVENT_TYPES).join(', ')} and *` }
+  if (unknown === undefined) return { ok: true, types: [...names] }
+  const known = Object.keys(EVENT_TYPES).join(', ')
+  return { ok: false, reason: `${JSON.stringify(unknown.slice(0, 100))} is not an event type; there are ${known} and *` }
 }

@@ -3,8 +3,16 @@ import { Lanes, type Bounds, type Pace } from './lanes.ts'
 
 interface Job { readonly lane: string; readonly nr: number; end(pace: Pace): Promise<void> }
 
+interface Bench {
+  readonly lanes: Lanes<Job>
+  readonly running: Job[]
+  readonly hungry: string[]
+  readonly fill: (lane: string, count: number) => void
+  readonly inLane: (lane: string) => number
+}
+
 /** Lanes whose jobs run until the test ends them. */
-function build(bounds: Bounds): { lanes: Lanes<Job>; running: Job[]; hungry: string[]; fill: (lane: string, count: number) => void; inLane: (lane: string) => number } {
+function build(bounds: Bounds): Bench {
   const running: Job[] = []
   const hungry: string[] = []
   const lanes = new Lanes<Job>(bounds, {

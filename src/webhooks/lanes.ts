@@ -1,9 +1,9 @@
 /**
- * Who may send now. Each endpoint has a lane: its deliveries start in the order they came, as many at once as its window says. The window grows
- * while answers are quick and good and is halved when they are not, so a dead endpoint soon holds one slot and a fast one many.
+ * Who may send now. Each endpoint has a lane: its deliveries start in the order they came, as many at once as its window says. The window
+ * grows while answers are quick and good and is halved when they are not, so a dead endpoint soon holds one slot and a fast one many.
  *
- * A lane may never hold more slots than are still free for others: one hog gets at most half of all, two a third each, and a newcomer always
- * finds a place. Nothing here waits or fails; what a job does, and how long it may, is the caller's business.
+ * A lane may never hold more slots than are still free for others: one hog gets at most half of all, two a third each, and a newcomer
+ * always finds a place. Nothing here waits or fails; what a job does, and how long it may, is the caller's business.
  */
 
 /** How a job went, for the window of its lane: `slow` leaves it as it is. */
@@ -63,7 +63,8 @@ export class Lanes<J> {
   /** How many more each known lane should hold, so that it does not run dry before the next claim: twice its window in all. */
   rooms(): Map<string, number> {
     const now = performance.now()
-    for (const [name, lane] of this.#lanes) if (lane.running === 0 && lane.waiting.length === 0 && now - lane.usedAt > REST_MS) this.#lanes.delete(name)
+    for (const [name, lane] of this.#lanes)
+      if (lane.running === 0 && lane.waiting.length === 0 && now - lane.usedAt > REST_MS) this.#lanes.delete(name)
     return new Map([...this.#lanes].map(([name, lane]) => [name, Math.max(0, 2 * lane.window - lane.running - lane.waiting.length)]))
   }
 

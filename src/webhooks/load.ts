@@ -1,11 +1,12 @@
 /**
- * What a batch of claimed deliveries needs: the body of each event, made once however many endpoints get it, and each endpoint as it is now.
- * Two statements a batch. An event that is no longer stored, or an endpoint whose secret cannot be opened, is told as such and stops nobody else.
+ * What a batch of claimed deliveries needs: the body of each event, made once however many endpoints get it, and each endpoint as it is
+ * now. Two statements a batch. An event that is no longer stored, or an endpoint whose secret cannot be opened, is told as such and stops
+ * nobody else.
  */
 import { prepared, type Queryable } from '#src/db.ts'
 import type { Claimed } from './claim.ts'
 import { payloadOf, type ReportedEvent } from './payload.ts'
-import type { SigningKey } from './secret.ts'
+import type { Opener, SigningKey } from './secret.ts'
 
 export interface Target {
   readonly id: string
@@ -23,14 +24,16 @@ export interface Delivery extends Claimed {
 }
 
 const EVENTS = prepared('webhooks-events', `
-SELECT e.id, e.type, e.workspace_id, e.message_id, e.sequence, e.recipient, e.data, e.created_at, m.to_list, m.subject, m.metadata, m.created_at AS message_created_at
+SELECT e.id, e.type, e.workspace_id, e.message_id, e.sequence, e.recipient, e.data, e.created_at,
+  m.to_list, m.subject, m.metadata, m.created_at AS message_created_at
 FROM unnest($1::uuid[], $2::uuid[]) AS wanted (id, workspace_id)
 JOIN events e ON e.id = wanted.id AND e.workspace_id = wanted.workspace_id
 LEFT JOIN messages m ON m.id = e.message_id
 WHERE e.id = ANY ($1)`)
 
 const TARGETS = prepared('webhooks-targets', `
-SELECT id, url, secret, CASE WHEN previous_until > now() THEN previous_secret END AS previous_secret FROM webhook_endpoints WHERE id = ANY ($1)`)
+SELECT id, url, secret, CASE WHEN previous_until > now() THEN previous_secret END AS previous_secret
+FROM webhook_endpoints WHERE id = ANY ($1)`)
 
 interface EventRow {
   readonly id: string
@@ -54,8 +57,7 @@ interface TargetRow {
   readonly previous_secret: Buffer | null
 }
 
-/** @param open opens a sealed secret, or throws */
-export async function loadDeliveries(db: Queryable, claimed: readonly Claimed[], open: (sealed: Buffer) => SigningKey): Promise<Delivery[]> {
+export async function loadDeliveries(db: Queryable, claimed: readonly Claimed[], open: Opener): Promise<Delivery[]> {
   const workspaceOf = new Map(claimed.map((one) => [one.eventId, one.workspaceId]))
   const [events, targets] = await Promise.all([
     db.query<EventRow>(EVENTS, [[...workspaceOf.keys()], [...workspaceOf.values()]]),
@@ -77,12 +79,15 @@ function bodyOf(row: EventRow): string | null {
 
 function eventOf(row: EventRow): ReportedEvent {
   return {
-    id: row.id, type: row.type, workspaceId: row.workspace_id, messageId: row.message_id, sequence: row.sequence, recipient: row.recipient, data: row.data,
-    createdAt: row.created_at, message: row.to_list === null || row.message_created_at === null ? null : { to: row.to_list, subject: row.subject ?? '', metadata: row.metadata, createdAt: row.message_created_at },
+    id: row.id, type: row.type, workspaceId: row.workspace_id, messageId: row.message_id, sequence: row.sequence, recipient: row.recipient,
+    data: row.data,
+    createdAt: row.created_at,
+    message: row.to_list === null || row.message_created_at === null ? null
+      : { to: row.to_list, subject: row.subject ?? '', metadata: row.metadata, createdAt: row.message_created_at },
   }
 }
 
-function keysOf(row: TargetRow, open: (sealed: Buffer) => SigningKey): SigningKey[] | null {
+function keysOf(row: TargetRow, open: Opener): SigningKey[] | null {
   try {
     return [row.secret, row.previous_secret].filter((sealed) => sealed !== null).map(open)
   } catch {

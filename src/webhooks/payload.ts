@@ -5,6 +5,13 @@
 import { hexOf, timeOf } from '#src/id.ts'
 import { rowOf } from './event-types.ts'
 
+export interface ReportedMessage {
+  readonly to: readonly { readonly email: string }[]
+  readonly subject: string
+  readonly metadata: object | null
+  readonly createdAt: Date
+}
+
 /** An event with what its body needs of the message. */
 export interface ReportedEvent {
   readonly id: string
@@ -16,7 +23,7 @@ export interface ReportedEvent {
   readonly data: Readonly<Record<string, unknown>> | null
   readonly createdAt: Date
   /** Null where the event is not about a stored message. */
-  readonly message: { readonly to: readonly { readonly email: string }[]; readonly subject: string; readonly metadata: object | null; readonly createdAt: Date } | null
+  readonly message: ReportedMessage | null
 }
 
 export function eventName(id: string): string {

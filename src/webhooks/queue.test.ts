@@ -14,7 +14,8 @@ const LATER: Verdict = { state: 'pending', nextInMs: 3_600_000, isGone: false, e
 const GONE: Verdict = { state: 'failed', nextInMs: null, isGone: true, error: 'answered 410 Gone: the endpoint is switched off' }
 
 function tried(delivery: Claimed, verdict: Verdict, at = Date.now()): Tried {
-  return { delivery, verdict, record: { at: new Date(at), url: 'http://127.0.0.1/', headers: { a: 'b' }, body: '{}', status: 200, response: 'ok', durationMs: 3 } }
+  const record = { at: new Date(at), url: 'http://127.0.0.1/', headers: { a: 'b' }, body: '{}', status: 200, response: 'ok', durationMs: 3 }
+  return { delivery, verdict, record }
 }
 
 describe('webhook queue', () => {
@@ -30,13 +31,15 @@ describe('webhook queue', () => {
     endpoint = (await world.register('http://127.0.0.1/')).endpoint
   })
 
-  const claim = (total = 100, each = 100, endpoints: ReadonlyMap<string, number> = new Map()): Promise<Claim> => claimDeliveries(world.ctx.db, { total, each, endpoints })
+  const claim = (total = 100, each = 100, endpoints: ReadonlyMap<string, number> = new Map()): Promise<Claim> =>
+    claimDeliveries(world.ctx.db, { total, each, endpoints })
   const claimOne = async (): Promise<Claimed> => {
     const [delivery] = (await claim()).deliveries
     assert.ok(delivery)
     return delivery
   }
-  const expireLeases = (): Promise<unknown> => world.ctx.db.query(`UPDATE webhook_deliveries SET leased_until = date_trunc('milliseconds', now()) - interval '1 second' WHERE leased_until IS NOT NULL`)
+  const expireLeases = (): Promise<unknown> => world.ctx.db.query(
+    `UPDATE webhook_deliveries SET leased_until = date_trunc('milliseconds', now()) - interval '1 second' WHERE leased_until IS NOT NULL`)
   const reload = async (): Promise<Endpoint> => {
     const found = await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id)
     assert.ok(found)
@@ -70,7 +73,7 @@ describe('webhook queue', () => {
 
     it('share a batch among endpoints, however much one has waiting', async () => {
       await world.emit(200)
-      const others = [await world.register('http://127.0.0.1/b', ['email.bounced']), await world.register('http://127.0.0.1/c', ['email.bounced'])]
+      const others = await Promise.all(['b', 'c'].map((name) => world.register(`http://127.0.0.1/${name}`, ['email.bounced'])))
       await world.emit(5, { type: 'email.bounced' })
       const { deliveries } = await claim(30)
       const counts = Map.groupBy(deliveries, (delivery) => delivery.endpointId)
@@ -171,7 +174,8 @@ describe('webhook queue', () => {
       assert.deepEqual([after.deliveries, after.hasAbandoned], [[], true])
       assert.deepEqual(await endAbandoned(world.ctx.db), { ended: 1, mayHaveMore: false })
       assert.deepEqual([await world.states(first), await world.states(second)], [['failed'], ['failed']])
-      assert.deepEqual((await world.attempts(second)).map(({ status, error }) => [status, error]), [[null, 'not sent: the endpoint is switched off (it answered 410 Gone)']])
+      assert.deepEqual((await world.attempts(second)).map(({ status, error }) => [status, error]),
+        [[null, 'not sent: the endpoint is switched off (it answered 410 Gone)']])
       assert.equal((await claim()).hasAbandoned, false)
     })
   })
@@ -184,7 +188,8 @@ describe('webhook queue', () => {
       assert.equal(loaded.length, 2)
       assert.equal(loaded[0]?.body, loaded[1]?.body)
       const body = JSON.parse(loaded[0]?.body ?? '') as Record<string, unknown>
-      assert.deepEqual([body['subject'], body['to'], body['metadata'], body['sequence']], ['Grüße', ['anna@example.com'], { order: 7 }, 1])
+      assert.deepEqual([body['subject'], body['to'], body['metadata'], body['sequence']],
+        ['Grüße', ['anna@example.com'], { order: 7 }, 1])
     })
 
     it('goes on without an event that is gone and a secret that does not open', async () => {
@@ -198,7 +203,8 @@ describe('webhook queue', () => {
         const one = loaded.find((delivery) => delivery.eventId === event && delivery.endpointId === target)
         return [one?.body !== null, one?.target?.keys !== null]
       }
-      assert.deepEqual([of(gone, endpoint.id), of(kept, endpoint.id), of(kept, broken.endpoint.id)], [[false, true], [true, true], [true, false]])
+      assert.deepEqual([of(gone, endpoint.id), of(kept, endpoint.id), of(kept, broken.endpoint.id)],
+        [[false, true], [true, true], [true, false]])
     })
   })
 
@@ -245,7 +251,8 @@ describe('webhook queue', () => {
       const { deliveries } = await claim(2)
       await settleTries(world.ctx.db, deliveries.map((delivery, i) => tried(delivery, i === 0 ? OK : LATER)))
       const all = await listDeliveries(world.ctx.db, endpoint, { state: null, eventId: null, page: 1, limit: 50 })
-      assert.deepEqual(all.deliveries.map((row) => [row.eventId, row.state, row.attempts.length, row.type]), ids.toReversed().map((id, i) => [id, ['pending', 'pending', 'delivered'][i], [0, 1, 1][i], 'email.delivered']))
+      assert.deepEqual(all.deliveries.map((row) => [row.eventId, row.state, row.attempts.length, row.type]),
+        ids.toReversed().map((id, i) => [id, ['pending', 'pending', 'delivered'][i], [0, 1, 1][i], 'email.delivered']))
       assert.ok(all.deliveries[1]?.nextTryAt !== null && all.deliveries[2]?.nextTryAt === null)
       const page = await listDeliveries(world.ctx.db, endpoint, { state: 'pending', eventId: null, page: 2, limit: 1 })
       assert.deepEqual([page.total, page.deliveries.map((row) => row.eventId)], [2, [ids[1]]])

@@ -1,6 +1,6 @@
 /**
- * "Send a test event": a made-up event of a real type to one endpoint, whatever it has subscribed to. It is stored, signed, retried and logged as any
- * other; `data.test` is true in it, its ids name no message.
+ * "Send a test event": a made-up event of a real type to one endpoint, whatever it has subscribed to. It is stored, signed, retried and
+ * logged as any other; `data.test` is true in it, its ids name no message.
  */
 import { newId } from '#src/id.ts'
 import { wakeSender, type Endpoint, type Wakeable } from './endpoints.ts'
@@ -22,10 +22,11 @@ export async function sendSample(ctx: Wakeable, workspaceId: string, endpoint: E
     `WITH target AS (
        SELECT id FROM webhook_endpoints WHERE id = $1 AND workspace_id = $2 AND is_active
      ), event AS (
-       INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at) SELECT $3, $2, $4, $5, $6, $7, $8, $9, now() FROM target
+       INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at) SELECT $3, $2, $4, $5, $6, $7, $8,
+       $9, now() FROM target
      )
      INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at) SELECT $3, id, $2, now() FROM target`,
-    [endpoint.id, workspaceId, id, type, isAboutMail ? newId() : null, isAboutMail ? 0 : null, isAboutMail ? 1 : null, isAboutMail ? RECIPIENT : null,
+    [endpoint.id, workspaceId, id, type, ...(isAboutMail ? [newId(), 0, 1, RECIPIENT] : [null, null, null, null]),
       JSON.stringify({ test: true, ...mail, ...rowOf(type).sample })])
   if (rowCount !== 1) return null
   wakeSender(ctx)

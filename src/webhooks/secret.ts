@@ -32,11 +32,11 @@ export function keyOf(secret: string): SigningKey {
   return { standard: createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64')), simple: createSecretKey(Buffer.from(secret)) }
 }
 
-/**
- * Opens sealed secrets and remembers them.
- * @throws (the function answered) when one cannot be opened: MASTER_KEY is another one.
- */
-export function createOpener(vault: Vault): (sealed: Buffer) => SigningKey {
+/** @throws when the secret cannot be opened: MASTER_KEY is another one. */
+export type Opener = (sealed: Buffer) => SigningKey
+
+/** Opens sealed secrets and remembers them. */
+export function createOpener(vault: Vault): Opener {
   const known = new Map<string, SigningKey>()
   return (sealed) => {
     const name = sealed.toString('latin1')

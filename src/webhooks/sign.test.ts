@@ -9,7 +9,8 @@ const now = (): number => Math.floor(Date.now() / 1000)
 
 describe('webhook signatures', () => {
   it('are those of the example in the Standard Webhooks documents', () => {
-    const headers = signatureHeaders([keyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestampSeconds: 1614265330, body: '{"test": 2432232314}' })
+    const headers = signatureHeaders([keyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')],
+      { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestampSeconds: 1614265330, body: '{"test": 2432232314}' })
     assert.equal(headers['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
   })
 
@@ -31,14 +32,14 @@ describe('webhook signatures', () => {
     assert.equal(headers['webhook-signature']?.split(' ').length, 2)
     for (const secret of [newest, previous]) new Webhook(secret).verify('{}', headers)
     assert.throws(() => new Webhook(newSecret()).verify('{}', headers))
-    assert.equal(headers['x-webhook-signature'], `sha256=${createHmac('sha256', newest).update('{}').digest('hex')}`)
+    assert.equal(headers['X-Webhook-Signature'], `sha256=${createHmac('sha256', newest).update('{}').digest('hex')}`)
   })
 
   it('the simple one takes the secret as it was shown, and the raw body', () => {
     const secret = newSecret()
     const body = '{"subject":"Grüße 🎉"}'
     const headers = signatureHeaders([keyOf(secret)], { id: 'evt_1', timestampSeconds: 1, body })
-    assert.equal(headers['x-webhook-signature'], `sha256=${createHmac('sha256', secret).update(Buffer.from(body)).digest('hex')}`)
+    assert.equal(headers['X-Webhook-Signature'], `sha256=${createHmac('sha256', secret).update(Buffer.from(body)).digest('hex')}`)
   })
 
   it('are never left out', () => assert.throws(() => signatureHeaders([], { id: 'evt_1', timestampSeconds: 1, body: '' })))

@@ -1,7 +1,8 @@
 /**
- * Signatures of one delivery: Standard Webhooks 1.0.0 (webhook-id, webhook-timestamp, webhook-signature; HMAC-SHA256 over id.timestamp.body),
- * and beside it `X-Webhook-Signature: sha256=<hex>` over the body alone, for receivers that want three lines of code.
- * The simple one has no time in it and room for one secret only: a replayed body passes, and after a rotation it is the new secret's at once.
+ * Signatures of one delivery: Standard Webhooks 1.0.0 (webhook-id, webhook-timestamp, webhook-signature; HMAC-SHA256 over
+ * id.timestamp.body), and beside it `X-Webhook-Signature: sha256=<hex>` over the body alone, for receivers that want three lines of code.
+ * The simple one has no time in it and room for one secret only: a replayed body passes, and after a rotation it is the new secret's at
+ * once.
  */
 import { createHmac } from 'node:crypto'
 import type { SigningKey } from './secret.ts'
@@ -23,6 +24,6 @@ export function signatureHeaders(keys: readonly SigningKey[], { id, timestampSec
     'webhook-id': id,
     'webhook-timestamp': String(timestampSeconds),
     'webhook-signature': keys.map((key) => `v1,${createHmac('sha256', key.standard).update(content).digest('base64')}`).join(' '),
-    'x-webhook-signature': `sha256=${createHmac('sha256', newest.simple).update(body).digest('hex')}`,
+    'X-Webhook-Signature': `sha256=${createHmac('sha256', newest.simple).update(body).digest('hex')}`,
   }
 }

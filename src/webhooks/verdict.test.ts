@@ -9,7 +9,8 @@ describe('webhook verdicts', () => {
   const cases: readonly (readonly [string, Posted, string, RegExp | null])[] = [
     ...[200, 201, 202, 204, 299].map((status) => [String(status), answered(status), 'delivered', null] as const),
     ...[300, 301, 302, 307, 308].map((status) => [String(status), answered(status), 'pending', /redirects are not followed/] as const),
-    ...[400, 401, 404, 409, 429, 500, 503].map((status) => [String(status), answered(status), 'pending', new RegExp(`answered ${status}`)] as const),
+    ...[400, 401, 404, 409, 429, 500, 503].map((status) =>
+      [String(status), answered(status), 'pending', new RegExp(`answered ${status}`)] as const),
     ['410', answered(410), 'failed', /410 Gone/],
     ['no connection', LOST, 'pending', /ECONNREFUSED/],
   ]

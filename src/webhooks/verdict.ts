@@ -1,6 +1,6 @@
 /**
- * What a try means. Only 2xx is success; a redirect is a failure, since what lies behind it was not registered; 410 switches the endpoint off.
- * A failed try comes again on the schedule of the contract: at once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
+ * What a try means. Only 2xx is success; a redirect is a failure, since what lies behind it was not registered; 410 switches the endpoint
+ * off. A failed try comes again on the schedule of the contract: at once, then after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
  */
 import { backoffMs } from '#src/backoff.ts'
 import type { Posted } from '#src/outgoing.ts'

@@ -1,6 +1,7 @@
 /**
- * Runs one piece of work when it is time: asked for by anybody, any number of times, it is done once after the last of them, and never twice at once.
- * Between two beginnings lies at least the spacing, so that a shower of requests becomes a few rounds; a request after a quiet time is met at once.
+ * Runs one piece of work when it is time: asked for by anybody, any number of times, it is done once after the last of them, and never
+ * twice at once. Between two beginnings lies at least the spacing, so that a shower of requests becomes a few rounds; a request after a
+ * quiet time is met at once.
  */
 export interface Alarm {
   /** In so many ms, or earlier when it is already set earlier. */

@@ -1,4 +1,7 @@
-/** Webhooks as a receiver sees them: a real sender, PostgreSQL and Redis, and a receiver on loopback that misbehaves. Retry times are a thousandth. */
+/**
+ * Webhooks as a receiver sees them: a real sender, PostgreSQL and Redis, and a receiver on loopback that misbehaves.
+ * Retry times are a thousandth.
+ */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
@@ -38,8 +41,10 @@ describe('webhook sender', () => {
   })
 
   const start = (count = 1): void => { for (let i = 0; i < count; i++) loops.push(startWebhooks(world.ctx, world.redisUrl)) }
-  const settled = (id: string, state: string): Promise<void> => until(async () => (await world.states(id)).every((one) => one === state), () => `${id} is not ${state}`)
-  const verify = (request: Received, secret: string): Record<string, unknown> => new Webhook(secret).verify(request.body, request.headers as Record<string, string>) as Record<string, unknown>
+  const settled = (id: string, state: string): Promise<void> =>
+    until(async () => (await world.states(id)).every((one) => one === state), () => `${id} is not ${state}`)
+  const verify = (request: Received, secret: string): Record<string, unknown> =>
+    new Webhook(secret).verify(request.body, request.headers as Record<string, string>) as Record<string, unknown>
 
   it('sends each event once, signed, with a body that says what happened', async () => {
     const { secret } = await world.register(`${receiver.url}/hook?a=b`)
@@ -69,9 +74,12 @@ describe('webhook sender', () => {
     const bob = { email: 'bob@example.com', name: null }
     const acceptor = createAcceptor(world.ctx)
     await acceptor.accept({
-      id, workspaceId: world.workspaceId, apiKeyId: null, domainId: null, tier: 'instant', from: { email: 'shop@example.org', name: null }, replyTo: null, to: [bob], cc: [],
-      recipients: [{ address: bob.email, domain: 'example.com', kind: 'to' }], subject: 'Hello', html: null, text: 'x', headers: [], attachments: [], tags: [], metadata: null,
-      trackOpens: null, trackClicks: null, scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(), quota: null, idempotency: null,
+      id, workspaceId: world.workspaceId, apiKeyId: null, domainId: null, tier: 'instant', from: { email: 'shop@example.org', name: null },
+      replyTo: null, to: [bob], cc: [],
+      recipients: [{ address: bob.email, domain: 'example.com', kind: 'to' }], subject: 'Hello', html: null, text: 'x', headers: [],
+      attachments: [], tags: [], metadata: null,
+      trackOpens: null, trackClicks: null, scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(), quota: null,
+      idempotency: null,
     })
     const [request] = await receiver.received(1)
     assert.ok(request)
@@ -101,7 +109,8 @@ describe('webhook sender', () => {
     for (const request of requests) verify(request, secret)
     assert.equal(new Set(requests.map((request) => request.headers['webhook-id'])).size, 1)
     const log = await world.attempts(id)
-    assert.deepEqual(log.map(({ status, error, response_body: body }) => [status, error, body]), [[500, 'answered 500', 'busy'], [500, 'answered 500', 'busy'], [204, null, '']])
+    assert.deepEqual(log.map(({ status, error, response_body: body }) => [status, error, body]),
+      [[500, 'answered 500', 'busy'], [500, 'answered 500', 'busy'], [204, null, '']])
   })
 
   for (const [name, misbehave, error] of [
@@ -229,7 +238,8 @@ describe('webhook sender', () => {
     const ids = await world.emit(60)
     await receiver.received(16)
     await Promise.all(loops.splice(0).map((loop) => loop.stop()))
-    const { rows } = await world.ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM webhook_deliveries WHERE state = 'pending' AND tries = 0 AND leased_until IS NULL`)
+    const { rows } = await world.ctx.db.query<{ n: number }>(
+      `SELECT count(*) AS n FROM webhook_deliveries WHERE state = 'pending' AND tries = 0 AND leased_until IS NULL`)
     assert.equal(rows[0]?.n, ids.length)
     receiver.behave(answer(200))
     start()
@@ -266,7 +276,8 @@ describe('webhook sender', () => {
     const request = (await receiver.received(3))[2]
     assert.ok(request)
     const body = verify(request, secret)
-    assert.deepEqual([body['id'], body['type'], body['bounce_type'], body['recipient'], (body['data'] as { test: boolean }).test], [`evt_${sample?.replaceAll('-', '')}`, 'email.bounced', 'hard', 'recipient@example.com', true])
+    assert.deepEqual([body['id'], body['type'], body['bounce_type'], body['recipient'], (body['data'] as { test: boolean }).test],
+      [`evt_${sample?.replaceAll('-', '')}`, 'email.bounced', 'hard', 'recipient@example.com', true])
   })
 
   it('an event that is no longer stored fails alone', async () => {

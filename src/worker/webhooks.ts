@@ -1,10 +1,10 @@
 /**
- * Sends webhooks: claims due deliveries from PostgreSQL, posts them, writes down what became of them. Woken by Redis when rows were stored, by a
- * timer set to the next due time, and every 15 s in any case, so that Redis may be away. Any number of workers share the table.
+ * Sends webhooks: claims due deliveries from PostgreSQL, posts them, writes down what became of them. Woken by Redis when rows were stored,
+ * by a timer set to the next due time, and every 15 s in any case, so that Redis may be away. Any number of workers share the table.
  *
- * At least once: a process that dies between the receiver's answer and the commit has sent an event that comes again, with the same webhook-id,
- * when its lease has run out (60 s). PostgreSQL away: results are kept and written when it returns within the lease; nothing new is claimed.
- * Stopping waits 3 s for what is under way; what is not done by then is given back, uncounted.
+ * At least once: a process that dies between the receiver's answer and the commit has sent an event that comes again, with the same
+ * webhook-id, when its lease has run out (60 s). PostgreSQL away: results are kept and written when it returns within the lease; nothing
+ * new is claimed. Stopping waits 3 s for what is under way; what is not done by then is given back, uncounted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBatcher } from '#src/batcher.ts'
@@ -50,7 +50,7 @@ export function startWebhooks(ctx: Context, redisUrl: string): Loop {
   const underWay = new Set<Delivery>()
   const settler = createBatcher<Tried, null>((tried) => settle(ctx, tried), SETTLE)
   const alarm = createAlarm(round, SPACING_MS)
-  const lanes = new Lanes<Held>(BOUNDS, { run: carryOut, onHungry: (endpointId) => { if (isHeldBack || unfinished.has(endpointId)) alarm.set(0) } })
+  const lanes = new Lanes<Held>(BOUNDS, { run: carryOut, onHungry: (lane) => { if (isHeldBack || unfinished.has(lane)) alarm.set(0) } })
   let unfinished: ReadonlySet<string> = new Set()
   let isHeldBack = false
   let isAborted = false
@@ -82,7 +82,9 @@ export function startWebhooks(ctx: Context, redisUrl: string): Loop {
     const tried = await attemptDelivery(delivery, means)
     if (isAborted && tried.verdict.state !== 'delivered') return 'bad'
     report(ctx, tried)
-    await settler.add(tried).catch((error: unknown) => ctx.log.error({ err: error, event: delivery.eventId }, 'a webhook was tried and could not be settled; it comes again'))
+    await settler.add(tried).catch((error: unknown) => {
+      ctx.log.error({ err: error, event: delivery.eventId }, 'a webhook was tried and could not be settled; it comes again')
+    })
     underWay.delete(delivery)
     if (tried.verdict.nextInMs !== null) alarm.set(tried.verdict.nextInMs + 1)
     if (tried.verdict.isGone) alarm.set(0)
@@ -100,7 +102,9 @@ export function startWebhooks(ctx: Context, redisUrl: string): Loop {
       isAborted = true
       means.outgoing.close()
       await Promise.race([lanes.idle(), sleep(AWAY_MS)])
-      await releaseDeliveries(ctx.db, [...waiting, ...underWay]).catch((error: unknown) => ctx.log.warn({ err: error }, 'webhooks could not be given back; their lease runs out'))
+      await releaseDeliveries(ctx.db, [...waiting, ...underWay]).catch((error: unknown) => {
+        ctx.log.warn({ err: error }, 'webhooks could not be given back; their lease runs out')
+      })
     },
   }
 }
@@ -109,7 +113,9 @@ function subscribe(ctx: Context, redisUrl: string, wake: () => void): Redis {
   const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
   subscriber.on('message', wake)
   subscriber.on('ready', () => {
-    subscriber.subscribe(WEBHOOKS_CHANNEL).then(wake, (error: unknown) => ctx.log.debug({ err: error }, 'webhooks could not subscribe; the next connection does'))
+    subscriber.subscribe(WEBHOOKS_CHANNEL).then(wake, (error: unknown) => {
+      ctx.log.debug({ err: error }, 'webhooks could not subscribe; the next connection does')
+    })
   })
   return subscriber
 }
@@ -137,10 +143,13 @@ async function settle(ctx: Context, tried: readonly Tried[]): Promise<null[]> {
   }
 }
 
+/** Addresses of webhooks often hold a secret: only their host is logged. */
 function report(ctx: Context, { delivery, verdict, record }: Tried): void {
-  const line = { event: delivery.eventId, endpoint: delivery.endpointId, url: record.url, status: record.status, ms: record.durationMs }
-  if (verdict.state === 'delivered') ctx.log.debug(line, 'webhook delivered')
-  else ctx.log.info({ ...line, error: verdict.error, tries: delivery.tries + 1, nextInMs: verdict.nextInMs }, verdict.state === 'failed' ? 'webhook failed' : 'webhook deferred')
+  const host = URL.parse(record.url)?.host
+  const line = { event: delivery.eventId, endpoint: delivery.endpointId, host, status: record.status, ms: record.durationMs }
+  if (verdict.state === 'delivered') return ctx.log.debug(line, 'webhook delivered')
+  const trouble = { ...line, error: verdict.error, tries: delivery.tries + 1, nextInMs: verdict.nextInMs }
+  ctx.log.info(trouble, verdict.state === 'failed' ? 'webhook failed' : 'webhook deferred')
 }
 
 function paceOf({ verdict, record }: Tried): Pace {

@@ -29,7 +29,10 @@ export interface Receiver {
   close(): Promise<void>
 }
 
-export const answer = (status: number, body = '', headers: Record<string, string> = {}): Behaviour => (_, response) => void response.writeHead(status, headers).end(body)
+export function answer(status: number, body = '', headers: Readonly<Record<string, string>> = {}): Behaviour {
+  return (_, response) => void response.writeHead(status, headers).end(body)
+}
+
 export const hang: Behaviour = () => undefined
 /** Resets the connection instead of answering. */
 export const drop: Behaviour = (_, response) => void response.socket?.resetAndDestroy()

@@ -40,12 +40,17 @@ export interface Logged {
   readonly url: string
 }
 
-/** `env` are settings as they would stand in the environment; loopback may be reached and retry times are a thousandth unless they say otherwise. */
+/**
+ * `env` are settings as they would stand in the environment.
+ * Loopback may be reached and retry times are a thousandth, unless they say otherwise.
+ */
 export async function createWebhookWorld(env: Readonly<Record<string, string>> = {}): Promise<WebhookWorld> {
   const [database, redis] = await Promise.all([createDatabase(), startRedis()])
   const log = pino({ level: 'silent' })
-  const config = loadConfig({ ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', RETRY_SCALE: '0.001', DATABASE_URL: database.url, REDIS_URL: redis.url, ...env })
-  const ctx: Context = { config, db: openDb(database.url, log), redis: openRedis(redis.url, log), clock: systemClock, log, vault: openVault(Buffer.alloc(32, 1)) }
+  const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url }
+  const config = loadConfig({ ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', RETRY_SCALE: '0.001', ...stores, ...env })
+  const [db, vault] = [openDb(database.url, log), openVault(Buffer.alloc(32, 1))]
+  const ctx: Context = { config, db, redis: openRedis(redis.url, log), clock: systemClock, log, vault }
   const { id: workspaceId } = await createWorkspace(ctx.db, { name: 'test', plan: 'launch' })
   const messageId = await storeLetter(ctx, workspaceId)
   return {
@@ -56,8 +61,16 @@ export async function createWebhookWorld(env: Readonly<Record<string, string>> =
       return made
     },
     emit: (count, event) => emit(ctx, { workspaceId, messageId, count, type: 'email.delivered', data: { code: 250 }, ...event }),
-    states: async (eventId) => (await ctx.db.query<{ state: string }>('SELECT state FROM webhook_deliveries WHERE event_id = $1 ORDER BY endpoint_id', [eventId])).rows.map((row) => row.state),
-    attempts: async (eventId) => (await ctx.db.query<Logged>('SELECT * FROM webhook_attempts WHERE event_id = $1 ORDER BY endpoint_id, attempt', [eventId])).rows,
+    states: async (eventId) => {
+      const { rows } = await ctx.db.query<{ state: string }>(
+        'SELECT state FROM webhook_deliveries WHERE event_id = $1 ORDER BY endpoint_id', [eventId])
+      return rows.map((row) => row.state)
+    },
+    attempts: async (eventId) => {
+      const { rows } = await ctx.db.query<Logged>(
+        'SELECT * FROM webhook_attempts WHERE event_id = $1 ORDER BY endpoint_id, attempt', [eventId])
+      return rows
+    },
     stop: async () => {
       ctx.redis.disconnect()
       await ctx.db.close()
@@ -71,22 +84,33 @@ async function storeLetter(ctx: Context, workspaceId: string): Promise<string> {
   const id = newId()
   const anna = { email: 'anna@example.com', name: 'Anna' }
   await ctx.db.transaction((tx) => storeMessages(tx, [{
-    id, workspaceId, apiKeyId: null, domainId: null, tier: 'instant', from: { email: 'shop@example.org', name: null }, replyTo: null, to: [anna], cc: [],
-    recipients: [{ address: anna.email, domain: 'example.com', kind: 'to' }], subject: 'Grüße', html: '<p>x</p>', text: null, headers: [], attachments: [], tags: [], metadata: { order: 7 },
-    trackOpens: null, trackClicks: null, scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(ctx.clock.now()), quota: null, idempotency: null,
+    id, workspaceId, apiKeyId: null, domainId: null, tier: 'instant', from: { email: 'shop@example.org', name: null }, replyTo: null,
+    to: [anna], cc: [],
+    recipients: [{ address: anna.email, domain: 'example.com', kind: 'to' }], subject: 'Grüße', html: '<p>x</p>', text: null, headers: [],
+    attachments: [], tags: [], metadata: { order: 7 },
+    trackOpens: null, trackClicks: null, scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(ctx.clock.now()),
+    quota: null, idempotency: null,
   }]))
   return id
 }
 
-interface Emission { readonly workspaceId: string; readonly messageId: string; readonly count: number; readonly type: string; readonly data: object }
+interface Emission {
+  readonly workspaceId: string
+  readonly messageId: string
+  readonly count: number
+  readonly type: string
+  readonly data: object
+}
 
 async function emit(ctx: Context, { workspaceId, messageId, count, type, data }: Emission): Promise<string[]> {
   const ids = Array.from({ length: count }, () => newId())
   await ctx.db.query(`WITH e AS (
       INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
-      SELECT id, $2, $3, $4, 0, nr, 'anna@example.com', $5, now() FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, nr) RETURNING id, workspace_id, type, created_at)
+      SELECT id, $2, $3, $4, 0, nr, 'anna@example.com', $5, now()
+      FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, nr) RETURNING id, workspace_id, type, created_at)
     INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
-    SELECT e.id, w.id, e.workspace_id, e.created_at FROM e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]`,
+    SELECT e.id, w.id, e.workspace_id, e.created_at
+    FROM e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]`,
   [ids, workspaceId, type, messageId, data])
   wakeSender(ctx)
   return ids
