@@ -50,11 +50,12 @@ function describe({ cpu, cores, memoryGb, kernel, node, commit, loadBefore, isDi
 function throughput(compared: readonly Compared[]): string {
   const others = ['Haraka', 'Postfix'].filter((name) => ratios(compared, name) !== null)
   return table([
-    ['', 'delivered/s', 'CPU ms a message', ...others.map((name) => `times ${name}`)],
+    ['', 'delivered/s', 'CPU ms a message', 'others on it', ...others.map((name) => `times ${name}`)],
     ...compared.map(({ name, describe: text, runs }) => [
       `${name} (${text})`,
       range(runs.map(({ deliveredRate }) => deliveredRate), 0),
       name === 'no server' ? '' : range(runs.map(({ cpuMs }) => cpuMs['server'] ?? 0), 2),
+      `${range(runs.map(({ foreignShare }) => foreignShare * 100), 0)} %`,
       ...others.map((other) => (name === 'Mailstead' ? range(ratios(compared, other) ?? [], 2) : '')),
     ]),
   ])
@@ -88,11 +89,11 @@ function acceptance(compared: readonly Compared[]): string {
   ])
 }
 
-/** A word when other processes of the machine took part. */
+/** A word when other processes of the machine took part: the rates are then theirs too. */
 function foreign(compared: readonly Compared[]): string {
   const shares = compared.flatMap(({ runs }) => runs.map(({ foreignShare }) => foreignShare))
   const worst = Math.max(0, ...shares)
-  return worst > FOREIGN_LIMIT ? `  Other processes took up to ${Math.round(worst * 100)} % of the machine meanwhile.` : ''
+  return worst > FOREIGN_LIMIT ? `  Other processes took up to ${Math.round(worst * 100)} % of the machine meanwhile: compare the CPU, not the rates.` : ''
 }
 
 function latencyTable({ fromAccept, fromPost }: LatencyResult): string {
