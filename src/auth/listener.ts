@@ -18,6 +18,7 @@ export interface Listener {
 export function listen(url: string, channel: string, log: Log, onChange: () => void): Listener {
   const stopping = new AbortController()
   let current: Client | null = null
+  let connecting: Promise<unknown> = Promise.resolve()
   let waitMs = FIRST_WAIT_MS
 
   async function attend(client: Client): Promise<void> {
@@ -25,7 +26,8 @@ export function listen(url: string, channel: string, log: Log, onChange: () => v
     client.on('notification', onChange)
     const ended = Promise.withResolvers<void>()
     client.once('end', ended.resolve)
-    await client.connect()
+    await (connecting = client.connect())
+    if (stopping.signal.aborted) return
     await client.query(`LISTEN ${channel}`)
     waitMs = FIRST_WAIT_MS
     onChange()
@@ -46,6 +48,7 @@ export function listen(url: string, channel: string, log: Log, onChange: () => v
   return {
     async stop() {
       stopping.abort()
+      await connecting.catch(() => {}) // ended while it connects, a client would never say so
       await current?.end().catch(() => {})
       await running
     },
