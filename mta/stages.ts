@@ -62,7 +62,7 @@ export function assembleStages(ctx: Context): Assembled {
     texts: (messageId) => loadTexts(ctx.db, messageId),
     attachments: (messageId) => loadAttachments(ctx.db, messageId),
     compose,
-    sign: (composed, signingKeys) => sign(composed, signingKeys),
+    sign: (composed, signingKeys) => sign(composed, signingKeys, new Date(clock.now())),
     returnPath: (claimed) => returnPathOf(claimed, mac, config.bounceDomain),
     transport,
     memory: createMemory(MOST_LARGE_BYTES),
