@@ -13,7 +13,10 @@ import { openVault } from '#src/vault.ts'
 import { storeMessages } from '#src/messages/store.ts'
 import { createEndpoint, wakeSender, type Endpoint } from '#src/webhooks/endpoints.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
-import { createDatabase, startRedis, type TestServer } from './stores.ts'
+import { createDatabase, startRedis, type TestDatabase, type TestServer } from './stores.ts'
+
+/** For a process that the test starts. */
+export const MASTER_KEY = '01'.repeat(32)
 
 export interface WebhookWorld {
   readonly ctx: Context
@@ -43,13 +46,14 @@ export interface Logged {
 /**
  * `env` are settings as they would stand in the environment.
  * Loopback may be reached and retry times are a thousandth, unless they say otherwise.
+ * `postgres` is a server of the test's own, to be crashed and stopped by it.
  */
-export async function createWebhookWorld(env: Readonly<Record<string, string>> = {}): Promise<WebhookWorld> {
-  const [database, redis] = await Promise.all([createDatabase(), startRedis()])
+export async function createWebhookWorld(env: Readonly<Record<string, string>> = {}, postgres?: TestServer): Promise<WebhookWorld> {
+  const [database, redis] = await Promise.all([postgres === undefined ? createDatabase() : borrow(postgres), startRedis()])
   const log = pino({ level: 'silent' })
   const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url }
   const config = loadConfig({ ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', RETRY_SCALE: '0.001', ...stores, ...env })
-  const [db, vault] = [openDb(database.url, log), openVault(Buffer.alloc(32, 1))]
+  const [db, vault] = [openDb(database.url, log), openVault(Buffer.from(MASTER_KEY, 'hex'))]
   const ctx: Context = { config, db, redis: openRedis(redis.url, log), clock: systemClock, log, vault }
   const { id: workspaceId } = await createWorkspace(ctx.db, { name: 'test', plan: 'launch' })
   const messageId = await storeLetter(ctx, workspaceId)
@@ -77,6 +81,10 @@ export async function createWebhookWorld(env: Readonly<Record<string, string>> =
       await Promise.all([database.drop(), redis.stop()])
     },
   }
+}
+
+function borrow({ url }: TestServer): TestDatabase {
+  return { url, drop: () => Promise.resolve() }
 }
 
 /** The message that all events are about: stored before there are endpoints, so its own events are due nowhere. */
