@@ -22,7 +22,7 @@ const SLACK_BYTES = 1024 * 1024
 const LARGE_BYTES = 256 * 1024
 const BUDGET_BYTES = 256 * 1024 * 1024
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
-const OTHER_CHARSET = /;\s*charset\s*=\s*"?(?!utf-?8\b|us-ascii\b)/i
+const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?(?:utf-?8|us-ascii)\b)/i
 
 export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyReader {
   const limit = Math.ceil(config.maxMessageBytes * 4 / 3) + SLACK_BYTES

@@ -51,9 +51,9 @@ export interface TestApi extends Tenant {
   stop(): Promise<void>
 }
 
-/** `env` are settings as they would stand in the environment. */
-export async function startApi(env: Readonly<Record<string, string>> = {}): Promise<TestApi> {
-  const [database, redis] = await Promise.all([createDatabase(), startRedis()])
+/** `env` are settings as they would stand in the environment; `databaseUrl` a migrated database that the test looks after itself. */
+export async function startApi(env: Readonly<Record<string, string>> = {}, databaseUrl?: string): Promise<TestApi> {
+  const [database, redis] = await Promise.all([databaseUrl === undefined ? createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() }, startRedis()])
   const config = loadConfig({
     DATABASE_URL: database.url, REDIS_URL: redis.url, HTTP_PORT: '0', HTTP_HOST: '127.0.0.1', MASTER_KEY: '5a'.repeat(32), LOG_LEVEL: 'silent', ...env,
   })
@@ -87,7 +87,7 @@ async function createTenant(db: Db, config: Config, order: { readonly plan?: str
   return { workspaceId, domainId, domain, regular: regular.secretKey, admin: admin.secretKey }
 }
 
-async function request(method: string, url: string, { key, body, headers }: TestCall): Promise<TestAnswer> {
+export async function request(method: string, url: string, { key, body, headers }: TestCall): Promise<TestAnswer> {
   const response = await fetch(url, {
     method,
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...(key === undefined || key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
