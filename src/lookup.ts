@@ -24,6 +24,8 @@ class ForbiddenAddress extends Error {
 
 export interface LookupSettings {
   readonly dnsServers: readonly string[] | null
+  /** Its built-in DNS server sends all mail to itself; webhooks leave the sandbox. */
+  readonly isSandbox: boolean
   readonly allowPrivateTargets: readonly Network[]
 }
 
@@ -31,7 +33,7 @@ type Resolve = (name: string) => Promise<LookupAddress[]>
 
 /** A `lookup` for net and tls connections that answers reachable addresses only. */
 export function createLookup(config: LookupSettings): LookupFunction {
-  const resolve = remembered(config.dnsServers === null ? askSystem : askServers(config.dnsServers))
+  const resolve = remembered(config.dnsServers === null || config.isSandbox ? askSystem : askServers(config.dnsServers))
 
   async function reachable(name: string, family: number): Promise<LookupAddress[]> {
     const all = await resolve(name)

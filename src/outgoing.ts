@@ -43,7 +43,7 @@ const CONNECTION = { maxSockets: 256, autoSelectFamilyAttemptTimeout: 1000 }
 // idle connections end before the 5 s after which most servers close them
 const KEPT_ALIVE = { keepAlive: true, maxFreeSockets: 64, timeout: 4000 }
 
-type Settings = Pick<Config, 'allowPrivateTargets' | 'dnsServers' | 'extraCaFile'>
+type Settings = Pick<Config, 'allowPrivateTargets' | 'dnsServers' | 'isSandbox' | 'extraCaFile'>
 
 interface Door {
   readonly request: typeof httpRequest
