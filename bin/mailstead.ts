@@ -23,6 +23,7 @@ const COMMANDS: readonly (readonly [name: string, summary: string])[] = [
   ['queue', 'see, retry, suspend, resume and drop queued mail'],
   ['explain', 'tell all that is known about one message'],
   ['inbox', 'list what the sandbox received'],
+  ['settings', 'print all settings with their defaults'],
   ['doctor', 'check this installation and say what is wrong'],
   ['test', 'run all checks and tests (further arguments go to mocha)'],
   ['bench', 'measure throughput and latency on this machine'],

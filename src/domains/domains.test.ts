@@ -205,7 +205,13 @@ describe('sending domains', () => {
   })
 
   it('ask a DNS server that is not there', async () => {
-    const answer = await createTxtLookup({ dnsServers: ['127.0.0.1:1'] })('a.example')
+    const answer = await createTxtLookup(loadConfig({ DNS_SERVERS: '127.0.0.1:1' }))('a.example')
     assert.equal(answer.kind, 'failed')
+  })
+
+  it('ask the DNS server of the sandbox in sandbox mode', async () => {
+    dns.zone['only.sandbox'] = { TXT: ['seen'] }
+    const answer = await createTxtLookup(loadConfig({ SANDBOX_DNS_PORT: String(dns.port) }))('only.sandbox')
+    assert.deepEqual(answer, { kind: 'answered', texts: ['seen'] })
   })
 })

@@ -1,0 +1,38 @@
+/** What `start` says when all is ready: the address, the keys, and one line that sends a mail. */
+import type { FirstRun } from './first-run.ts'
+
+/** `bold` marks what matters; give a function that changes nothing where nobody looks at a terminal. */
+export function bannerText(firstRun: FirstRun, bold: (text: string) => string): string {
+  const { address, workspaceId, sending, adminKey, isSandbox } = firstRun
+  const lines = [
+    '',
+    `${bold('Mailstead is ready')} at ${address}`,
+    '',
+    `  Admin key    ${adminKey ?? `none to show; make one: bin/mailstead key create --workspace ${workspaceId} --type admin`}`,
+    ...(sending === null ? [] : [`  Sending key  ${sending.key}`]),
+    '',
+    ...(sending === null ? howToBegin(firstRun, bold) : [`${bold('Send a mail')}: paste this line`, '', curlLine(address, sending), '']),
+    ...(isSandbox ? [`${bold('See it arrive')}: bin/mailstead inbox --last`, 'This is the sandbox: mail takes the whole path and stays on this machine (docs/sandbox.md).', ''] : []),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function howToBegin({ workspaceId, isSandbox }: FirstRun, bold: (text: string) => string): string[] {
+  const steps = [
+    `bin/mailstead domain add --workspace ${workspaceId} example.com`,
+    `bin/mailstead domain verify example.com`,
+    `bin/mailstead key create --workspace ${workspaceId} --type regular --domain example.com`,
+  ]
+  return [`${bold('To send')}, ${isSandbox ? 'make a sending key (the first one does not work any more)' : 'add a domain of yours'}:`, '', ...steps, '']
+}
+
+/** One line that any POSIX shell takes as it is. */
+function curlLine(address: string, sending: { readonly key: string; readonly domain: string }): string {
+  const body = { from: `Mailstead <hello@${sending.domain}>`, to: 'you@example.com', subject: 'It works', body: '<h1>Hello</h1><p>This mail took the whole path.</p>' }
+  const words = [`${address}/api/v1/send-email/instant`, '-H', `Authorization: Bearer ${sending.key}`, '-H', 'Content-Type: application/json', '-d', JSON.stringify(body)]
+  return `curl -sS ${words.map(quote).join(' ')}`
+}
+
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,156 @@
+/** The doctor on real parts, well and ill. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { pino } from 'pino'
+import { type Db, openDb } from '#src/db.ts'
+import { addDomain } from '#src/domains/domains.ts'
+import { openRedis } from '#src/redis.ts'
+import { openVault } from '#src/vault.ts'
+import { createWorkspace } from '#src/workspaces/workspaces.ts'
+import { startDns, type TestDns } from '#test/support/dns.ts'
+import { createDatabase, startRedis, type TestDatabase, type TestServer } from '#test/support/stores.ts'
+import { run } from './doctor.ts'
+
+const MASTER_KEY = '5a'.repeat(32)
+
+describe('the doctor', () => {
+  let database: TestDatabase
+  let db: Db
+  let redis: TestServer
+  let dns: TestDns
+  let dataDir: string
+  let env: Record<string, string>
+
+  before(async function () {
+    this.timeout(120_000)
+    database = await createDatabase()
+    db = openDb(database.url, pino({ level: 'silent' }), 2)
+    redis = await startRedis()
+    dns = await startDns({ 'gmail.com': { MX: [[5, 'mx.example']] }, 'mx.example': { A: ['127.0.0.1'] } })
+    dataDir = mkdtempSync('/tmp/mailstead-test-doctor-')
+    const workspace = await createWorkspace(db, { name: 'W', plan: 'free' })
+    await addDomain({ db, vault: openVault(Buffer.from(MASTER_KEY, 'hex')) }, workspace.id, 'sealed.example')
+    env = { DATABASE_URL: database.url, REDIS_URL: redis.url, DATA_DIR: dataDir, MASTER_KEY, HOSTNAME: 'mail.example.net', DNS_SERVERS: dns.server }
+  })
+  after(async () => {
+    await db.close()
+    await dns.stop()
+    await redis.stop()
+    await database.drop()
+    rmSync(dataDir, { recursive: true })
+  })
+
+  /** Status and detail of each check by name. */
+  async function examine(change: Record<string, string> = {}): Promise<{ code: number; of: (name: string) => string; todo: (name: string) => string }> {
+    let out = ''
+    const code = await run(['--json'], { env: { ...env, ...change }, out: (text) => { out += text }, err: () => {} })
+    const { ok, checks } = JSON.parse(out) as { ok: boolean; checks: { name: string; status: string; detail: string; todo: string }[] }
+    assert.equal(ok, code === 0)
+    const find = (name: string): (typeof checks)[number] => checks.find((check) => check.name === name) ?? assert.fail(name)
+    return { code, of: (name) => `${find(name).status}: ${find(name).detail}`, todo: (name) => find(name).todo }
+  }
+
+  it('finds nothing wrong where nothing is', async () => {
+    const server = createServer((socket) => socket.end())
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    try {
+      const { code, of } = await examine({ SMTP_OUT_PORT: String(port) })
+      assert.match(of('PostgreSQL'), /^(?:ok|warning): version \d+/) // the cluster of a test run has no fsync
+      assert.match(of('migrations'), /^ok: (\d+) of \1$/)
+      assert.match(of('clock'), /^ok/)
+      assert.equal(of('master key'), 'ok: MASTER_KEY opens what is sealed')
+      assert.match(of('Redis'), /^ok: version/)
+      assert.equal(of('Redis eviction'), 'ok: noeviction')
+      assert.equal(of('Redis persistence'), 'ok: append-only file')
+      assert.equal(of('DNS'), `ok: ${dns.server}`)
+      assert.equal(of('way out'), `ok: port ${port} of gmail.com's mail server (127.0.0.1) can be reached`)
+      assert.equal(of('mode'), 'ok: mail leaves this machine as mail.example.net')
+      assert.equal(code, 0)
+    } finally {
+      server.close()
+    }
+  })
+
+  it('prints a table for people', async () => {
+    let out = ''
+    await run([], { env: { ...env, SMTP_OUT_PORT: '1' }, out: (text) => { out += text }, err: () => {} })
+    assert.match(out, /^ok +migrations +\d+ of \d+$/m)
+    assert.match(out, /^warning +way out .*\n +→ many providers block outgoing port 25/m)
+    assert.match(out, /\n\nNothing is wrong\.\n$/)
+  })
+
+  it('sees a master key that does not fit, and one that is gone', async () => {
+    const other = await examine({ MASTER_KEY: 'a5'.repeat(32), SMTP_OUT_PORT: '1' })
+    assert.deepEqual([other.code, other.of('master key')], [1, 'failed: a sealed dkim cannot be opened: MASTER_KEY is not the one it was sealed with'])
+    const gone = await examine({ MASTER_KEY: '', SMTP_OUT_PORT: '1' })
+    assert.equal(gone.of('master key'), `failed: ${dataDir}/master.key is missing, and keys are sealed with it`)
+    const broken = await examine({ MASTER_KEY: 'short', SMTP_OUT_PORT: '1' })
+    assert.match(broken.of('master key'), /^failed: MASTER_KEY must be 32 bytes/)
+  })
+
+  it('sees migrations that are pending, and a database that is newer', async () => {
+    const { rows: [last] } = await db.query<{ name: string }>('SELECT name FROM migrations ORDER BY id DESC LIMIT 1')
+    await db.query(`UPDATE migrations SET name = '999-future.ts' WHERE name = $1`, [last?.name])
+    try {
+      assert.match((await examine({ SMTP_OUT_PORT: '1' })).of('migrations'), /^failed: the database is newer.*999-future/)
+      await db.query(`DELETE FROM migrations WHERE name = '999-future.ts'`)
+      const { code, of, todo } = await examine({ SMTP_OUT_PORT: '1' })
+      assert.deepEqual([code, of('migrations'), todo('migrations')], [1, `failed: pending: ${last?.name}`, 'run bin/mailstead migrate'])
+    } finally {
+      await db.query('INSERT INTO migrations (name, batch, migration_time) VALUES ($1, 1, now())', [last?.name])
+    }
+  })
+
+  it('sees a Redis that may forget', async () => {
+    const client = openRedis(redis.url, pino({ level: 'silent' }))
+    await once(client, 'ready')
+    try {
+      await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
+      await client.config('SET', 'appendonly', 'no')
+      const { code, of } = await examine({ SMTP_OUT_PORT: '1' })
+      assert.equal(code, 1)
+      assert.match(of('Redis eviction'), /^failed: maxmemory-policy is allkeys-lru/)
+      assert.match(of('Redis persistence'), /^warning/)
+    } finally {
+      await client.config('SET', 'maxmemory-policy', 'noeviction')
+      await client.config('SET', 'appendonly', 'yes')
+      client.disconnect()
+    }
+  })
+
+  it('goes on when stores are away', async () => {
+    const { code, of } = await examine({ DATABASE_URL: 'postgres://user:hidden@127.0.0.1:1/db', REDIS_URL: 'redis://127.0.0.1:1', SMTP_OUT_PORT: '1' })
+    assert.equal(code, 1)
+    assert.match(of('PostgreSQL'), /^failed: PostgreSQL at 127\.0\.0\.1:1\/db cannot be reached/)
+    assert.match(of('Redis'), /^failed: cannot be reached/)
+    assert.equal(of('migrations'), 'skipped: PostgreSQL is away')
+    assert.equal(of('Redis eviction'), 'skipped: Redis is away')
+    assert.equal(of('DNS'), `ok: ${dns.server}`)
+  })
+
+  it('looks at an installation that was never started', async () => {
+    const { code, of, todo } = await examine({ DATABASE_URL: '', REDIS_URL: '', DATA_DIR: `${dataDir}/none`, DNS_SERVERS: '', HOSTNAME: '' })
+    assert.equal(code, 1)
+    assert.match(of('PostgreSQL'), /^failed: Mailstead is not running/)
+    assert.match(todo('PostgreSQL'), /npm start/)
+    assert.equal(of('Redis'), 'skipped: it runs while Mailstead does')
+    assert.equal(of('DNS'), 'skipped: the sandbox has its own')
+  })
+
+  it('sees a DNS server that is silent, among others and alone', async () => {
+    const one = await examine({ DNS_SERVERS: `${dns.server},127.0.0.1:1`, SMTP_OUT_PORT: '1' })
+    assert.equal(one.of('DNS'), 'warning: no answer from 127.0.0.1:1')
+    const all = await examine({ DNS_SERVERS: '127.0.0.1:1', SMTP_OUT_PORT: '1' })
+    assert.deepEqual([all.code, all.of('DNS')], [1, 'failed: no answer from 127.0.0.1:1'])
+    assert.match(all.of('way out'), /^skipped/)
+  })
+
+  it('does not look for a way out when all mail goes to a relay', async () => {
+    assert.equal((await examine({ ROUTES: '*=smtp://127.0.0.1:2525' })).of('way out'), 'skipped: ROUTES sends all mail elsewhere')
+  })
+})

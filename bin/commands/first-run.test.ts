@@ -1,0 +1,156 @@
+/** What the first start makes and the next ones find again, on a real database. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import type { StoreUrls } from '#bin/supervisor/stores.ts'
+import { type Config, loadConfig } from '#config/load.ts'
+import { hashKey } from '#src/auth/key-form.ts'
+import { findKeys, type StoredKey } from '#src/auth/lookup.ts'
+import { ALL_SCOPES } from '#src/auth/scopes.ts'
+import { type Db, openDb } from '#src/db.ts'
+import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { bannerText } from './banner.ts'
+import { type FirstRun, provision } from './first-run.ts'
+
+describe('the first run', () => {
+  let database: TestDatabase
+  let db: Db
+  let dataDir: string
+
+  before(async function () {
+    this.timeout(120_000)
+  })
+  beforeEach(async () => {
+    database = await createDatabase()
+    db = openDb(database.url, pino({ level: 'silent' }), 2)
+    dataDir = mkdtempSync('/tmp/mailstead-test-run-')
+  })
+  afterEach(async () => {
+    await db.close()
+    await database.drop()
+    rmSync(dataDir, { recursive: true })
+  })
+
+  function configOf(env: Record<string, string> = {}, databaseUrl = database.url): Config & StoreUrls {
+    return { ...loadConfig({ DATA_DIR: dataDir, ...env }), databaseUrl, redisUrl: 'unix:///unused' }
+  }
+
+  async function keyOf(key: string | null | undefined): Promise<StoredKey | null> {
+    return (await findKeys(db, [hashKey(key ?? '')]))[0] ?? null
+  }
+
+  async function count(table: 'workspaces' | 'api_keys' | 'domains'): Promise<number> {
+    return (await db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]?.n ?? 0
+  }
+
+  it('makes a workspace on launch, an admin key, and in the sandbox a domain that may send', async () => {
+    const made = await provision(configOf())
+    const [admin, sending] = [await keyOf(made.adminKey), await keyOf(made.sending?.key)]
+    assert.deepEqual([admin?.kind, admin?.plan, admin?.scopes, admin?.workspaceId], ['admin', 'launch', [...ALL_SCOPES], made.workspaceId])
+    assert.deepEqual([sending?.kind, sending?.domain, sending?.domainStatus, sending?.workspaceId], ['regular', 'hello.mailstead.test', 'verified', made.workspaceId])
+  })
+
+  it('finds the same again', async () => {
+    const first = await provision(configOf())
+    assert.deepEqual(await provision(configOf()), first)
+    assert.deepEqual([await count('workspaces'), await count('api_keys'), await count('domains')], [1, 2, 1])
+  })
+
+  it('keeps the keys where only the owner can read, and sealed', async () => {
+    const { adminKey, sending } = await provision(configOf())
+    const file = join(dataDir, 'operator.json')
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    const text = readFileSync(file, 'utf8')
+    assert.equal(text.includes(adminKey ?? '') || text.includes(sending?.key ?? ''), false)
+  })
+
+  it('provisions a database once when two machines start together', async () => {
+    const other = mkdtempSync('/tmp/mailstead-test-run-')
+    try {
+      const env = { MASTER_KEY: '5a'.repeat(32) }
+      const [one, two] = await Promise.all([provision(configOf(env)), provision(configOf({ ...env, DATA_DIR: other }))])
+      assert.equal(one.workspaceId, two.workspaceId)
+      assert.deepEqual([await count('workspaces'), await count('domains')], [1, 1])
+      for (const made of [one, two]) assert.notEqual(await keyOf(made.adminKey), null)
+    } finally {
+      rmSync(other, { recursive: true })
+    }
+  })
+
+  it('provisions another database anew', async () => {
+    const first = await provision(configOf())
+    const other = await createDatabase()
+    try {
+      const second = await provision(configOf({}, other.url))
+      assert.notEqual(second.workspaceId, first.workspaceId)
+      assert.notEqual(second.adminKey, first.adminKey)
+      assert.notEqual(second.sending?.key, first.sending?.key)
+    } finally {
+      await other.drop()
+    }
+  })
+
+  it('makes no new key where one was deactivated', async () => {
+    const { adminKey, sending } = await provision(configOf())
+    await db.query('UPDATE api_keys SET is_active = false')
+    const again = await provision(configOf())
+    assert.deepEqual([again.adminKey, again.sending], [null, null])
+    assert.equal(await count('api_keys'), 2)
+    await db.query('UPDATE api_keys SET is_active = true')
+    const back = await provision(configOf())
+    assert.deepEqual([back.adminKey, back.sending?.key], [adminKey, sending?.key])
+  })
+
+  it('takes another domain when the DKIM keys of the first were sealed with a master key that is gone', async () => {
+    await provision(configOf({ MASTER_KEY: '5a'.repeat(32) }))
+    const again = await provision(configOf({ MASTER_KEY: 'a5'.repeat(32) }))
+    assert.match(again.sending?.domain ?? '', /^hello-[0-9a-f]{8}\.mailstead\.test$/)
+    assert.equal((await keyOf(again.sending?.key))?.domainStatus, 'verified')
+    assert.equal(await count('workspaces'), 1)
+  })
+
+  it('makes an admin key only when mail goes to the internet, and the rest when the sandbox comes later', async () => {
+    const real = await provision(configOf({ HOSTNAME: 'mail.example.net' }))
+    assert.deepEqual([real.isSandbox, real.sending, await count('domains')], [false, null, 0])
+    const sandbox = await provision(configOf())
+    assert.equal(sandbox.adminKey, real.adminKey)
+    assert.equal(sandbox.sending?.domain, 'hello.mailstead.test')
+    assert.deepEqual(await provision(configOf({ HOSTNAME: 'mail.example.net' })), real)
+  })
+})
+
+describe('the banner', () => {
+  const READY: FirstRun = { address: 'http://localhost:3000', isSandbox: true, workspaceId: 'W', adminKey: 'ms_ab.adm_cd', sending: { key: 'ms_ab.live_ef', domain: 'hello.mailstead.test' } }
+  const plain = (text: string): string => text
+
+  it('has one line that a shell takes as it is', () => {
+    const lines = bannerText({ ...READY, address: `http://localhost:3000/it's` }, plain).split('\n').filter((line) => line.startsWith('curl '))
+    assert.equal(lines.length, 1)
+    const { stdout } = spawnSync('/bin/sh', ['-c', `curl() { for word; do printf '%s\\n' "$word"; done; }\n${lines[0]}`], { encoding: 'utf8' })
+    const words = stdout.trimEnd().split('\n')
+    const body = JSON.parse(words.pop() ?? '') as { from: string; to: string }
+    assert.deepEqual(words, ['-sS', `http://localhost:3000/it's/api/v1/send-email/instant`, '-H', 'Authorization: Bearer ms_ab.live_ef', '-H', 'Content-Type: application/json', '-d'])
+    assert.deepEqual([body.from, body.to], ['Mailstead <hello@hello.mailstead.test>', 'you@example.com'])
+  })
+
+  const CASES: readonly [what: string, change: Partial<FirstRun>, has: readonly string[], hasNot: readonly string[]][] = [
+    ['in the sandbox', {}, ['http://localhost:3000', 'ms_ab.adm_cd', 'ms_ab.live_ef', 'bin/mailstead inbox'], ['domain add']],
+    ['on the internet', { isSandbox: false, sending: null }, ['ms_ab.adm_cd', 'bin/mailstead domain add --workspace W example.com'], ['inbox', 'curl']],
+    ['without an admin key', { adminKey: null }, ['bin/mailstead key create --workspace W --type admin', 'ms_ab.live_ef'], ['null']],
+    ['without a sending key', { sending: null }, ['bin/mailstead key create --workspace W --type regular', 'inbox'], ['null', 'curl']],
+  ]
+  for (const [what, change, has, hasNot] of CASES) {
+    it(what, () => {
+      const text = bannerText({ ...READY, ...change }, plain)
+      for (const part of has) assert.equal(text.includes(part), true, part)
+      for (const part of hasNot) assert.equal(text.includes(part), false, part)
+    })
+  }
+
+  it('is plain unless told otherwise', () => {
+    assert.equal(bannerText(READY, plain).includes('\u001b'), false)
+    assert.equal(bannerText(READY, (text) => `\u001b[1m${text}`).includes('\u001b[1mMailstead is ready'), true)
+  })
+})

@@ -1,0 +1,125 @@
+/** `mailstead key`: API keys. A secret key is shown when it is made and never again. */
+import { type Action, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
+import { withContext } from '#bin/cli-context.ts'
+import { workspaceOf } from '#bin/find-workspace.ts'
+import { Trouble } from '#bin/supervisor/trouble.ts'
+import { deactivateKey, type KeyRow, listKeys } from '#src/auth/key-list.ts'
+import { createKey, type CreatedKey } from '#src/auth/keys.ts'
+import { ALL_SCOPES, readScopes, type Scope } from '#src/auth/scopes.ts'
+import type { Context } from '#src/context.ts'
+import { findDomain } from '#src/domains/domains.ts'
+import { isUuid } from '#src/id.ts'
+
+const MAX_LISTED = 10_000
+
+interface Order {
+  readonly workspace: string
+  readonly kind: 'admin' | 'regular'
+  readonly scopes: readonly Scope[]
+  readonly domain: string
+  readonly name: string
+  readonly expiresAt: Date | null
+}
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  create: {
+    usage: 'create --workspace ID --type admin|regular [--scopes all|a,b] [--domain D] [--name N] [--expires ISO]',
+    options: ['workspace', 'type', 'scopes', 'domain', 'name', 'expires'],
+    run: (call) => {
+      const order = readOrder(call)
+      return withContext(call.io, (ctx) => create(ctx, call, order))
+    },
+  },
+  list: {
+    usage: 'list [--workspace ID]',
+    options: ['workspace'],
+    run: (call) => withContext(call.io, async ({ db }) => {
+      const workspace = call.option('workspace')
+      const rows = await listKeys(db, workspace === null ? null : (await workspaceOf(db, workspace)).id, MAX_LISTED)
+      const text = tableText(['ID', 'WORKSPACE', 'TYPE', 'STATE', 'LAST USED', 'MAY', 'NAME'], rows.map((row) => [
+        row.id, row.workspaceId, row.kind, stateOf(row), row.lastUsedAt?.toISOString() ?? 'never', mayOf(row), row.name,
+      ]))
+      return call.answer(text, rows.map((row) => ({
+        id: row.id, workspace_id: row.workspaceId, type: row.kind, name: row.name, scopes: row.scopes, domain: row.domain,
+        is_active: row.isActive, expires_at: row.expiresAt, last_used_at: row.lastUsedAt, created_at: row.createdAt,
+      })))
+    }),
+  },
+  deactivate: {
+    usage: 'deactivate ID',
+    words: [1, 1],
+    run: (call) => {
+      const id = call.word(0)
+      if (!isUuid(id)) throw new UsageError(`${JSON.stringify(id)} is not the id of a key (mailstead key list shows them)`)
+      return withContext(call.io, async ({ db }) => {
+        if (!await deactivateKey(db, id)) return call.fail(`There is no key ${id}. See mailstead key list.`)
+        return call.answer(`The key ${id} is deactivated. It stops working now.`, { id, is_active: false })
+      })
+    },
+  },
+}
+
+export function run(args: string[], io?: Io): Promise<number> {
+  return runActions('key', ACTIONS, args, io)
+}
+
+function readOrder(call: Call): Order {
+  const kind = call.required('type')
+  if (kind !== 'admin' && kind !== 'regular') throw new UsageError('--type is admin or regular')
+  if (kind === 'admin' && call.option('domain') !== null) throw new UsageError('--domain belongs to a regular key: an admin key does not send')
+  if (kind === 'regular' && call.option('scopes') !== null) throw new UsageError('--scopes belong to an admin key: a regular key only sends')
+  const scopes = readScopes(call.option('scopes') ?? 'all')
+  if (scopes === null) throw new UsageError(`--scopes is all, or some of ${ALL_SCOPES.join(',')}`)
+  return {
+    workspace: call.required('workspace'), kind, scopes, domain: kind === 'regular' ? call.required('domain') : '',
+    name: call.option('name')?.trim() || (kind === 'admin' ? 'Admin key' : 'Sending key'), expiresAt: readExpiry(call.option('expires')),
+  }
+}
+
+/** A time without an offset is UTC. */
+function readExpiry(text: string | null): Date | null {
+  if (text === null) return null
+  const isIso = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/.test(text)
+  const date = new Date(/T[\d:.]+$/.test(text) ? `${text}Z` : text)
+  if (!isIso || Number.isNaN(date.getTime())) throw new UsageError('--expires takes a time such as 2031-05-04T10:00:00Z')
+  if (date.getTime() <= Date.now()) throw new UsageError('--expires lies in the past')
+  return date
+}
+
+async function create({ db, config }: Context, call: Call, order: Order): Promise<number> {
+  const workspace = await workspaceOf(db, order.workspace)
+  const common = { prefix: config.keyPrefix, workspaceId: workspace.id, name: order.name, expiresAt: order.expiresAt }
+  const key = order.kind === 'admin'
+    ? await createKey(db, { ...common, kind: 'admin', scopes: order.scopes })
+    : await createKey(db, { ...common, kind: 'regular', domainId: await domainIdOf({ db }, workspace.id, order.domain) })
+  if (key.kind !== 'created') return call.fail(explain(key))
+  const text = `${order.kind === 'admin' ? 'Admin' : 'Sending'} key ${key.id}, shown this once:\n${key.secretKey}`
+  return call.answer(text, {
+    id: key.id, secret_key: key.secretKey, type: order.kind, workspace_id: workspace.id, name: order.name,
+    ...(order.kind === 'admin' ? { scopes: order.scopes } : { domain: order.domain }), expires_at: order.expiresAt, created_at: key.createdAt,
+  })
+}
+
+async function domainIdOf({ db }: Pick<Context, 'db'>, workspaceId: string, text: string): Promise<string> {
+  const domain = await findDomain(db, workspaceId, text)
+  if (domain === null) throw new Trouble(`The workspace has no domain ${JSON.stringify(text)}. Add it: mailstead domain add --workspace ${workspaceId} ${text}`)
+  return domain.id
+}
+
+function explain(refusal: Exclude<CreatedKey, { kind: 'created' }>): string {
+  if (refusal.kind === 'too-many-admin-keys') return `The workspace has ${refusal.max} admin keys, which is the most. Deactivate one first: mailstead key list, mailstead key deactivate ID`
+  if (refusal.kind === 'domain-not-verified') {
+    return `The domain ${refusal.domain} is ${refusal.status}, not verified. Publish its records and run mailstead domain verify ${refusal.domain} (or, if you know it is yours, add --trust).`
+  }
+  return 'The workspace or the domain is gone.'
+}
+
+function stateOf(row: KeyRow): string {
+  if (!row.isActive) return 'deactivated'
+  return row.expiresAt !== null && row.expiresAt.getTime() <= Date.now() ? 'expired' : 'active'
+}
+
+function mayOf(row: KeyRow): string {
+  if (row.kind === 'regular') return `send as ${row.domain ?? 'nobody'}`
+  return row.scopes.length === ALL_SCOPES.length ? 'all' : row.scopes.join(',')
+}

@@ -1,0 +1,238 @@
+/** The commands of an operator, one after the other as a person would, on a real database. */
+import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import type { Io } from '#bin/cli.ts'
+import { chooseAccount } from '#bin/supervisor/account.ts'
+import { closeHome, openHome } from '#bin/supervisor/home.ts'
+import { startPostgres } from '#bin/supervisor/postgres.ts'
+import { Trouble } from '#bin/supervisor/trouble.ts'
+import { listMigrations, migrate } from '#src/migrate.ts'
+import { startDns, type TestDns } from '#test/support/dns.ts'
+import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { run as domain } from './domain.ts'
+import { run as key } from './key.ts'
+import { run as runMigrate } from './migrate.ts'
+import { run as workspace } from './workspace.ts'
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : assert.fail(`not a text: ${JSON.stringify(value)}`)
+}
+
+type Run = (args: string[], io: Io) => Promise<number>
+interface Done { readonly code: number; readonly out: string; readonly err: string; readonly json: Json }
+/** A field of parsed output: any may be asked for. */
+interface Json { readonly [field: string]: Json }
+
+describe('the operator\'s commands', () => {
+  let database: TestDatabase
+  let dns: TestDns
+  let dataDir: string
+  let env: Record<string, string>
+
+  before(async function () {
+    this.timeout(120_000)
+    database = await createDatabase()
+    dns = await startDns({})
+    dataDir = mkdtempSync('/tmp/mailstead-test-cli-')
+    env = { DATABASE_URL: database.url, DATA_DIR: dataDir, DNS_SERVERS: dns.server, HOSTNAME: 'mail.example.net' }
+  })
+  after(async () => {
+    await dns.stop()
+    await database.drop()
+    rmSync(dataDir, { recursive: true })
+  })
+
+  async function call(run: Run, ...args: string[]): Promise<Done> {
+    let [out, err] = ['', '']
+    const code = await run(args, { env, out: (text) => { out += text }, err: (text) => { err += text } })
+    return { code, out, err, json: (args.includes('--json') && out !== '' ? JSON.parse(out) : {}) as Json }
+  }
+
+  async function newWorkspace(name = 'W'): Promise<string> {
+    return textOf((await call(workspace, 'create', '--name', name, '--json')).json['id'])
+  }
+
+  it('lead from nothing to a sending key', async () => {
+    const made = await call(workspace, 'create', '--name', 'Acme', '--plan', 'launch', '--json')
+    assert.equal(made.code, 0)
+    const id = textOf(made.json['id'])
+    assert.equal(made.json['key_part'], id.replaceAll('-', ''))
+
+    const admin = await call(key, 'create', '--workspace', id, '--type', 'admin', '--scopes', 'all', '--json')
+    assert.match(textOf(admin.json['secret_key']), new RegExp(`^ms_${textOf(made.json['key_part'])}\\.adm_[a-f0-9]{64}$`))
+
+    const added = await call(domain, 'add', '--workspace', id, 'Shop.Example', '--json')
+    assert.deepEqual([added.code, added.json['domain'], added.json['verification_status']], [0, 'shop.example', 'pending'])
+
+    const early = await call(key, 'create', '--workspace', id, '--type', 'regular', '--domain', 'shop.example')
+    assert.equal(early.code, 1)
+    assert.match(early.err, /shop\.example is pending.*mailstead domain verify shop\.example/)
+
+    const missing = await call(domain, 'verify', 'shop.example', '--json')
+    assert.deepEqual([missing.code, missing.json['verification_status']], [1, 'pending'])
+
+    for (const record of added.json['dns_records'] as unknown as { type: string; name: string; value: string }[]) if (record.type === 'TXT') dns.zone[record.name] = { TXT: [record.value] }
+    const verified = await call(domain, 'verify', 'shop.example')
+    assert.deepEqual([verified.code, verified.out.split('\n')[0]], [0, 'shop.example is verified and may send.'])
+
+    const sending = await call(key, 'create', '--workspace', id, '--type', 'regular', '--domain', 'shop.example', '--json')
+    assert.match(textOf(sending.json['secret_key']), /\.live_[a-f0-9]{64}$/)
+    const listed = await call(key, 'list', '--workspace', 'Acme', '--json')
+    assert.deepEqual((listed.json as unknown as Json[]).map((row) => [row['id'], row['type']]), [[sending.json['id'], 'regular'], [admin.json['id'], 'admin']])
+    assert.equal(listed.out.includes(textOf(sending.json['secret_key'])), false)
+
+    const ended = await call(key, 'deactivate', textOf(sending.json['id']))
+    assert.equal(ended.code, 0)
+    assert.match((await call(key, 'list', '--workspace', 'Acme')).out, /regular +deactivated/)
+  })
+
+  it('trust a domain on the operator\'s word', async () => {
+    const id = await newWorkspace()
+    await call(domain, 'add', '--workspace', id, 'trusted.example')
+    const done = await call(domain, 'verify', 'trusted.example', '--trust', '--json')
+    assert.deepEqual([done.code, done.json['verification_status']], [0, 'verified'])
+    assert.equal((await call(key, 'create', '--workspace', id, '--type', 'regular', '--domain', 'trusted.example')).code, 0)
+  })
+
+  it('ask which domain is meant when several workspaces have it, and say who holds it', async () => {
+    const [first, second] = [await newWorkspace('First'), await newWorkspace('Second')]
+    for (const id of [first, second]) await call(domain, 'add', '--workspace', id, 'shared.example')
+    await assert.rejects(call(domain, 'verify', 'shared.example', '--trust'), (error) => error instanceof Trouble && error.message.includes(first) && error.message.includes(second))
+    assert.equal((await call(domain, 'verify', 'shared.example', '--trust', '--workspace', first)).code, 0)
+    const taken = await call(domain, 'verify', 'shared.example', '--trust', '--workspace', second)
+    assert.deepEqual([taken.code, taken.out], [1, 'shared.example is held verified by another workspace: see mailstead domain list.\n'])
+  })
+
+  it('show a domain that is there already', async () => {
+    const id = await newWorkspace()
+    const [first, again] = [await call(domain, 'add', '--workspace', id, 'again.example', '--json'), await call(domain, 'add', '--workspace', id, 'again.example', '--json')]
+    assert.deepEqual([again.code, again.json], [0, first.json])
+    const listed = await call(domain, 'list', '--workspace', id, '--json')
+    assert.deepEqual(listed.json, [first.json])
+  })
+
+  it('stop at five admin keys', async () => {
+    const id = await newWorkspace()
+    for (let i = 0; i < 5; i++) assert.equal((await call(key, 'create', '--workspace', id, '--type', 'admin')).code, 0)
+    const sixth = await call(key, 'create', '--workspace', id, '--type', 'admin')
+    assert.equal(sixth.code, 1)
+    assert.match(sixth.err, /5 admin keys/)
+  })
+
+  const WRONG: readonly [run: Run, args: readonly string[], message: RegExp][] = [
+    [workspace, ['create'], /--name is missing/],
+    [workspace, ['create', '--name', 'x', '--plan', 'gold'], /there is no plan "gold"; there are free, launch/],
+    [workspace, ['create', '--name', 'a\nb'], /control characters/],
+    [workspace, ['create', '--name', 'x'.repeat(256)], /255/],
+    [key, ['create', '--type', 'admin'], /--workspace is missing/],
+    [key, ['create', '--workspace', 'w', '--type', 'root'], /--type is admin or regular/],
+    [key, ['create', '--workspace', 'w', '--type', 'regular'], /--domain is missing/],
+    [key, ['create', '--workspace', 'w', '--type', 'regular', '--domain', 'd.example', '--scopes', 'all'], /--scopes belong to an admin key/],
+    [key, ['create', '--workspace', 'w', '--type', 'admin', '--domain', 'd.example'], /--domain belongs to a regular key/],
+    [key, ['create', '--workspace', 'w', '--type', 'admin', '--scopes', 'contacts:eat'], /--scopes is all, or some of contacts:read/],
+    [key, ['create', '--workspace', 'w', '--type', 'admin', '--expires', 'tomorrow'], /--expires takes a time/],
+    [key, ['create', '--workspace', 'w', '--type', 'admin', '--expires', '2031-02-31T99:00:00Z'], /--expires takes a time/],
+    [key, ['create', '--workspace', 'w', '--type', 'admin', '--expires', '2020-01-01'], /--expires lies in the past/],
+    [key, ['deactivate', 'x'], /is not the id of a key/],
+    [domain, ['add', '--workspace', 'w', 'no domain'], /is no domain/],
+    [domain, ['add', '--workspace', 'w', 'a.example', '--region', 'moon'], /--region is one of us-east-1/],
+    [domain, ['verify'], /something is missing/],
+    [runMigrate, ['now'], /"now" is too much/],
+  ]
+  for (const [run, args, message] of WRONG) {
+    it(`are told apart from wrong use: ${args.join(' ').slice(0, 70).replace('\n', '\\n')}`, async () => {
+      const { code, out, err } = await call(run, ...args)
+      assert.deepEqual([code, out], [2, ''])
+      assert.match(err, message)
+    })
+  }
+
+  const MISSING: readonly [run: Run, args: readonly string[], message: RegExp][] = [
+    [key, ['create', '--workspace', 'nowhere', '--type', 'admin'], /There is no workspace "nowhere"/],
+    [key, ['list', '--workspace', 'nowhere'], /There is no workspace "nowhere"/],
+    [domain, ['add', '--workspace', 'nowhere', 'a.example'], /There is no workspace "nowhere"/],
+    [domain, ['verify', 'nobody.example'], /There is no domain nobody\.example/],
+  ]
+  for (const [run, args, message] of MISSING) {
+    it(`say what is missing: ${args.join(' ')}`, () => assert.rejects(call(run, ...args), (error) => error instanceof Trouble && message.test(error.message)))
+  }
+
+  it('say which key there is not', async () => {
+    const { code, err } = await call(key, 'deactivate', '0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b')
+    assert.equal(code, 1)
+    assert.match(err, /There is no key 0190a1b2/)
+  })
+
+  it('let an expiry be given in any of the usual ways', async () => {
+    const id = await newWorkspace()
+    const given: readonly [text: string, iso: string][] = [
+      ['2031-05-04', '2031-05-04T00:00:00.000Z'], ['2031-05-04T10:00', '2031-05-04T10:00:00.000Z'], ['2031-05-04T10:00:00+02:00', '2031-05-04T08:00:00.000Z'], ['2031-05-04T10:00:00.5Z', '2031-05-04T10:00:00.500Z'],
+    ]
+    for (const [text, iso] of given) assert.equal((await call(key, 'create', '--workspace', id, '--type', 'admin', '--expires', text, '--json')).json['expires_at'], iso)
+  })
+
+  it('migrate a database, and say so to who forgot', async () => {
+    const name = `empty_${process.pid}`
+    const client = new Client({ connectionString: database.url })
+    await client.connect()
+    const url = new URL(database.url)
+    url.pathname = `/${name}`
+    const before = env
+    try {
+      await client.query(`CREATE DATABASE ${name} TEMPLATE template0`)
+      env = { ...env, DATABASE_URL: url.href }
+      await assert.rejects(call(workspace, 'list'), (error) => error instanceof Trouble && /mailstead migrate/.test(error.message))
+      assert.deepEqual((await call(runMigrate, '--json')).json['migrations'], listMigrations())
+      assert.equal((await call(runMigrate)).code, 0)
+      assert.deepEqual((await call(workspace, 'list', '--json')).json, [])
+    } finally {
+      env = before
+      await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+      await client.end()
+    }
+  })
+
+  it('say that the database is away, without its password', async () => {
+    const before = env
+    try {
+      env = { ...env, DATABASE_URL: 'postgres://user:hidden@127.0.0.1:1/db' }
+      for (const run of [workspace, key, domain]) {
+        await assert.rejects(call(run, 'list'), (error) => error instanceof Trouble && error.message.includes('127.0.0.1:1/db cannot be reached') && !error.message.includes('hidden'))
+      }
+      await assert.rejects(call(runMigrate), Trouble)
+    } finally {
+      env = before
+    }
+  })
+})
+
+describe('the operator\'s commands without DATABASE_URL', () => {
+  let dataDir: string
+  before(() => {
+    dataDir = mkdtempSync('/tmp/mailstead-test-cli-')
+    chmodSync(dataDir, 0o755) // else a root's data would move to where the store account can enter
+  })
+  after(() => rmSync(dataDir, { recursive: true }))
+
+  async function list(): Promise<string> {
+    let out = ''
+    assert.equal(await workspace(['list', '--json'], { env: { DATA_DIR: dataDir }, out: (text) => { out += text }, err: () => {} }), 0)
+    return out
+  }
+
+  it('say how to begin when there is nothing', async () => {
+    await assert.rejects(list(), (error) => error instanceof Trouble && /npm start/.test(error.message))
+  })
+
+  it('start the embedded database for as long as they take, one after the other', async function () {
+    this.timeout(120_000)
+    const home = openHome(dataDir, () => {})
+    const server = await startPostgres({ dir: join(home.dir, 'postgres'), sockets: home.sockets, account: chooseAccount(home.dir), logFile: join(dataDir, 'log.txt') })
+    await migrate(server.url)
+    await server.stop()
+    closeHome(home)
+    assert.deepEqual(await Promise.all([list(), list(), list()]), ['[]\n', '[]\n', '[]\n'])
+  })
+})

@@ -1,0 +1,118 @@
+/** Checks of PostgreSQL, Redis and what is kept in them. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import type { Db } from '#src/db.ts'
+import { listMigrations } from '#src/migrate.ts'
+import { openRedis, type Redis } from '#src/redis.ts'
+import { loadMasterKey, openVault } from '#src/vault.ts'
+import { type Check, failed, type Finding, messageOf, ok, type Patient, skipped, warning } from './check.ts'
+
+const OLDEST_POSTGRES = 150_000
+const OLDEST_REDIS = [6, 2] as const
+const SKEW_WARNING_MS = 1000
+const SKEW_FAILURE_MS = 30_000
+
+/** A check that needs the database. */
+function withDb(name: string, look: (db: Db, patient: Patient) => Promise<Finding>): Check {
+  return { name, look: (patient) => patient.db === null ? Promise.resolve(skipped('PostgreSQL is away')) : look(patient.db, patient) }
+}
+
+async function setting(db: Db, name: string): Promise<string> {
+  const { rows: [row] } = await db.query<{ value: string }>('SELECT current_setting($1) AS value', [name])
+  return row?.value ?? ''
+}
+
+export const POSTGRES: Check = {
+  name: 'PostgreSQL',
+  look: async ({ db, trouble }) => {
+    if (db === null) return failed(trouble, 'start Mailstead (npm start), or check DATABASE_URL')
+    const [number, version, fsync] = await Promise.all([setting(db, 'server_version_num'), setting(db, 'server_version'), setting(db, 'fsync')])
+    if (Number(number) < OLDEST_POSTGRES) return failed(`version ${version} is too old`, 'use PostgreSQL 15 or newer')
+    if (fsync !== 'on') return warning(`version ${version}, and fsync is ${fsync}: a power cut loses accepted mail`, 'set fsync = on')
+    return ok(`version ${version}`)
+  },
+}
+
+export const MIGRATIONS = withDb('migrations', async (db) => {
+  const { rows: [table] } = await db.query<{ name: string | null }>(`SELECT to_regclass('migrations')::text AS name`)
+  const applied = table?.name === null || table === undefined ? [] : (await db.query<{ name: string }>('SELECT name FROM migrations')).rows.map((row) => row.name)
+  const all = listMigrations()
+  const [pending, unknown] = [all.filter((name) => !applied.includes(name)), applied.filter((name) => !all.includes(name))]
+  if (unknown.length > 0) return failed(`the database is newer than this program (${unknown.join(', ')})`, 'run the newer program')
+  return pending.length > 0 ? failed(`pending: ${pending.join(', ')}`, 'run bin/mailstead migrate') : ok(`${all.length} of ${all.length}`)
+})
+
+export const CLOCK = withDb('clock', async (db) => {
+  const before = Date.now()
+  const { rows: [row] } = await db.query<{ ms: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms')
+  const skewMs = Math.round((row?.ms ?? before) - (before + Date.now()) / 2)
+  const detail = `PostgreSQL is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead'}`
+  if (Math.abs(skewMs) < SKEW_WARNING_MS) return ok(detail)
+  return (Math.abs(skewMs) < SKEW_FAILURE_MS ? warning : failed)(detail, 'let both machines set their clocks by NTP')
+})
+
+/** What is sealed, newest of each kind. */
+const SEALED = [
+  ['dkim', 'SELECT private_key AS sealed FROM dkim_keys ORDER BY created_at DESC LIMIT 1'],
+  ['webhook', 'SELECT secret AS sealed FROM webhook_endpoints ORDER BY created_at DESC LIMIT 1'],
+] as const
+
+export const MASTER_KEY = withDb('master key', async (db, { config }) => {
+  const sealed: [purpose: string, value: Buffer][] = []
+  for (const [purpose, statement] of SEALED) for (const row of (await db.query<{ sealed: Buffer }>(statement)).rows) sealed.push([purpose, row.sealed])
+  const isThere = config.masterKey !== null || existsSync(join(config.dataDir, 'master.key'))
+  const source = config.masterKey === null ? join(config.dataDir, 'master.key') : 'MASTER_KEY'
+  const restore = 'bring back the MASTER_KEY, or the file master.key in DATA_DIR, that the keys were sealed with; without it domains need new DKIM keys and webhooks new secrets'
+  if (!isThere) return sealed.length === 0 ? ok('made at the first start') : failed(`${source} is missing, and keys are sealed with it`, restore)
+  try {
+    const vault = openVault(loadMasterKey(config))
+    for (const [purpose, value] of sealed) vault.open(purpose, value)
+  } catch (error) {
+    return failed(messageOf(error), restore)
+  }
+  return ok(sealed.length === 0 ? `${source}; nothing is sealed yet` : `${source} opens what is sealed`)
+})
+
+/** A check that needs Redis; the connection is its own, and closed after it. `away` is the finding when there is none. */
+function withRedis(name: string, away: (reason: string) => Finding, look: (redis: Redis) => Promise<Finding>): Check {
+  return {
+    name,
+    look: async ({ redisUrl }) => {
+      if (redisUrl === null) return skipped('it runs while Mailstead does')
+      const redis = openRedis(redisUrl, pino({ level: 'silent' }))
+      try {
+        const { promise, resolve } = Promise.withResolvers<string | null>()
+        redis.once('ready', () => resolve(null))
+        redis.once('error', (error: Error) => resolve(messageOf(error)))
+        const problem = await promise
+        return problem === null ? await look(redis) : away(`cannot be reached (${problem})`)
+      } finally {
+        redis.disconnect()
+      }
+    },
+  }
+}
+
+async function info(redis: Redis, section: string): Promise<ReadonlyMap<string, string>> {
+  const text = await redis.info(section)
+  return new Map(text.split('\r\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
+}
+
+export const REDIS = withRedis('Redis', (reason) => failed(reason, 'start Mailstead (npm start), or check REDIS_URL'), async (redis) => {
+  const server = await info(redis, 'server')
+  const version = server.get('redis_version') ?? '0'
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const isNew = major > OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor >= OLDEST_REDIS[1])
+  return isNew ? ok(`version ${version}`) : failed(`version ${version} is too old`, 'use Redis 6.2 or newer')
+})
+
+export const REDIS_MEMORY = withRedis('Redis eviction', () => skipped('Redis is away'), async (redis) => {
+  const policy = (await info(redis, 'memory')).get('maxmemory_policy') ?? 'unknown'
+  return policy === 'noeviction' ? ok(policy) : failed(`maxmemory-policy is ${policy}: parts of the schedule may be dropped`, 'set maxmemory-policy noeviction')
+})
+
+export const REDIS_AOF = withRedis('Redis persistence', () => skipped('Redis is away'), async (redis) => {
+  const isOn = (await info(redis, 'persistence')).get('aof_enabled') === '1'
+  return isOn ? ok('append-only file') : warning('no append-only file: after a restart the schedule is rebuilt from PostgreSQL', 'set appendonly yes, and a restart is quicker')
+})
