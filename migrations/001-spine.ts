@@ -171,6 +171,7 @@ CREATE TABLE events (
   created_at timestamptz NOT NULL
 ) PARTITION BY RANGE (id);
 CREATE INDEX events_message ON events (message_id, sequence);
+CREATE INDEX events_workspace ON events (workspace_id, id);
 CREATE TABLE idempotency_keys (
   workspace_id uuid NOT NULL,
   key text NOT NULL,
@@ -207,7 +208,7 @@ CREATE TABLE webhook_endpoints (
 CREATE INDEX webhook_endpoints_workspace ON webhook_endpoints (workspace_id);
 CREATE TABLE webhook_deliveries (
   event_id uuid NOT NULL,
-  endpoint_id uuid NOT NULL REFERENCES webhook_endpoints ON DELETE CASCADE,
+  endpoint_id uuid NOT NULL,                  -- no reference: a deleted endpoint's rows are cleared in slices
   workspace_id uuid NOT NULL,
   state text NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'failed')),
   tries smallint NOT NULL DEFAULT 0,
@@ -215,12 +216,12 @@ CREATE TABLE webhook_deliveries (
   leased_until timestamptz,
   created_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (event_id, endpoint_id)
-);
-CREATE INDEX webhook_deliveries_due ON webhook_deliveries (due_at) WHERE state = 'pending';
+) WITH (fillfactor = 60);
+CREATE INDEX webhook_deliveries_pending ON webhook_deliveries (endpoint_id, due_at, event_id) WHERE state = 'pending';
 CREATE INDEX webhook_deliveries_endpoint ON webhook_deliveries (endpoint_id, event_id);
 CREATE TABLE webhook_attempts (
   event_id uuid NOT NULL,
-  endpoint_id uuid NOT NULL REFERENCES webhook_endpoints ON DELETE CASCADE,
+  endpoint_id uuid NOT NULL,
   attempt smallint NOT NULL,
   at timestamptz NOT NULL,
   url text NOT NULL,
