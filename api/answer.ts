@@ -1,4 +1,4 @@
-/** How answers leave: JSON, its length, and the headers that every one of them has. Nothing of an internal fault is told but its request id. */
+/** How answers and refusals leave: as JSON in the one shape of the contract, with the headers that belong to them. */
 import type Koa from 'koa'
 import { ERRORS, type Refusal } from '#src/errors.ts'
 import type { Answer } from './route.ts'

@@ -43,7 +43,9 @@ function judge(spec: AnyRoute, caller: Caller): Refusal | null {
   if (access === 'any' || access === caller.kind) return null
   if (access === 'regular') return refuse('FORBIDDEN', 'Sending needs a Regular key; this is an Admin key.')
   if (caller.kind !== 'admin') return refuse('FORBIDDEN', 'This endpoint needs an Admin key; this is a Regular key.')
-  return access !== 'public' && !caller.scopes.includes(access.admin) ? refuse('INSUFFICIENT_SCOPE', `This Admin key lacks the scope ${access.admin}.`) : null
+  return access !== 'public' && !caller.scopes.includes(access.admin)
+    ? refuse('INSUFFICIENT_SCOPE', `This Admin key lacks the scope ${access.admin}.`)
+    : null
 }
 
 function judgePlan(ctx: ApiContext, caller: Caller): Refusal | null {

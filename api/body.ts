@@ -25,10 +25,16 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?(?:utf-?8|us-ascii)\b)/i
 
 export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyReader {
-  const limit = Math.ceil(config.maxMessageBytes * 4 / 3) + SLACK_BYTES
+  const limit = Math.ceil((config.maxMessageBytes * 4) / 3) + SLACK_BYTES
   const budget = Math.max(BUDGET_BYTES, limit)
   const collect = koaBody({
-    json: false, urlencoded: false, multipart: false, text: true, textTypes: ['json', '+json'], textLimit: limit, encoding: '',
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    text: true,
+    textTypes: ['json', '+json'],
+    textLimit: limit,
+    encoding: '',
     // DELETE too: koa-body skips it unless told
     parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE, HttpMethodEnum.GET],
   })
@@ -39,18 +45,23 @@ export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyR
     const refusal = judgeHeaders(req, limit)
     if (refusal !== null) return { ok: false, refusal }
     const length = Number(req.headers['content-length'] ?? 0)
-    if (underWay.bytes + length > budget) return { ok: false, refusal: refuse('SERVICE_UNAVAILABLE', 'Too many large requests are under way.', 1) }
+    if (underWay.bytes + length > budget)
+      return { ok: false, refusal: refuse('SERVICE_UNAVAILABLE', 'Too many large requests are under way.', 1) }
     if (length > LARGE_BYTES) charge(koa, underWay, length)
     else if (req.headers['transfer-encoding'] !== undefined) chargeAsItComes(koa, underWay, budget)
     return readBody(koa, collect, limit)
   }
 }
 
-interface Load { bytes: number }
+interface Load {
+  bytes: number
+}
 
 function charge(koa: Koa.Context, underWay: Load, bytes: number): void {
   underWay.bytes += bytes
-  koa.res.once('close', () => { underWay.bytes -= bytes })
+  koa.res.once('close', () => {
+    underWay.bytes -= bytes
+  })
 }
 
 /** A body that does not tell its length is let in, and cut off where it breaks the budget. */
@@ -61,14 +72,18 @@ function chargeAsItComes(koa: Koa.Context, underWay: Load, budget: number): void
     underWay.bytes += chunk.length
     if (underWay.bytes > budget) koa.req.destroy()
   })
-  koa.res.once('close', () => { underWay.bytes -= bytes })
+  koa.res.once('close', () => {
+    underWay.bytes -= bytes
+  })
 }
 
 function judgeHeaders(req: IncomingMessage, limit: number): Refusal | null {
   if (!hasBody(req)) return null
   const type = req.headers['content-type']
-  if (type === undefined) req.headers['content-type'] = 'application/json' // what else would it be
-  else if (!JSON_TYPE.test(type) || OTHER_CHARSET.test(type)) return refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json in UTF-8.')
+  if (type === undefined)
+    req.headers['content-type'] = 'application/json' // what else would it be
+  else if (!JSON_TYPE.test(type) || OTHER_CHARSET.test(type))
+    return refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json in UTF-8.')
   const coding = req.headers['content-encoding']
   if (coding !== undefined && coding !== 'identity') return refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a Content-Encoding.')
   return Number(req.headers['content-length'] ?? 0) > limit ? tooLarge(limit) : null

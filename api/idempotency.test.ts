@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
-import { startApi, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
 describe('Idempotency-Key', () => {
   let api: TestApi
-  before(async () => { api = await startApi() })
+  before(async () => {
+    api = await startApi()
+  })
   after(() => api.stop())
 
   let n = 0
   const newKey = (): string => `key ${++n}`
   const message = (fields: object = {}): object => ({ from: `me@${api.domain}`, to: ['a@b.example'], subject: 's', body: 'x', ...fields })
-  const send = (key: string, body: object, path = 'high'): Promise<TestAnswer> => api.call('POST', `/send-email/${path}`, { body, headers: { 'idempotency-key': key } })
-  const countMessages = async (): Promise<number> => Number((await api.db.query<{ n: number }>('SELECT count(*) AS n FROM messages')).rows[0]?.n)
+  const send = (key: string, body: object, path = 'high'): Promise<TestAnswer> =>
+    api.call('POST', `/send-email/${path}`, { body, headers: { 'idempotency-key': key } })
+  const countMessages = async (): Promise<number> =>
+    Number((await api.db.query<{ n: number }>('SELECT count(*) AS n FROM messages')).rows[0]?.n)
   const isReplay = (answer: TestAnswer): boolean => answer.headers.get('idempotent-replayed') === 'true'
 
   it('same key and same body replays the first answer, word by word', async () => {
@@ -25,7 +29,14 @@ describe('Idempotency-Key', () => {
 
   const SAME: readonly (readonly [how: string, body: () => object, path: string])[] = [
     ['keys in another order', () => Object.fromEntries(Object.entries(message()).toReversed()), 'high'],
-    ['an alias for a field', () => { const { body, ...rest } = message() as { body: string }; return { ...rest, text: body } }, 'high'],
+    [
+      'an alias for a field',
+      () => {
+        const { body, ...rest } = message() as { body: string }
+        return { ...rest, text: body }
+      },
+      'high',
+    ],
     ['another form of the recipients', () => message({ to: 'a@b.example' }), 'high'],
     ['an alias of the path', () => message(), '../public/send-email/high'],
   ]
@@ -64,14 +75,19 @@ describe('Idempotency-Key', () => {
     const ids = new Set(answers.filter(({ status }) => status === 200).map(({ body }) => body['id']))
     assert.equal(ids.size, 1)
     assert.equal(answers.filter((answer) => answer.status === 200 && !isReplay(answer)).length, 1)
-    for (const { status, body } of answers) assert.ok(status === 200 || (status === 409 && String(body['error']) === 'IDEMPOTENCY_IN_PROGRESS'), JSON.stringify(body))
+    for (const { status, body } of answers)
+      assert.ok(status === 200 || (status === 409 && textOf(body['error']) === 'IDEMPOTENCY_IN_PROGRESS'), JSON.stringify(body))
   })
 
   it('another workspace may use the same key', async () => {
     const key = newKey()
     const other = await api.addTenant()
     await send(key, message())
-    const answer = await api.call('POST', '/send-email/high', { key: other.regular, body: message({ from: `me@${other.domain}` }), headers: { 'idempotency-key': key } })
+    const answer = await api.call('POST', '/send-email/high', {
+      key: other.regular,
+      body: message({ from: `me@${other.domain}` }),
+      headers: { 'idempotency-key': key },
+    })
     assert.deepEqual([answer.status, isReplay(answer)], [200, false])
   })
 
@@ -86,17 +102,24 @@ describe('Idempotency-Key', () => {
   it('what was accepted is replayed although it would be refused by now', async () => {
     const tenant = await api.addTenant()
     const body = message({ from: `me@${tenant.domain}` })
-    const call = (fields: object): Promise<TestAnswer> => api.call('POST', '/send-email/high', { key: tenant.regular, body: { ...body, ...fields }, headers: { 'idempotency-key': 'k' } })
+    const call = (fields: object): Promise<TestAnswer> =>
+      api.call('POST', '/send-email/high', { key: tenant.regular, body: { ...body, ...fields }, headers: { 'idempotency-key': 'k' } })
     const first = await call({})
     await api.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [tenant.domainId])
     const other = (): Promise<TestAnswer> => api.call('POST', '/send-email/high', { key: tenant.regular, body })
-    while ((await other()).status !== 403) await new Promise((resolve) => { setTimeout(resolve, 20) })
+    while ((await other()).status !== 403)
+      await new Promise((resolve) => {
+        setTimeout(resolve, 20)
+      })
     const second = await call({})
     assert.deepEqual([second.status, isReplay(second), second.body['id']], [200, true, first.body['id']])
-    assert.equal((await call({ subject: 'another' })).body['error'] as unknown, 'IDEMPOTENCY_MISMATCH')
+    assert.equal((await call({ subject: 'another' })).body['error'], 'IDEMPOTENCY_MISMATCH')
   })
 
-  for (const [why, key] of [['longer than 256 characters', 'x'.repeat(257)], ['empty', '']] as const) {
+  for (const [why, key] of [
+    ['longer than 256 characters', 'x'.repeat(257)],
+    ['empty', ''],
+  ] as const) {
     it(`a key that is ${why} is 400`, async () => {
       const { status, body } = await send(key, message())
       assert.deepEqual([status, body['error'], body['details']?.['0']?.['path']], [400, 'VALIDATION_ERROR', 'Idempotency-Key'])
@@ -105,8 +128,9 @@ describe('Idempotency-Key', () => {
   it('a key of 256 characters is not too long', async () => assert.equal((await send('y'.repeat(256), message())).status, 200))
 
   describe('of a batch', () => {
-    const batch = (key: string, subjects: readonly string[]): Promise<TestAnswer> => send(key, { messages: subjects.map((subject) => subject === 'bad' ? {} : message({ subject })) }, 'batch')
-    const ids = (answer: TestAnswer): Json[] => (answer.body['data']?.['results'] as unknown as Json[]).map((result) => result['id'] as Json)
+    const batch = (key: string, subjects: readonly string[]): Promise<TestAnswer> =>
+      send(key, { messages: subjects.map((subject) => (subject === 'bad' ? {} : message({ subject }))) }, 'batch')
+    const ids = (answer: TestAnswer): Json[] => listOf(answer.body['data']?.['results']).map((result) => result['id'] as Json)
 
     it('replays all of it', async () => {
       const key = newKey()
@@ -121,7 +145,8 @@ describe('Idempotency-Key', () => {
       const key = newKey()
       await batch(key, ['bad', 'b', 'c'])
       const before = await countMessages()
-      for (const other of [['a'], ['a', 'b', 'c', 'd'], ['bad', 'b', 'x']]) assert.equal((await batch(key, other)).body['error'] as unknown, 'IDEMPOTENCY_MISMATCH')
+      for (const other of [['a'], ['a', 'b', 'c', 'd'], ['bad', 'b', 'x']])
+        assert.equal((await batch(key, other)).body['error'], 'IDEMPOTENCY_MISMATCH')
       assert.equal(await countMessages(), before)
     })
     it('twins at once: each message once, the same ids in both answers', async () => {

@@ -6,22 +6,36 @@ const nested = (depth: number, open: string, close: string): string => open.repe
 
 describe('strict JSON', () => {
   it('reads what JSON.parse reads', () => {
-    fc.assert(fc.property(fc.json({ maxDepth: 5 }), (text) => {
-      const result = readJson(text)
-      const isRefusable = text.includes('\\u') || text.includes('__proto__')
-      if (result.ok) assert.deepEqual(result.value, JSON.parse(text))
-      else assert.ok(isRefusable, `${text}: ${result.reason}`)
-    }))
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 5 }), (text) => {
+        const result = readJson(text)
+        const isRefusable = text.includes('\\u') || text.includes('__proto__')
+        if (result.ok) assert.deepEqual(result.value, JSON.parse(text))
+        else assert.ok(isRefusable, `${text}: ${result.reason}`)
+      }),
+    )
   })
 
   it('never throws and never lets half a character, a NUL or __proto__ through', () => {
-    const hostile = fc.oneof(fc.string({ unit: 'binary' }), fc.json({ stringUnit: 'binary' }), fc.array(fc.constantFrom('{', '}', '[', ']', '"', '\\', ':', ',', 'a', '1', '\\u0000', '\\ud800', '"__proto__"')).map((parts) => parts.join('')))
-    fc.assert(fc.property(hostile, (text) => {
-      const result = readJson(text)
-      if (!result.ok) return
-      const again = JSON.stringify(result.value)
-      assert.ok(again.isWellFormed() && !/\\u0000|\\ud[89a-f]/.test(again.replaceAll('\\\\', '')) && !again.includes('"__proto__":'), again)
-    }), { numRuns: 2000 })
+    const hostile = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.json({ stringUnit: 'binary' }),
+      fc
+        .array(fc.constantFrom('{', '}', '[', ']', '"', '\\', ':', ',', 'a', '1', '\\u0000', '\\ud800', '"__proto__"'))
+        .map((parts) => parts.join('')),
+    )
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const result = readJson(text)
+        if (!result.ok) return
+        const again = JSON.stringify(result.value)
+        assert.ok(
+          again.isWellFormed() && !/\\u0000|\\ud[89a-f]/.test(again.replaceAll('\\\\', '')) && !again.includes('"__proto__":'),
+          again,
+        )
+      }),
+      { numRuns: 2000 },
+    )
   })
 
   const REFUSED: readonly (readonly [why: string, text: string, reason: RegExp])[] = [
@@ -57,7 +71,11 @@ describe('strict JSON', () => {
     ['colons, braces and quotes in texts', '{"a":"b:{\\"c\\":1}\\\\","d":"}{"}', { a: 'b:{"c":1}\\', d: '}{' }],
     ['a whole surrogate pair, escaped', '["\\ud83d\\ude00"]', ['😀']],
     ['the same key in different objects', '[{"a":1},{"a":2}]', [{ a: 1 }, { a: 2 }]],
-    ['keys that mean something to objects', '{"constructor":1,"toString":2,"hasOwnProperty":3}', { constructor: 1, toString: 2, hasOwnProperty: 3 }],
+    [
+      'keys that mean something to objects',
+      '{"constructor":1,"toString":2,"hasOwnProperty":3}',
+      { constructor: 1, toString: 2, hasOwnProperty: 3 },
+    ],
   ]
   for (const [why, text, value] of READ) {
     it(`reads ${why}`, () => {

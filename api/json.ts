@@ -1,7 +1,7 @@
 /**
- * JSON as it may come from anyone (RFC 8259), stricter than JSON.parse: a key twice in one object, `__proto__`, NUL characters (PostgreSQL's
- * text cannot hold them) and half surrogate pairs are refused, and so is anything nested or scattered so that it would cost far more memory
- * than it has bytes. One linear look over the text before it is parsed, one over the values after. Never throws.
+ * JSON as it may come from anyone (RFC 8259), stricter than JSON.parse: a key twice in one object, `__proto__`, NUL characters
+ * (PostgreSQL's text cannot hold them) and half surrogate pairs are refused, and so is anything nested or scattered so that it would
+ * cost far more memory than it has bytes. One linear look over the text before it is parsed, one over the values after. Never throws.
  */
 export type JsonResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }
 
@@ -40,7 +40,7 @@ function refuse(reason: string): JsonResult {
   return { ok: false, reason }
 }
 
-/** Colons outside of strings: one a key, also of those that JSON.parse would silently drop. A reason instead when the text may not be parsed at all. */
+/** Colons outside of strings: one a key, also of those that JSON.parse would silently drop. Or the reason why the text is not parsed. */
 function countKeys(text: string): number | string {
   let keys = 0
   let depth = 0

@@ -1,6 +1,6 @@
 /**
- * The api process: builds the world, mounts the table of routes, listens. It starts while PostgreSQL or Redis is away (alive, not ready) and
- * needs no restart when they return. Stopping finishes the requests under way, then gives everything back in reverse order.
+ * The api process: builds the world, mounts the table of routes, listens. It starts while PostgreSQL or Redis is away (alive, not
+ * ready) and needs no restart when they return. Stopping finishes the requests under way, then gives everything back in reverse order.
  */
 import { loadPlans } from '#config/plans.ts'
 import type { Config } from '#config/load.ts'
@@ -31,7 +31,8 @@ export interface ApiProcess {
 
 /** @throws when a setting is missing or wrong, or the port cannot be had. */
 export async function main(config: Config): Promise<ApiProcess> {
-  if (config.databaseUrl === null || config.redisUrl === null) throw new Error('the api needs DATABASE_URL and REDIS_URL; `mailstead start` brings its own')
+  if (config.databaseUrl === null || config.redisUrl === null)
+    throw new Error('the api needs DATABASE_URL and REDIS_URL; `mailstead start` brings its own')
   const log = openLog(config, 'api')
   const plans = loadPlans(config.plansFile)
   const vault = openVault(loadMasterKey(config))
@@ -58,7 +59,25 @@ export async function main(config: Config): Promise<ApiProcess> {
 function assemble(base: Context, plans: ApiContext['plans']): ApiContext {
   const acceptor = createAcceptor(base)
   const metrics = createMetrics()
-  metrics.add({ name: 'mailstead_accept_batches_total', help: 'Commits that stored messages.', type: 'counter', read: () => acceptor.batches.count })
-  metrics.add({ name: 'mailstead_accept_messages_total', help: 'Messages in those commits.', type: 'counter', read: () => acceptor.batches.messages })
-  return { ...base, plans, acceptor, metrics, keyring: createKeyring(base), renderer: createRenderer(), rate: createRequestRate(base.redis, base.clock) }
+  metrics.add({
+    name: 'mailstead_accept_batches_total',
+    help: 'Commits that stored messages.',
+    type: 'counter',
+    read: () => acceptor.batches.count,
+  })
+  metrics.add({
+    name: 'mailstead_accept_messages_total',
+    help: 'Messages in those commits.',
+    type: 'counter',
+    read: () => acceptor.batches.messages,
+  })
+  return {
+    ...base,
+    plans,
+    acceptor,
+    metrics,
+    keyring: createKeyring(base),
+    renderer: createRenderer(),
+    rate: createRequestRate(base.redis, base.clock),
+  }
 }

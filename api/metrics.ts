@@ -1,6 +1,6 @@
 /**
- * The figures of this process in Prometheus' text form (exposition format 0.0.4). Observing is an addition to a number; nothing is formatted
- * before someone asks. Labels are names of ours only, so the number of series is bounded.
+ * The figures of this process in Prometheus' text form (exposition format 0.0.4). Observing is an addition to a number; nothing is
+ * formatted before someone asks. Labels are names of ours only, so the number of series is bounded.
  */
 export interface Metrics {
   /** One answered request. `route` is a route's name, or `none`. */
@@ -14,7 +14,7 @@ export interface Figure {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge'
-  read(): number
+  readonly read: () => number
 }
 
 /** Upper bounds in seconds: an accept takes milliseconds, a large attachment seconds. */
@@ -28,9 +28,22 @@ interface Series {
 }
 
 const PROCESS: readonly Figure[] = [
-  { name: 'process_cpu_seconds_total', help: 'User and system CPU time.', type: 'counter', read: () => { const { user, system } = process.cpuUsage(); return (user + system) / 1e6 } },
+  {
+    name: 'process_cpu_seconds_total',
+    help: 'User and system CPU time.',
+    type: 'counter',
+    read: () => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1e6
+    },
+  },
   { name: 'process_resident_memory_bytes', help: 'Resident memory.', type: 'gauge', read: () => process.memoryUsage.rss() },
-  { name: 'process_start_time_seconds', help: 'When the process started, seconds since the epoch.', type: 'gauge', read: () => Math.round(Date.now() / 1000 - process.uptime()) },
+  {
+    name: 'process_start_time_seconds',
+    help: 'When the process started, seconds since the epoch.',
+    type: 'gauge',
+    read: () => Math.round(Date.now() / 1000 - process.uptime()),
+  },
 ]
 
 export function createMetrics(): Metrics {
@@ -58,7 +71,9 @@ function begin(routes: Map<string, Series>, route: string): Series {
 
 function renderRequests(routes: ReadonlyMap<string, Series>): string[] {
   const name = 'mailstead_http_requests_total'
-  const lines = [...routes].flatMap(([route, { byStatus }]) => [...byStatus].map(([status, n]) => `${name}{route="${route}",status="${status}"} ${n}`))
+  const lines = [...routes].flatMap(([route, { byStatus }]) =>
+    [...byStatus].map(([status, n]) => `${name}{route="${route}",status="${status}"} ${n}`),
+  )
   return [`# HELP ${name} Requests answered, by route and status.`, `# TYPE ${name} counter`, ...lines]
 }
 

@@ -2,7 +2,7 @@
  * The application: one outer step that every request passes (id, headers, faults, figures), the router with all routes of the table, and
  * one answer for what no route took. In a route: authorise, read, handle, answer; the body is not touched before the key is known.
  */
-import Router, { type RouterContext } from '@koa/router'
+import { Router, type RouterContext } from '@koa/router'
 import Koa from 'koa'
 import { isDatabaseAway } from '#src/db.ts'
 import { refuse, type Refusal } from '#src/errors.ts'
@@ -70,7 +70,8 @@ function outer(ctx: ApiContext): Koa.Middleware<State> {
     }
     const seconds = (performance.now() - startedAt) / 1000
     ctx.metrics.observe(koa.state.route, koa.status, seconds)
-    if (ctx.log.isLevelEnabled('debug')) ctx.log.debug({ requestId, route: koa.state.route, method: koa.method, status: koa.status, seconds }, 'request')
+    if (ctx.log.isLevelEnabled('debug'))
+      ctx.log.debug({ requestId, route: koa.state.route, method: koa.method, status: koa.status, seconds }, 'request')
   }
 }
 

@@ -5,12 +5,22 @@ import { pathsOf, type AnyRoute } from './route.ts'
 
 type Json = Record<string, unknown>
 
-const SECURITY = { securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key: <prefix>_<workspace>.live_<secret> or .adm_<secret>' } } }
+const SECURITY = {
+  securitySchemes: {
+    key: { type: 'http', scheme: 'bearer', description: 'An API key: <prefix>_<workspace>.live_<secret> or .adm_<secret>' },
+  },
+}
 const ERROR_SCHEMA = {
-  type: 'object', required: ['success', 'error', 'message'],
+  type: 'object',
+  required: ['success', 'error', 'message'],
   properties: {
-    success: { const: false }, error: { type: 'string', enum: Object.keys(ERRORS) }, message: { type: 'string' },
-    details: { type: 'array', items: { type: 'object', required: ['path', 'message'], properties: { path: { type: 'string' }, message: { type: 'string' } } } },
+    success: { const: false },
+    error: { type: 'string', enum: Object.keys(ERRORS) },
+    message: { type: 'string' },
+    details: {
+      type: 'array',
+      items: { type: 'object', required: ['path', 'message'], properties: { path: { type: 'string' }, message: { type: 'string' } } },
+    },
   },
 }
 
@@ -23,18 +33,25 @@ export function describe(routes: readonly AnyRoute[], publicUrl: string): Json {
     }
   }
   return {
-    openapi: '3.1.0', info: { title: 'Mailstead', version: 'v1', description: 'Send mail, see what became of it.' }, servers: [{ url: publicUrl }],
-    paths, components: { ...SECURITY, schemas: { Error: ERROR_SCHEMA } },
+    openapi: '3.1.0',
+    info: { title: 'Mailstead', version: 'v1', description: 'Send mail, see what became of it.' },
+    servers: [{ url: publicUrl }],
+    paths,
+    components: { ...SECURITY, schemas: { Error: ERROR_SCHEMA } },
   }
 }
 
 /** `nth` path of the route: the first is the documented one, the others are aliases. */
 function describeRoute(spec: AnyRoute, nth: number): Json {
   return {
-    operationId: nth === 0 ? spec.name : `${spec.name}-${nth + 1}`, summary: spec.summary, ...(nth === 0 ? {} : { description: `Alias of ${pathsOf(spec)[0]}.`, deprecated: true }),
+    operationId: nth === 0 ? spec.name : `${spec.name}-${nth + 1}`,
+    summary: spec.summary,
+    ...(nth === 0 ? {} : { description: `Alias of ${pathsOf(spec)[0]}.`, deprecated: true }),
     security: spec.access === 'public' ? [] : [{ key: [] }],
     parameters: [...parametersOf(spec.params, 'path'), ...parametersOf(spec.query, 'query')],
-    ...(spec.body === undefined ? {} : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(spec.body) } } } }),
+    ...(spec.body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(spec.body) } } } }),
     responses: { [spec.status]: { description: 'success' }, ...refusalsOf(spec) },
   }
 }
@@ -47,7 +64,12 @@ function schemaOf(schema: ZodType): Json {
 function parametersOf(schema: ZodType | undefined, place: 'path' | 'query'): Json[] {
   if (schema === undefined) return []
   const { properties, required } = schemaOf(schema) as { properties?: Record<string, Json>; required?: string[] }
-  return Object.entries(properties ?? {}).map(([name, json]) => ({ name, in: place, required: place === 'path' || required?.includes(name) === true, schema: json }))
+  return Object.entries(properties ?? {}).map(([name, json]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required?.includes(name) === true,
+    schema: json,
+  }))
 }
 
 /** What the endpoint may answer besides success: its own errors, and those that its access and schemas bring. */
@@ -57,13 +79,30 @@ export function errorsOf(spec: AnyRoute): ErrorCode[] {
   const scoped: ErrorCode[] = typeof spec.access === 'object' ? ['INSUFFICIENT_SCOPE'] : []
   const read: ErrorCode[] = spec.params !== undefined || spec.query !== undefined || spec.body !== undefined ? ['VALIDATION_ERROR'] : []
   const bodied: ErrorCode[] = spec.body === undefined ? [] : ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']
-  return [...new Set<ErrorCode>([...read, ...keyed, ...bound, ...scoped, ...(spec.needsLaunch === true ? ['PLAN_REQUIRED' as const] : []), ...bodied, ...spec.errors, 'INTERNAL_ERROR'])]
+  return [
+    ...new Set<ErrorCode>([
+      ...read,
+      ...keyed,
+      ...bound,
+      ...scoped,
+      ...(spec.needsLaunch === true ? ['PLAN_REQUIRED' as const] : []),
+      ...bodied,
+      ...spec.errors,
+      'INTERNAL_ERROR',
+    ]),
+  ]
 }
 
 function refusalsOf(spec: AnyRoute): Json {
   const byStatus: Record<string, string[]> = {}
   for (const code of errorsOf(spec)) (byStatus[ERRORS[code].status] ??= []).push(`${code}: ${ERRORS[code].when}`)
-  return Object.fromEntries(Object.entries(byStatus).map(([status, lines]) => [status, {
-    description: lines.join('; '), content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-  }]))
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, lines]) => [
+      status,
+      {
+        description: lines.join('; '),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    ]),
+  )
 }

@@ -1,4 +1,4 @@
-/** Lists in pages: `page` from 1, `limit` 50 unless told, at most 1000 (more is refused, not cut). The answer has both shapes of the contract. */
+/** Lists in pages: `page` from 1, `limit` 50 unless told, at most 1000 (more is refused, not cut). Answers have both shapes of a list. */
 import { z } from 'zod'
 
 const DEFAULT_LIMIT = 50
@@ -6,7 +6,10 @@ const MAX_LIMIT = 1000
 /** Beyond this an offset is no page that anyone reads. */
 const MAX_PAGE = 1_000_000
 
-const whole = z.string().regex(/^\d{1,9}$/, 'must be a whole number').transform(Number)
+const whole = z
+  .string()
+  .regex(/^\d{1,9}$/, 'must be a whole number')
+  .transform(Number)
 
 export const page = whole.pipe(z.number().min(1, 'starts at 1').max(MAX_PAGE, `at most ${MAX_PAGE}`)).default(1)
 export const limit = whole.pipe(z.number().min(1, 'at least 1').max(MAX_LIMIT, `at most ${MAX_LIMIT}`)).default(DEFAULT_LIMIT)
@@ -20,10 +23,18 @@ export interface Page<T> {
 }
 
 /** The `data` of a list answer, its items under their own name. */
-export function pageData<T>(name: string, found: Page<T>, asked: { readonly page: number; readonly limit: number }): Record<string, unknown> {
+export function pageData<T>(
+  name: string,
+  found: Page<T>,
+  asked: { readonly page: number; readonly limit: number },
+): Record<string, unknown> {
   const { total } = found
   return {
-    [name]: found.items, page: asked.page, limit: asked.limit, total, totalPages: Math.ceil(total / asked.limit),
+    [name]: found.items,
+    page: asked.page,
+    limit: asked.limit,
+    total,
+    totalPages: Math.ceil(total / asked.limit),
     meta: { total, page: asked.page, limit: asked.limit, has_more: asked.page * asked.limit < total },
   }
 }

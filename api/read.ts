@@ -16,11 +16,16 @@ export interface Inputs {
 
 export type ReadResult = { readonly ok: true; readonly inputs: Inputs } | { readonly ok: false; readonly refusal: Refusal }
 
-export async function readInputs(spec: AnyRoute, koa: Koa.Context & { params: Record<string, string> }, readBody: BodyReader): Promise<ReadResult> {
+export async function readInputs(
+  spec: AnyRoute,
+  koa: Koa.Context & { params: Record<string, string> },
+  readBody: BodyReader,
+): Promise<ReadResult> {
   const details: Detail[] = []
   const params = spec.params === undefined ? undefined : check(spec.params, cleaned(koa.params, details), details)
   const query = spec.query === undefined ? undefined : check(spec.query, cleaned(koa.query, details), details)
-  if (spec.body === undefined) return details.length > 0 ? { ok: false, refusal: invalid(details) } : { ok: true, inputs: { params, query, body: undefined } }
+  if (spec.body === undefined)
+    return details.length > 0 ? { ok: false, refusal: invalid(details) } : { ok: true, inputs: { params, query, body: undefined } }
   const read = await readBody(koa)
   if (!read.ok) return read
   const body = check(spec.body, read.value, details)
@@ -32,7 +37,8 @@ const UNCLEAN = /[\0\uFFFD]/
 
 function cleaned(values: Readonly<Record<string, string | string[] | undefined>>, details: Detail[]): unknown {
   for (const [name, value] of Object.entries(values))
-    if (UNCLEAN.test(String(value))) details.push({ path: name.replace(/[^\w.-]/g, '?').slice(0, 100), message: 'has characters that no text may have' })
+    if (UNCLEAN.test(String(value)))
+      details.push({ path: name.replace(/[^\w.-]/g, '?').slice(0, 100), message: 'has characters that no text may have' })
   return values
 }
 
@@ -42,7 +48,7 @@ function check(schema: ZodType, value: unknown, details: Detail[]): unknown {
   return result.data
 }
 
-const EXPLAINED: core.ParseContext<core.$ZodIssue> = { error: (issue) => issue.input === undefined ? 'is required' : undefined }
+const EXPLAINED: core.ParseContext<core.$ZodIssue> = { error: (issue) => (issue.input === undefined ? 'is required' : undefined) }
 
 /** One issue as our API tells it. */
 export function detailOf(issue: { readonly path: readonly PropertyKey[]; readonly message: string }): Detail {
@@ -50,7 +56,10 @@ export function detailOf(issue: { readonly path: readonly PropertyKey[]; readonl
 }
 
 /** Runs a schema inside another's handler: a message of a batch, a nested form. */
-export function readPart<T>(schema: ZodType<T>, value: unknown): { readonly ok: true; readonly value: T } | { readonly ok: false; readonly details: readonly Detail[] } {
+export function readPart<T>(
+  schema: ZodType<T>,
+  value: unknown,
+): { readonly ok: true; readonly value: T } | { readonly ok: false; readonly details: readonly Detail[] } {
   const result = schema.safeParse(value, EXPLAINED)
   return result.success ? { ok: true, value: result.data } : { ok: false, details: result.error.issues.map(detailOf) }
 }

@@ -64,13 +64,16 @@ export type AnyRoute = Route<Access, ZodType | undefined, ZodType | undefined, Z
 export type AnyRequest = ApiRequest<Access, ZodType | undefined, ZodType | undefined, ZodType | undefined>
 
 /** Identity at run time; ties the handler's types to the schemas. */
-export function route<A extends Access, P extends ZodType | undefined = undefined, Q extends ZodType | undefined = undefined, B extends ZodType | undefined = undefined>(
-  spec: Route<A, P, Q, B>,
-): AnyRoute {
-  return spec as AnyRoute
+export function route<
+  A extends Access,
+  P extends ZodType | undefined = undefined,
+  Q extends ZodType | undefined = undefined,
+  B extends ZodType | undefined = undefined,
+>(spec: Route<A, P, Q, B>): AnyRoute {
+  return spec
 }
 
 /** The whole path of each of a route's paths. */
 export function pathsOf(spec: AnyRoute): string[] {
-  return spec.paths.map((path) => spec.atRoot === true ? path : `/api/v1${path}`)
+  return spec.paths.map((path) => (spec.atRoot === true ? path : `/api/v1${path}`))
 }

@@ -9,26 +9,34 @@ import { createDatabase, startPostgres, startRedis } from '#test/support/stores.
 import { main } from './main.ts'
 
 /** A connection that is spoken by hand. */
-async function dial(port: number): Promise<{ socket: Socket; read(): string; ended: Promise<unknown> }> {
+async function dial(port: number): Promise<{ socket: Socket; readonly read: () => string; ended: Promise<unknown> }> {
   const socket = connect(port, '127.0.0.1')
   let text = ''
-  socket.on('data', (chunk: Buffer) => { text += chunk.toString('latin1') })
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1')
+  })
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   return { socket, read: () => text, ended: once(socket, 'close') }
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!await isSo()) await sleep(10)
+  while (!(await isSo())) await sleep(10)
 }
+
+const head = (line: string, fields: Record<string, string | number>): string =>
+  `${line}\r\n${Object.entries(fields)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}\r\n`
+const sendHead = (fields: Record<string, string | number> = {}): string =>
+  head('POST /api/v1/send-email/instant HTTP/1.1', { Host: 'x', 'Content-Type': 'application/json', ...fields })
 
 describe('the HTTP server', () => {
   let api: TestApi
-  before(async () => { api = await startApi() })
+  before(async () => {
+    api = await startApi()
+  })
   after(() => api.stop())
-
-  const head = (line: string, fields: Record<string, string | number>): string => `${line}\r\n${Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
-  const sendHead = (fields: Record<string, string | number> = {}): string => head('POST /api/v1/send-email/instant HTTP/1.1', { Host: 'x', 'Content-Type': 'application/json', ...fields })
 
   it('answers in our shape to what is no HTTP', async () => {
     const { socket, read, ended } = await dial(api.port)
@@ -58,12 +66,20 @@ describe('the HTTP server', () => {
     clearInterval(drip)
   }).timeout(20_000)
   it('answers 413 to a chunked body that does not end', async () => {
-    const request = httpRequest({ port: api.port, host: '127.0.0.1', method: 'POST', path: '/api/v1/send-email/instant', headers: { authorization: `Bearer ${api.regular}`, 'content-type': 'application/json' } })
+    const request = httpRequest({
+      port: api.port,
+      host: '127.0.0.1',
+      method: 'POST',
+      path: '/api/v1/send-email/instant',
+      headers: { authorization: `Bearer ${api.regular}`, 'content-type': 'application/json' },
+    })
     request.on('error', () => undefined)
     const answered = once(request, 'response') as Promise<[{ statusCode: number; destroy(): void }]>
     const chunk = Buffer.alloc(1_000_000, ' ')
     let isAnswered = false
-    void answered.then(() => { isAnswered = true })
+    void answered.then(() => {
+      isAnswered = true
+    })
     while (!isAnswered) {
       if (!request.write(chunk)) await Promise.race([once(request, 'drain'), answered])
       await sleep(0)
@@ -92,7 +108,13 @@ describe('the HTTP server', () => {
     const one = sendHead({ Authorization: `Bearer ${api.regular}`, 'Content-Length': body.length }) + body
     socket.write(one + one + sendHead({ 'Content-Length': body.length }) + body + one)
     await until(() => read().split('HTTP/1.1 ').length === 5)
-    assert.deepEqual(read().split('HTTP/1.1 ').slice(1).map((answer) => answer.slice(0, 3)), ['400', '400', '401', '400'])
+    assert.deepEqual(
+      read()
+        .split('HTTP/1.1 ')
+        .slice(1)
+        .map((answer) => answer.slice(0, 3)),
+      ['400', '400', '401', '400'],
+    )
     socket.destroy()
   })
 })
@@ -103,7 +125,14 @@ describe('the api process', () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
-    const config = loadConfig({ DATABASE_URL: database.url, REDIS_URL: redis.url, HTTP_PORT: String(port), HTTP_HOST: '127.0.0.1', MASTER_KEY: '5a'.repeat(32), LOG_LEVEL: 'silent' })
+    const config = loadConfig({
+      DATABASE_URL: database.url,
+      REDIS_URL: redis.url,
+      HTTP_PORT: String(port),
+      HTTP_HOST: '127.0.0.1',
+      MASTER_KEY: '5a'.repeat(32),
+      LOG_LEVEL: 'silent',
+    })
     await assert.rejects(main(config), new RegExp(`port ${port} is in use.*HTTP_PORT`))
     taken.close()
     await redis.stop()
@@ -114,9 +143,16 @@ describe('the api process', () => {
     const api = await startApi({ REDIS_URL: 'unix:///nonexistent/redis.sock' })
     try {
       const ready = await api.call('GET', '//readyz')
-      assert.deepEqual([ready.status, ready.body], [503, { status: 'not ready', checks: { postgres: 'ok', migrations: 'ok', redis: 'away' } }])
+      assert.deepEqual(
+        [ready.status, ready.body],
+        [503, { status: 'not ready', checks: { postgres: 'ok', migrations: 'ok', redis: 'away' } }],
+      )
       assert.equal((await api.call('GET', '//healthz')).status, 200)
-      assert.equal((await api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' } })).status, 200)
+      assert.equal(
+        (await api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' } }))
+          .status,
+        200,
+      )
       assert.equal((await api.call('GET', '/integrations/verify')).headers.get('x-ratelimit-limit'), '100000')
     } finally {
       await api.stop()
@@ -128,7 +164,11 @@ describe('the api process', () => {
     await until(async () => (await api.call('GET', '//readyz')).status === 200)
     await api.redis.crash()
     await until(async () => (await api.call('GET', '//readyz')).status === 503)
-    assert.equal((await api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' } })).status, 200)
+    assert.equal(
+      (await api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' } }))
+        .status,
+      200,
+    )
     await api.redis.restart()
     await until(async () => (await api.call('GET', '//readyz')).status === 200)
     await api.stop()
@@ -136,23 +176,28 @@ describe('the api process', () => {
 
   it('says that migrations are pending', async () => {
     const api = await startApi()
-    const { rows: [last] } = await api.db.query<{ name: string }>('DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations) RETURNING name')
+    const {
+      rows: [last],
+    } = await api.db.query<{ name: string }>('DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations) RETURNING name')
     const { status, body } = await api.call('GET', '//readyz')
     assert.deepEqual([status, body['checks']?.['migrations']], [503, `pending: ${last?.name}`])
     await api.stop()
   })
 
-  it('PostgreSQL away: alive, not ready, 503 SERVICE_UNAVAILABLE with Retry-After and never a 2xx; well again when it is back', async () => {
+  it('PostgreSQL away: alive, not ready, 503 with Retry-After and never a 2xx; well again when it is back', async () => {
     const postgres = await startPostgres()
     const api = await startApi({}, postgres.url)
-    const send = (): ReturnType<TestApi['call']> => api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' } })
+    const send = (): ReturnType<TestApi['call']> =>
+      api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' } })
     assert.equal((await send()).status, 200)
     await postgres.crash()
     for (let i = 0; i < 3; i++) {
       const { status, body, headers } = await send()
       assert.deepEqual([status, body['error'], Number(headers.get('retry-after')) > 0], [503, 'SERVICE_UNAVAILABLE', true])
     }
-    const batch = await api.call('POST', '/send-email/batch', { body: { messages: [{ from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' }] } })
+    const batch = await api.call('POST', '/send-email/batch', {
+      body: { messages: [{ from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' }] },
+    })
     assert.deepEqual([batch.status, batch.body['error']], [503, 'SERVICE_UNAVAILABLE'])
     assert.equal((await api.call('GET', '/public/emails/get-email?id=em_00000000000070008000000000000000')).status, 503)
     assert.equal((await api.call('GET', '//healthz')).status, 200)
@@ -172,7 +217,7 @@ describe('the api process', () => {
     idle.socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
     await until(() => idle.read().includes('alive'))
     const body = JSON.stringify({ from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' })
-    socket.write(`POST /api/v1/send-email/instant HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.regular}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`)
+    socket.write(sendHead({ Authorization: `Bearer ${api.regular}`, 'Content-Length': body.length }) + body.slice(0, 10))
     await sleep(50)
     const stopped = api.stop()
     await idle.ended

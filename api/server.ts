@@ -1,6 +1,6 @@
 /**
  * The HTTP server around the application: bounds on slow and endless clients, answers in our shape to what is no HTTP, and an orderly end.
- * A client that is answered before it has sent everything (401, 413) may go on sending for a few seconds, so that it gets to read the answer.
+ * A client that is answered before it has sent everything (401, 413) may go on sending for a few seconds, so that it reads the answer.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -43,8 +43,8 @@ export async function listen(handle: Handler, port: number, host: string | null)
     res.once('close', () => {
       underWay.delete(res)
       if (isStopping) server.closeIdleConnections()
+      else if (!req.complete) linger(req)
     })
-    res.once('finish', () => linger(req, res))
     handle(req, res)
   }
   server.on('request', take)
@@ -55,7 +55,9 @@ export async function listen(handle: Handler, port: number, host: string | null)
     port: (server.address() as AddressInfo).port,
     stop: async (graceMs) => {
       isStopping = true
-      const closed = new Promise<void>((resolve) => { server.close(() => resolve()) })
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve())
+      })
       for (const res of underWay) res.shouldKeepAlive = false // answers "Connection: close"
       const timer = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed
@@ -73,19 +75,22 @@ function open(server: Server, port: number, host: string | null): Promise<void> 
 
 function explain(error: NodeJS.ErrnoException, port: number): Error {
   if (error.code === 'EADDRINUSE') return new Error(`port ${port} is in use; choose another with HTTP_PORT`, { cause: error })
-  if (error.code === 'EACCES') return new Error(`port ${port} may not be used by this user; choose another with HTTP_PORT`, { cause: error })
+  if (error.code === 'EACCES')
+    return new Error(`port ${port} may not be used by this user; choose another with HTTP_PORT`, { cause: error })
   return error
 }
 
 /** After the answer: lets the rest of a request come in, within bounds. */
-function linger(req: IncomingMessage, res: ServerResponse): void {
-  if (req.complete || !res.shouldKeepAlive) return
+function linger(req: IncomingMessage): void {
   const timer = setTimeout(() => req.socket.destroy(), LINGER_MS).unref()
   req.once('close', () => clearTimeout(timer))
   req.resume()
 }
 
-const BROKEN: Readonly<Record<string, ErrorCode>> = { ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT', HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE' }
+const BROKEN: Readonly<Record<string, ErrorCode>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
+  HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
+}
 
 /** What could not even be read as a request is answered by hand: there is no response object for it. */
 function answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
@@ -94,6 +99,16 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
     return
   }
   const code = BROKEN[error.code ?? ''] ?? 'VALIDATION_ERROR'
-  const body = JSON.stringify(refusalBody(refuse(code, code === 'VALIDATION_ERROR' ? 'This is not an HTTP request.' : `The request is refused: ${ERRORS[code].when}.`)))
-  socket.end(`HTTP/1.1 ${ERRORS[code].status} ${code}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`)
+  const body = JSON.stringify(
+    refusalBody(
+      refuse(code, code === 'VALIDATION_ERROR' ? 'This is not an HTTP request.' : `The request is refused: ${ERRORS[code].when}.`),
+    ),
+  )
+  const head = [
+    `HTTP/1.1 ${ERRORS[code].status} ${code}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }

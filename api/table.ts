@@ -12,11 +12,20 @@ import { WEBHOOK_LOG_ROUTES } from './routes/webhook-log.ts'
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts'
 
 export const ROUTES: readonly AnyRoute[] = [
-  ...SEND_ROUTES, sendBatch,
-  scheduleEmail, listScheduledEmails, cancelScheduledEmail,
-  getEmail, getEmailByPath,
-  getTemplates, saveOneTemplate,
+  ...SEND_ROUTES,
+  sendBatch,
+  scheduleEmail,
+  listScheduledEmails,
+  cancelScheduledEmail,
+  getEmail,
+  getEmailByPath,
+  getTemplates,
+  saveOneTemplate,
   verifyKey,
-  ...WEBHOOK_ROUTES, ...WEBHOOK_LOG_ROUTES,
-  healthz, readyz, metrics, openapiRoute(() => ROUTES),
+  ...WEBHOOK_ROUTES,
+  ...WEBHOOK_LOG_ROUTES,
+  healthz,
+  readyz,
+  metrics,
+  openapiRoute(() => ROUTES),
 ]

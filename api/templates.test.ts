@@ -1,16 +1,28 @@
 import assert from 'node:assert/strict'
-import { startApi, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
 describe('templates', () => {
   let api: TestApi
-  before(async () => { api = await startApi() })
+  before(async () => {
+    api = await startApi()
+  })
   after(() => api.stop())
 
-  const save = (fields: object, key = api.regular): Promise<TestAnswer> => api.call('POST', '/templates/save', { key, body: { name: 'Welcome', subject: 'Hello {{name}}', body: '<p>Hi {{name}}</p>', ...fields } })
-  const send = (fields: object): Promise<TestAnswer> => api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', ...fields } })
-  const idOf = ({ body }: TestAnswer): string => String(body['data']?.['id'])
+  const save = (fields: object, key = api.regular): Promise<TestAnswer> =>
+    api.call('POST', '/templates/save', {
+      key,
+      body: { name: 'Welcome', subject: 'Hello {{name}}', body: '<p>Hi {{name}}</p>', ...fields },
+    })
+  const send = (fields: object): Promise<TestAnswer> =>
+    api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', ...fields } })
+  const idOf = ({ body }: TestAnswer): string => textOf(body['data']?.['id'])
   async function sent({ body }: TestAnswer): Promise<readonly [subject: string, html: string | null, text: string | null]> {
-    const { rows: [row] } = await api.db.query<{ subject: string; html: string | null; body_text: string | null }>('SELECT subject, html, body_text FROM messages WHERE id = $1::uuid', [String(body['email_id']).slice(3)])
+    const {
+      rows: [row],
+    } = await api.db.query<{ subject: string; html: string | null; body_text: string | null }>(
+      'SELECT subject, html, body_text FROM messages WHERE id = $1::uuid',
+      [textOf(body['email_id']).slice(3)],
+    )
     assert.ok(row !== undefined, JSON.stringify(body))
     return [row.subject, row.html, row.body_text]
   }
@@ -19,27 +31,53 @@ describe('templates', () => {
     for (const key of [api.regular, api.admin]) {
       const { status, body } = await save({ description: 'd', category: 'c' }, key)
       const data = body['data'] as Json
-      assert.deepEqual([status, body['success'], data['name'], data['subject'], data['body'], data['description'], data['category'], data['version']], [200, true, 'Welcome', 'Hello {{name}}', '<p>Hi {{name}}</p>', 'd', 'c', 1])
+      assert.deepEqual(
+        [status, body['success'], data['name'], data['subject'], data['body'], data['description'], data['category'], data['version']],
+        [200, true, 'Welcome', 'Hello {{name}}', '<p>Hi {{name}}</p>', 'd', 'c', 1],
+      )
       const list = await api.call('GET', '/templates?limit=1', { key })
-      assert.deepEqual([list.status, (list.body['data']?.['templates'] as unknown as Json[]).map((one) => one['id']), list.body['data']?.['limit']], [200, [data['id']], 1])
+      assert.deepEqual(
+        [list.status, listOf(list.body['data']?.['templates']).map((one) => one['id']), list.body['data']?.['limit']],
+        [200, [data['id']], 1],
+      )
     }
   })
   it('are of the own workspace only', async () => {
     const other = await api.addTenant()
     const template_id = idOf(await save({}, other.admin))
-    assert.equal((await send({ template_id })).body['error'] as unknown, 'INVALID_TEMPLATE')
+    assert.equal((await send({ template_id })).body['error'], 'INVALID_TEMPLATE')
     assert.equal((await save({ id: template_id })).status, 404)
   })
 
-  const RENDERED: readonly (readonly [rule: string, template: object, fields: object, expected: readonly [string, string | null, string | null]])[] = [
+  const RENDERED: readonly (readonly [
+    rule: string,
+    template: object,
+    fields: object,
+    expected: readonly [string, string | null, string | null],
+  ])[] = [
     ['params', {}, { params: { name: 'Ann' } }, ['Hello Ann', '<p>Hi Ann</p>', null]],
     ['template_data', {}, { template_data: { name: 'Ann' } }, ['Hello Ann', '<p>Hi Ann</p>', null]],
     ['no params', {}, {}, ['Hello', '<p>Hi </p>', null]],
     ['a subject given wins', {}, { subject: 'Mine', params: { name: 'Ann' } }, ['Mine', '<p>Hi Ann</p>', null]],
-    ['an empty body beside template_id is none', {}, { body: '', html: null, params: { name: 'Ann' } }, ['Hello Ann', '<p>Hi Ann</p>', null]],
+    [
+      'an empty body beside template_id is none',
+      {},
+      { body: '', html: null, params: { name: 'Ann' } },
+      ['Hello Ann', '<p>Hi Ann</p>', null],
+    ],
     ['what params bring into HTML is escaped', {}, { params: { name: '<b>&' } }, ['Hello <b>&', '<p>Hi &lt;b&gt;&amp;</p>', null]],
-    ['a line break in a param does not end the subject', {}, { params: { name: 'Ann\r\nBcc: x@y.example' } }, ['Hello Ann Bcc: x@y.example', '<p>Hi Ann\r\nBcc: x@y.example</p>', null]],
-    ['a text template stays text, unescaped', { body: 'Hi {{name}}, 1 < 2' }, { params: { name: 'A & B' } }, ['Hello A & B', null, 'Hi A & B, 1 < 2']],
+    [
+      'a line break in a param does not end the subject',
+      {},
+      { params: { name: 'Ann\r\nBcc: x@y.example' } },
+      ['Hello Ann Bcc: x@y.example', '<p>Hi Ann\r\nBcc: x@y.example</p>', null],
+    ],
+    [
+      'a text template stays text, unescaped',
+      { body: 'Hi {{name}}, 1 < 2' },
+      { params: { name: 'A & B' } },
+      ['Hello A & B', null, 'Hi A & B, 1 < 2'],
+    ],
     ['is_html overrules that', { body: 'Hi {{name}}' }, { is_html: true, params: { name: '<' } }, ['Hello <', 'Hi &lt;', null]],
   ]
   for (const [rule, template, fields, expected] of RENDERED) {
@@ -48,7 +86,7 @@ describe('templates', () => {
       const answer = await send({ template_id, ...fields })
       assert.equal(answer.status, 200, JSON.stringify(answer.body))
       assert.deepEqual(await sent(answer), expected)
-      assert.equal(answer.body['subject'] as unknown, expected[0])
+      assert.equal(answer.body['subject'], expected[0])
     })
   }
 
@@ -69,17 +107,24 @@ describe('templates', () => {
     for (const [template, params] of cases) {
       const saved = await save(template)
       assert.equal(saved.status, 200, JSON.stringify(saved.body))
-      const { rows: [before] } = await api.db.query<{ n: number }>('SELECT count(*) AS n FROM messages')
+      const {
+        rows: [before],
+      } = await api.db.query<{ n: number }>('SELECT count(*) AS n FROM messages')
       const { status, body } = await send({ template_id: idOf(saved), params })
       assert.deepEqual([status, body['error']], [400, 'INVALID_TEMPLATE'])
-      assert.ok(String(body['message']).length > 30)
+      assert.ok(textOf(body['message']).length > 30)
       assert.deepEqual((await api.db.query<{ n: number }>('SELECT count(*) AS n FROM messages')).rows, [before])
     }
   }).timeout(20_000)
 
   const REFUSED: readonly (readonly [why: string, fields: object, error: string])[] = [
-    ['no name', { name: undefined }, 'VALIDATION_ERROR'], ['no subject', { subject: undefined }, 'VALIDATION_ERROR'], ['no body', { body: '' }, 'VALIDATION_ERROR'], ['a name of two lines', { name: 'a\nb' }, 'VALIDATION_ERROR'],
-    ['an id that is none', { id: 'x' }, 'VALIDATION_ERROR'], ['a block that is not closed', { body: '{{#if a}}' }, 'INVALID_TEMPLATE'], ['a helper that does not exist', { body: '{{explode a}}' }, 'INVALID_TEMPLATE'],
+    ['no name', { name: undefined }, 'VALIDATION_ERROR'],
+    ['no subject', { subject: undefined }, 'VALIDATION_ERROR'],
+    ['no body', { body: '' }, 'VALIDATION_ERROR'],
+    ['a name of two lines', { name: 'a\nb' }, 'VALIDATION_ERROR'],
+    ['an id that is none', { id: 'x' }, 'VALIDATION_ERROR'],
+    ['a block that is not closed', { body: '{{#if a}}' }, 'INVALID_TEMPLATE'],
+    ['a helper that does not exist', { body: '{{explode a}}' }, 'INVALID_TEMPLATE'],
   ]
   for (const [why, fields, error] of REFUSED) {
     it(`${why}: 400 ${error}`, async () => {

@@ -1,6 +1,7 @@
 /**
- * The one catalogue of errors that the API answers: code, HTTP status, and when it is given. Codes are a promise: they are never renamed.
- * A refusal is a value that a handler returns; an exception is a bug and becomes INTERNAL_ERROR (or SERVICE_UNAVAILABLE while a store is away).
+ * The one catalogue of errors that the API answers: code, HTTP status, and when it is given. Codes are a promise: they are never
+ * renamed. A refusal is a value that a handler returns; an exception is a bug and becomes INTERNAL_ERROR, or SERVICE_UNAVAILABLE while a
+ * store is away.
  */
 export const ERRORS = {
   VALIDATION_ERROR: { status: 400, when: 'a required field is missing or a value is not valid; `details` lists each' },

@@ -1,7 +1,7 @@
 /**
- * POST /send-email/batch: up to 500 different messages in one request. Each is accepted or refused by itself, the answer lists them in order.
- * They are started together, so that they share commits. With an Idempotency-Key each message has a claim of its own under it: a batch that
- * was cut off in the middle is completed by sending it again, and no message goes out twice.
+ * POST /send-email/batch: up to 500 different messages in one request. Each is accepted or refused by itself; the answer lists them in
+ * order. They are started together, so that they share commits. With an Idempotency-Key each message has a claim of its own under it: a
+ * batch that was cut off in the middle is completed by sending it again, and no message goes out twice.
  */
 import { z } from 'zod'
 import type { Caller } from '#src/auth/keys.ts'
@@ -22,19 +22,31 @@ import { SENDING_ERRORS, sendingPaths } from './send.ts'
 const MAX_MESSAGES = 500
 
 const batchBody = z.object({
-  messages: z.array(z.unknown()).min(1, 'at least one message').max(MAX_MESSAGES, `at most ${MAX_MESSAGES} messages`).meta({ description: 'each as the body of a send' }),
+  messages: z
+    .array(z.unknown())
+    .min(1, 'at least one message')
+    .max(MAX_MESSAGES, `at most ${MAX_MESSAGES} messages`)
+    .meta({ description: 'each as the body of a send' }),
   tier: tierName,
 })
 
 export const sendBatch = route({
-  name: 'send-batch', summary: `Send up to ${MAX_MESSAGES} different messages, each accepted or refused by itself`,
-  method: 'POST', paths: sendingPaths('batch'), access: 'regular', body: batchBody, status: 200, errors: SENDING_ERRORS,
+  name: 'send-batch',
+  summary: `Send up to ${MAX_MESSAGES} different messages, each accepted or refused by itself`,
+  method: 'POST',
+  paths: sendingPaths('batch'),
+  access: 'regular',
+  body: batchBody,
+  status: 200,
+  errors: SENDING_ERRORS,
   handle: async (ctx, { caller, body, headers }) => {
     const found = idempotencyKeyOf(headers['idempotency-key'])
     if (!found.ok) return found.refusal
     const claims = found.key === null ? null : claimsOf(found.key, digestOf('batch', body))
-    if (claims !== null && await isOther(ctx, caller, claims)) return MISMATCH
-    const results = await Promise.all(body.messages.map((message, i) => sendItem(ctx, { caller, message, tier: body.tier, claim: claims?.[i] ?? null })))
+    if (claims !== null && (await isOther(ctx, caller, claims))) return MISMATCH
+    const results = await Promise.all(
+      body.messages.map((message, i) => sendItem(ctx, { caller, message, tier: body.tier, claim: claims?.[i] ?? null })),
+    )
     return results.every((result) => result === AWAY) ? AWAY : list(results)
   },
 })
@@ -46,7 +58,12 @@ function claimsOf(key: string, bodyHash: Buffer): Claim[] {
 
 /** The key was used with another batch. */
 async function isOther(ctx: ApiContext, caller: Caller, claims: readonly Claim[]): Promise<boolean> {
-  const before = await findClaims(ctx.db, caller.workspaceId, claims.map(({ key }) => key), claims[0]?.bodyHash ?? Buffer.alloc(0))
+  const before = await findClaims(
+    ctx.db,
+    caller.workspaceId,
+    claims.map(({ key }) => key),
+    claims[0]?.bodyHash ?? Buffer.alloc(0),
+  )
   return [...before.values()].some(({ kind }) => kind === 'mismatch')
 }
 
@@ -72,8 +89,11 @@ async function sendItem(ctx: ApiContext, { caller, message, tier, claim }: Item)
 
 function list(results: readonly (Sent | Refusal)[]): Answer {
   const sent = results.filter((result): result is Sent => !isRefusal(result))
-  const items = results.map((result, i) => isRefusal(result) ? JSON.stringify({ index: i, ...refusalBody(result) }) : `{"index":${i},${result.answer.slice(1)}`)
+  const items = results.map((result, i) =>
+    isRefusal(result) ? JSON.stringify({ index: i, ...refusalBody(result) }) : `{"index":${i},${result.answer.slice(1)}`,
+  )
   const head = JSON.stringify({ success: true, message: `${sent.length} of ${results.length} messages accepted.` }).slice(0, -1)
-  const body = `${head},"data":{"total":${results.length},"accepted":${sent.length},"refused":${results.length - sent.length},"results":[${items.join(',')}]}}`
+  const counts = `"total":${results.length},"accepted":${sent.length},"refused":${results.length - sent.length}`
+  const body = `${head},"data":{${counts},"results":[${items.join(',')}]}}`
   return sent.length > 0 && sent.every(({ isReplay }) => isReplay) ? { body, headers: { 'Idempotent-Replayed': 'true' } } : { body }
 }

@@ -11,14 +11,26 @@ import { idsOf } from '#api/sending/answer.ts'
 const byId = z.object({ id: z.string().min(1, 'is required').meta({ description: 'msg_…, em_…, scheduled_msg_… or the uuid' }) })
 
 export const getEmail = route({
-  name: 'get-email', summary: 'Status, recipients, attempts and timeline of one message',
-  method: 'GET', paths: ['/public/emails/get-email'], access: 'any', query: byId, status: 200, errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+  name: 'get-email',
+  summary: 'Status, recipients, attempts and timeline of one message',
+  method: 'GET',
+  paths: ['/public/emails/get-email'],
+  access: 'any',
+  query: byId,
+  status: 200,
+  errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
   handle: (ctx, { caller, query }) => show(ctx, caller.workspaceId, query.id),
 })
 
 export const getEmailByPath = route({
-  name: 'get-email-by-path', summary: 'The same with the id in the path',
-  method: 'GET', paths: ['/public/emails/get-email/:id'], access: 'any', params: byId, status: 200, errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+  name: 'get-email-by-path',
+  summary: 'The same with the id in the path',
+  method: 'GET',
+  paths: ['/public/emails/get-email/:id'],
+  access: 'any',
+  params: byId,
+  status: 200,
+  errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
   handle: (ctx, { caller, params }) => show(ctx, caller.workspaceId, params.id),
 })
 
@@ -34,15 +46,30 @@ function present(message: MessageView): Record<string, unknown> {
   const { queue, estimatedDelivery } = TIERS[message.tier]
   const isScheduled = message.scheduledAt !== null
   const head = {
-    id: isScheduled ? ids.scheduled : ids.message, object: isScheduled ? 'scheduled_email' : 'email', status: message.status,
-    from: message.from.email, to: message.to.map(({ email }) => email), subject: message.subject, created_at: message.createdAt.toISOString(),
+    id: isScheduled ? ids.scheduled : ids.message,
+    object: isScheduled ? 'scheduled_email' : 'email',
+    status: message.status,
+    from: message.from.email,
+    to: message.to.map(({ email }) => email),
+    subject: message.subject,
+    created_at: message.createdAt.toISOString(),
     metadata: { priority: message.tier, estimated_delivery: estimatedDelivery, recipients_count: message.recipients.length },
-    email_id: ids.email, queue,
+    email_id: ids.email,
+    queue,
   }
   const data = {
-    ...head, metadata: message.metadata, priority: message.tier, from_name: message.from.name, cc: message.cc.map(({ email }) => email), tags: message.tags,
-    scheduled_at: message.scheduledAt?.toISOString() ?? null, timezone: message.timezone,
-    recipients: message.recipients.map(presentRecipient), attempts: message.recipients.flatMap((recipient) => recipient.attempts.map((attempt) => ({ recipient: recipient.address, ...presentAttempt(attempt) }))),
+    ...head,
+    metadata: message.metadata,
+    priority: message.tier,
+    from_name: message.from.name,
+    cc: message.cc.map(({ email }) => email),
+    tags: message.tags,
+    scheduled_at: message.scheduledAt?.toISOString() ?? null,
+    timezone: message.timezone,
+    recipients: message.recipients.map(presentRecipient),
+    attempts: message.recipients.flatMap((recipient) =>
+      recipient.attempts.map((attempt) => ({ recipient: recipient.address, ...presentAttempt(attempt) })),
+    ),
     events: message.events.map(presentEvent),
   }
   return { success: true, message: `Email is ${message.status}.`, ...head, data }
@@ -50,19 +77,43 @@ function present(message: MessageView): Record<string, unknown> {
 
 function presentRecipient(recipient: RecipientView): Record<string, unknown> {
   return {
-    address: recipient.address, email: recipient.address, kind: recipient.kind, state: recipient.state, status: recipient.state, reason: recipient.reason, tries: recipient.tries,
-    next_try_at: recipient.nextTryAt?.toISOString() ?? null, updated_at: recipient.updatedAt.toISOString(), attempts: recipient.attempts.map(presentAttempt),
+    address: recipient.address,
+    email: recipient.address,
+    kind: recipient.kind,
+    state: recipient.state,
+    status: recipient.state,
+    reason: recipient.reason,
+    tries: recipient.tries,
+    next_try_at: recipient.nextTryAt?.toISOString() ?? null,
+    updated_at: recipient.updatedAt.toISOString(),
+    attempts: recipient.attempts.map(presentAttempt),
   }
 }
 
 function presentAttempt(attempt: AttemptView): Record<string, unknown> {
   const reply = attempt.replyCode === null ? null : { code: attempt.replyCode, status: attempt.replyStatus, text: attempt.replyText }
   return {
-    attempt: attempt.attempt, at: attempt.at.toISOString(), outcome: attempt.outcome, scope: attempt.scope, reason: attempt.reason, reply,
-    host: attempt.host, address: attempt.address, tls: attempt.tls, duration_ms: attempt.durationMs, conversation: attempt.conversation,
+    attempt: attempt.attempt,
+    at: attempt.at.toISOString(),
+    outcome: attempt.outcome,
+    scope: attempt.scope,
+    reason: attempt.reason,
+    reply,
+    host: attempt.host,
+    address: attempt.address,
+    tls: attempt.tls,
+    duration_ms: attempt.durationMs,
+    conversation: attempt.conversation,
   }
 }
 
 function presentEvent(event: EventView): Record<string, unknown> {
-  return { id: `evt_${hexOf(event.id)}`, type: event.type, sequence: event.sequence, recipient: event.recipient, timestamp: event.createdAt.toISOString(), data: event.data }
+  return {
+    id: `evt_${hexOf(event.id)}`,
+    type: event.type,
+    sequence: event.sequence,
+    recipient: event.recipient,
+    timestamp: event.createdAt.toISOString(),
+    data: event.data,
+  }
 }

@@ -6,13 +6,27 @@ import type { ApiContext } from '#api/context.ts'
 
 /** The process answers. Nothing else is looked at: a store that is away is no reason to restart us. */
 export const healthz = route({
-  name: 'healthz', summary: 'The process is alive', method: 'GET', paths: ['/healthz'], atRoot: true, access: 'public', status: 200, errors: [],
+  name: 'healthz',
+  summary: 'The process is alive',
+  method: 'GET',
+  paths: ['/healthz'],
+  atRoot: true,
+  access: 'public',
+  status: 200,
+  errors: [],
   handle: () => Promise.resolve({ body: { status: 'alive' } }),
 })
 
 /** Red while PostgreSQL or Redis is away or migrations are pending; says which. */
 export const readyz = route({
-  name: 'readyz', summary: 'The process and its stores are ready', method: 'GET', paths: ['/readyz'], atRoot: true, access: 'public', status: 200, errors: [],
+  name: 'readyz',
+  summary: 'The process and its stores are ready',
+  method: 'GET',
+  paths: ['/readyz'],
+  atRoot: true,
+  access: 'public',
+  status: 200,
+  errors: [],
   handle: async (ctx) => {
     const checks = await check(ctx)
     const isReady = Object.values(checks).every((state) => state === 'ok')
@@ -23,7 +37,14 @@ export const readyz = route({
 })
 
 export const metrics = route({
-  name: 'metrics', summary: 'Figures of this process in the Prometheus text form', method: 'GET', paths: ['/metrics'], atRoot: true, access: 'public', status: 200, errors: [],
+  name: 'metrics',
+  summary: 'Figures of this process in the Prometheus text form',
+  method: 'GET',
+  paths: ['/metrics'],
+  atRoot: true,
+  access: 'public',
+  status: 200,
+  errors: [],
   handle: (ctx) => Promise.resolve({ body: ctx.metrics.render(), type: 'text/plain; version=0.0.4; charset=utf-8' }),
 })
 
@@ -54,7 +75,9 @@ function noTable(error: unknown): string[] {
 /** The result, or null when it fails or does not come in time. */
 async function within<T>(work: Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<null>((resolve) => { timer = setTimeout(resolve, PATIENCE_MS, null) })
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, PATIENCE_MS, null)
+  })
   try {
     return await Promise.race([work, late])
   } catch {

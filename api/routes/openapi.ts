@@ -6,7 +6,14 @@ import { route, type AnyRoute } from '#api/route.ts'
 export function openapiRoute(table: () => readonly AnyRoute[]): AnyRoute {
   let text: string | null = null
   return route({
-    name: 'openapi', summary: 'This description', method: 'GET', paths: ['/openapi.json'], atRoot: true, access: 'public', status: 200, errors: [],
+    name: 'openapi',
+    summary: 'This description',
+    method: 'GET',
+    paths: ['/openapi.json'],
+    atRoot: true,
+    access: 'public',
+    status: 200,
+    errors: [],
     handle: (ctx) => {
       text ??= JSON.stringify(describe(table(), ctx.config.publicUrl))
       return Promise.resolve({ body: text })

@@ -36,7 +36,8 @@ const scheduleBody = times.transform((given, sink): Scheduled => {
   const prefix = given.email === undefined || given.email === null ? [] : ['email']
   const timesIn = times.safeParse(email).data
   const message = readPart(sendBody, email)
-  if (!message.ok) for (const { path, message: text } of message.details) sink.addIssue({ code: 'custom', path: [...prefix, path], message: text })
+  if (!message.ok)
+    for (const { path, message: text } of message.details) sink.addIssue({ code: 'custom', path: [...prefix, path], message: text })
   const tier = readPart(tierName, given.priority ?? timesIn?.priority)
   if (!tier.ok) sink.addIssue({ code: 'custom', path: ['priority'], message: tier.details[0]?.message ?? 'is not valid' })
   const timezone = given.timezone || timesIn?.timezone || 'UTC'
@@ -44,13 +45,21 @@ const scheduleBody = times.transform((given, sink): Scheduled => {
   const written = given.scheduled_at || given.scheduled_for || timesIn?.scheduled_at || timesIn?.scheduled_for
   const at = written && isZone(timezone) ? readMoment(written, timezone) : null
   if (!written) sink.addIssue({ code: 'custom', path: ['scheduled_at'], message: 'is required' })
-  else if (at === null && isZone(timezone)) sink.addIssue({ code: 'custom', path: ['scheduled_at'], message: 'must be YYYY-MM-DD_HH:MM:SS or ISO 8601' })
+  else if (at === null && isZone(timezone))
+    sink.addIssue({ code: 'custom', path: ['scheduled_at'], message: 'must be YYYY-MM-DD_HH:MM:SS or ISO 8601' })
   return message.ok && tier.ok && at !== null ? { body: message.value, tier: tier.value, at, timezone } : z.NEVER
 })
 
 export const scheduleEmail = route({
-  name: 'schedule-email', summary: 'Send one message later, from 1 minute to 365 days ahead',
-  method: 'POST', paths: sendingPaths('schedule'), access: 'regular', needsLaunch: true, body: scheduleBody, status: 200, errors: SENDING_ERRORS,
+  name: 'schedule-email',
+  summary: 'Send one message later, from 1 minute to 365 days ahead',
+  method: 'POST',
+  paths: sendingPaths('schedule'),
+  access: 'regular',
+  needsLaunch: true,
+  body: scheduleBody,
+  status: 200,
+  errors: SENDING_ERRORS,
   handle: async (ctx, { caller, body, headers }) => {
     const found = idempotencyKeyOf(headers['idempotency-key'])
     if (!found.ok) return found.refusal
@@ -60,26 +69,51 @@ export const scheduleEmail = route({
 })
 
 export const listScheduledEmails = route({
-  name: 'list-scheduled', summary: 'What waits for its time, soonest first',
-  method: 'GET', paths: sendingPaths('scheduled'), access: 'regular', query: paging, status: 200, errors: ['SERVICE_UNAVAILABLE'],
+  name: 'list-scheduled',
+  summary: 'What waits for its time, soonest first',
+  method: 'GET',
+  paths: sendingPaths('scheduled'),
+  access: 'regular',
+  query: paging,
+  status: 200,
+  errors: ['SERVICE_UNAVAILABLE'],
   handle: async (ctx, { caller, query }) => {
     const { emails, total } = await listScheduled(ctx.db, caller.workspaceId, query.page, query.limit)
-    return { body: { success: true, message: `${total} scheduled emails.`, data: pageData('emails', { items: emails.map(present), total }, query) } }
+    return {
+      body: {
+        success: true,
+        message: `${total} scheduled emails.`,
+        data: pageData('emails', { items: emails.map(present), total }, query),
+      },
+    }
   },
 })
 
 function present(email: ScheduledView): Record<string, unknown> {
   const ids = idsOf(email.id, email.createdAt)
   return {
-    id: ids.scheduled, email_id: ids.email, object: 'scheduled_email', status: 'scheduled', scheduled_at: email.scheduledAt.toISOString(), timezone: email.timezone,
-    from: email.from.email, to: email.to.map((one) => one.email), subject: email.subject, created_at: email.createdAt.toISOString(),
+    id: ids.scheduled,
+    email_id: ids.email,
+    object: 'scheduled_email',
+    status: 'scheduled',
+    scheduled_at: email.scheduledAt.toISOString(),
+    timezone: email.timezone,
+    from: email.from.email,
+    to: email.to.map((one) => one.email),
+    subject: email.subject,
+    created_at: email.createdAt.toISOString(),
     metadata: { priority: email.tier, estimated_delivery: AT_ITS_TIME, recipients_count: email.recipientsCount },
   }
 }
 
 export const cancelScheduledEmail = route({
-  name: 'cancel-scheduled', summary: 'Take a scheduled message back before its time',
-  method: 'DELETE', paths: sendingPaths('schedule/:id', 'scheduled/:id'), access: 'regular', params: z.object({ id: z.string() }), status: 200,
+  name: 'cancel-scheduled',
+  summary: 'Take a scheduled message back before its time',
+  method: 'DELETE',
+  paths: sendingPaths('schedule/:id', 'scheduled/:id'),
+  access: 'regular',
+  params: z.object({ id: z.string() }),
+  status: 200,
   errors: ['NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
   handle: async (ctx, { caller, params }) => {
     const id = messageIdOf(params.id)

@@ -1,4 +1,4 @@
-/** POST /send-email/{instant,high,async,bulk}: one message through one tier. Answers 200 once the message is durably stored, never before. */
+/** POST /send-email/{instant,high,async,bulk}: one message through one tier. 200 once it is durably stored, never before. */
 import { TIERS, type Tier } from '#src/queue/tiers.ts'
 import { isRefusal } from '#api/answer.ts'
 import type { ApiContext } from '#api/context.ts'
@@ -9,7 +9,12 @@ import { digestOf } from '#api/sending/digest.ts'
 import { idempotencyKeyOf, send, type Sent } from '#api/sending/send.ts'
 
 /** The names under which a tier is reached, the documented one first. */
-const ALIASES: Readonly<Record<Tier, readonly string[]>> = { instant: ['instant'], high: ['high'], normal: ['async', 'normal', 'queue'], bulk: ['bulk'] }
+const ALIASES: Readonly<Record<Tier, readonly string[]>> = {
+  instant: ['instant'],
+  high: ['high'],
+  normal: ['async', 'normal', 'queue'],
+  bulk: ['bulk'],
+}
 
 /** Every endpoint below /send-email is also found below /public/send-email. */
 export function sendingPaths(...names: readonly string[]): [string, ...string[]] {
@@ -17,19 +22,36 @@ export function sendingPaths(...names: readonly string[]): [string, ...string[]]
   return paths as [string, ...string[]]
 }
 
-export const SENDING_ERRORS = ['INVALID_TEMPLATE', 'IDEMPOTENCY_MISMATCH', 'IDEMPOTENCY_IN_PROGRESS', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'] as const
+export const SENDING_ERRORS = [
+  'INVALID_TEMPLATE',
+  'IDEMPOTENCY_MISMATCH',
+  'IDEMPOTENCY_IN_PROGRESS',
+  'PAYLOAD_TOO_LARGE',
+  'RATE_LIMITED',
+  'SERVICE_UNAVAILABLE',
+] as const
 
 function sendRoute(tier: Tier): AnyRoute {
   return route({
-    name: `send-${TIERS[tier].queue}`, summary: `Send one message, tier ${tier}: delivered within ${TIERS[tier].estimatedDelivery}`,
-    method: 'POST', paths: sendingPaths(...ALIASES[tier]), access: 'regular', body: sendBody, status: 200, errors: SENDING_ERRORS,
+    name: `send-${TIERS[tier].queue}`,
+    summary: `Send one message, tier ${tier}: delivered within ${TIERS[tier].estimatedDelivery}`,
+    method: 'POST',
+    paths: sendingPaths(...ALIASES[tier]),
+    access: 'regular',
+    body: sendBody,
+    status: 200,
+    errors: SENDING_ERRORS,
     handle: (ctx, request) => sendOne(ctx, request, tier),
   })
 }
 
 export const SEND_ROUTES: readonly AnyRoute[] = (Object.keys(ALIASES) as Tier[]).map(sendRoute)
 
-async function sendOne(ctx: ApiContext, request: ApiRequest<'regular', undefined, undefined, typeof sendBody>, tier: Tier): Promise<Answer | Refusal> {
+async function sendOne(
+  ctx: ApiContext,
+  request: ApiRequest<'regular', undefined, undefined, typeof sendBody>,
+  tier: Tier,
+): Promise<Answer | Refusal> {
   const found = idempotencyKeyOf(request.headers['idempotency-key'])
   if (!found.ok) return found.refusal
   const claim = found.key === null ? null : { key: found.key, bodyHash: digestOf(`send ${tier}`, request.body) }

@@ -1,4 +1,4 @@
-/** What a send answers: one superset that serves every variant of the specification. Stored with an idempotency key, it is repeated word by word. */
+/** What a send answers: one superset that serves every variant of the specification. It is stored and repeated word by word. */
 import { hexOf } from '#src/id.ts'
 import type { Submission } from '#src/messages/submission.ts'
 import { TIERS } from '#src/queue/tiers.ts'
@@ -13,7 +13,11 @@ export interface SendAnswer {
 /** The three spellings of one identity. */
 export function idsOf(id: string, createdAt: Date): { readonly message: string; readonly email: string; readonly scheduled: string } {
   const suffix = hexOf(id)
-  return { message: `msg_${createdAt.getTime()}_${suffix}`, email: `em_${suffix}`, scheduled: `scheduled_msg_${createdAt.getTime()}_${suffix}` }
+  return {
+    message: `msg_${createdAt.getTime()}_${suffix}`,
+    email: `em_${suffix}`,
+    scheduled: `scheduled_msg_${createdAt.getTime()}_${suffix}`,
+  }
 }
 
 export function answerOf(submission: Submission): SendAnswer {
@@ -25,10 +29,19 @@ function queuedAnswer(submission: Submission): SendAnswer {
   const ids = idsOf(id, createdAt)
   const { queue, estimatedDelivery } = TIERS[tier]
   return {
-    success: true, message: 'Email queued for delivery.', id: ids.message, object: 'email', status: 'queued',
-    from: from.email, to: to.map(({ email }) => email), subject, created_at: createdAt.toISOString(),
+    success: true,
+    message: 'Email queued for delivery.',
+    id: ids.message,
+    object: 'email',
+    status: 'queued',
+    from: from.email,
+    to: to.map(({ email }) => email),
+    subject,
+    created_at: createdAt.toISOString(),
     metadata: { priority: tier, estimated_delivery: estimatedDelivery, recipients_count: recipients.length },
-    email_id: ids.email, queue, estimated_delivery: estimatedDelivery,
+    email_id: ids.email,
+    queue,
+    estimated_delivery: estimatedDelivery,
     data: { id: ids.message, job_id: ids.email, status: 'queued', priority: tier, recipients: recipients.length },
   }
 }
@@ -40,10 +53,29 @@ function scheduledAnswer(submission: Submission, scheduledAt: Date): SendAnswer 
   const ids = idsOf(id, createdAt)
   const scheduled_at = scheduledAt.toISOString()
   return {
-    success: true, message: 'Email scheduled for delivery.', id: ids.scheduled, object: 'scheduled_email', status: 'scheduled', scheduled_at, timezone,
-    from: from.email, to: to.map(({ email }) => email), subject, created_at: createdAt.toISOString(),
+    success: true,
+    message: 'Email scheduled for delivery.',
+    id: ids.scheduled,
+    object: 'scheduled_email',
+    status: 'scheduled',
+    scheduled_at,
+    timezone,
+    from: from.email,
+    to: to.map(({ email }) => email),
+    subject,
+    created_at: createdAt.toISOString(),
     metadata: { priority: tier, estimated_delivery: AT_ITS_TIME, recipients_count: recipients.length },
-    email_id: ids.email, queue: TIERS[tier].queue, estimated_delivery: AT_ITS_TIME,
-    data: { id: ids.scheduled, job_id: ids.email, status: 'scheduled', priority: tier, recipients: recipients.length, scheduled_at, timezone },
+    email_id: ids.email,
+    queue: TIERS[tier].queue,
+    estimated_delivery: AT_ITS_TIME,
+    data: {
+      id: ids.scheduled,
+      job_id: ids.email,
+      status: 'scheduled',
+      priority: tier,
+      recipients: recipients.length,
+      scheduled_at,
+      timezone,
+    },
   }
 }

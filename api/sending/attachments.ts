@@ -12,25 +12,35 @@ const PARAMETER = `\\s*;\\s*[A-Za-z0-9_-]{1,40}=(?:[A-Za-z0-9!#$&^_.+:/'-]{1,100
 const CONTENT_TYPE = new RegExp(`^(?!multipart/)${TOKEN}/${TOKEN}(?:${PARAMETER}){0,8}$`, 'i')
 const CONTENT_ID = /^<?([\w.!#$%&'*+/=?^`{|}~@-]{1,200})>?$/
 
-const attachment = z.object({
-  filename: z.string().nullish(),
-  content: z.string().meta({ contentEncoding: 'base64' }),
-  content_type: z.string().regex(CONTENT_TYPE, 'must be a media type such as application/pdf').nullish(),
-  contentType: z.string().regex(CONTENT_TYPE, 'must be a media type such as application/pdf').nullish().meta({ description: 'alias of content_type' }),
-  content_id: z.string().regex(CONTENT_ID, 'must be letters, digits and .-_@ without spaces').nullish(),
-}).transform((raw, sink): Attachment => {
-  const content = decodeBase64(raw.content)
-  if (content === null) sink.addIssue({ code: 'custom', path: ['content'], message: 'is not valid base64' })
-  const contentType = raw.content_type ?? raw.contentType
-  return {
-    filename: cleanName(raw.filename ?? ''),
-    contentType: contentType ?? guessType(raw.filename ?? ''),
-    contentId: CONTENT_ID.exec(raw.content_id ?? '')?.[1] ?? null,
-    content: content ?? Buffer.alloc(0),
-  }
-})
+const attachment = z
+  .object({
+    filename: z.string().nullish(),
+    content: z.string().meta({ contentEncoding: 'base64' }),
+    content_type: z.string().regex(CONTENT_TYPE, 'must be a media type such as application/pdf').nullish(),
+    contentType: z
+      .string()
+      .regex(CONTENT_TYPE, 'must be a media type such as application/pdf')
+      .nullish()
+      .meta({ description: 'alias of content_type' }),
+    content_id: z.string().regex(CONTENT_ID, 'must be letters, digits and .-_@ without spaces').nullish(),
+  })
+  .transform((raw, sink): Attachment => {
+    const content = decodeBase64(raw.content)
+    if (content === null) sink.addIssue({ code: 'custom', path: ['content'], message: 'is not valid base64' })
+    const contentType = raw.content_type ?? raw.contentType
+    return {
+      filename: cleanName(raw.filename ?? ''),
+      contentType: contentType ?? guessType(raw.filename ?? ''),
+      contentId: CONTENT_ID.exec(raw.content_id ?? '')?.[1] ?? null,
+      content: content ?? Buffer.alloc(0),
+    }
+  })
 
-export const attachments = z.array(attachment).max(MAX_ATTACHMENTS, `at most ${MAX_ATTACHMENTS} attachments`).nullish().transform((list) => list ?? [])
+export const attachments = z
+  .array(attachment)
+  .max(MAX_ATTACHMENTS, `at most ${MAX_ATTACHMENTS} attachments`)
+  .nullish()
+  .transform((list) => list ?? [])
 
 /** Standard alphabet and padding (RFC 4648 §4); line breaks, which many encoders put in, are let through. Null when it is anything else. */
 export function decodeBase64(text: string): Buffer | null {
@@ -39,32 +49,57 @@ export function decodeBase64(text: string): Buffer | null {
   if (packed.length % 4 !== 0 || packed.includes('-') || packed.includes('_')) return null
   const padding = packed.endsWith('==') ? 2 : packed.endsWith('=') ? 1 : 0
   const bytes = Buffer.from(packed, 'base64')
-  return bytes.length === packed.length / 4 * 3 - padding ? bytes : null
+  return bytes.length === (packed.length / 4) * 3 - padding ? bytes : null
 }
 
 /** The last part of a path, without what cannot be seen or means something to a file system; never empty. */
 export function cleanName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? ''
-  const visible = last.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}"<>|?*:]/gu, '').replace(/\s+/g, ' ').replace(/^[. ]+|[. ]+$/g, '')
+  const visible = last
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}"<>|?*:]/gu, '')
+    .replace(/\s+/g, ' ')
+    .replace(/^[. ]+|[. ]+$/g, '')
   return shorten(visible) || 'attachment'
 }
 
-/** Cuts before the extension, which says what it is. */
+/** Cuts before the extension, which says what it is, and between characters. */
 function shorten(name: string): string {
   if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return name
   const extension = /\.[A-Za-z0-9]{1,10}$/.exec(name)?.[0] ?? ''
-  let stem = [...name.slice(0, name.length - extension.length)].slice(0, MAX_NAME_BYTES)
-  while (Buffer.byteLength(stem.join('')) + extension.length > MAX_NAME_BYTES) stem = stem.slice(0, -1)
-  return stem.join('') + extension
+  const stem = Buffer.from(name.slice(0, name.length - extension.length)).subarray(0, MAX_NAME_BYTES - extension.length)
+  return stem.toString('utf8').replace(/\uFFFD+$/, '') + extension
 }
 
 /** What mail clients should open it with, when the sender did not say. */
 const TYPES: Readonly<Record<string, string>> = {
-  pdf: 'application/pdf', txt: 'text/plain', csv: 'text/csv', html: 'text/html', htm: 'text/html', ics: 'text/calendar', xml: 'application/xml', json: 'application/json',
-  zip: 'application/zip', gz: 'application/gzip', png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp', svg: 'image/svg+xml',
-  mp3: 'audio/mpeg', mp4: 'video/mp4', rtf: 'application/rtf', doc: 'application/msword', xls: 'application/vnd.ms-excel', ppt: 'application/vnd.ms-powerpoint',
-  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation', odt: 'application/vnd.oasis.opendocument.text', vcf: 'text/vcard',
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  csv: 'text/csv',
+  html: 'text/html',
+  htm: 'text/html',
+  ics: 'text/calendar',
+  xml: 'application/xml',
+  json: 'application/json',
+  zip: 'application/zip',
+  gz: 'application/gzip',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  svg: 'image/svg+xml',
+  mp3: 'audio/mpeg',
+  mp4: 'video/mp4',
+  rtf: 'application/rtf',
+  doc: 'application/msword',
+  xls: 'application/vnd.ms-excel',
+  ppt: 'application/vnd.ms-powerpoint',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  odt: 'application/vnd.oasis.opendocument.text',
+  vcf: 'text/vcard',
 }
 
 function guessType(filename: string): string {

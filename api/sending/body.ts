@@ -44,29 +44,81 @@ const text = z.string().nullish()
 const flag = z.boolean().nullish()
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
-const subject = z.string().max(MAX_SUBJECT, `at most ${MAX_SUBJECT} characters`).refine((value) => !CONTROL.test(value), 'has a line break or a control character').nullish()
-const tag = z.string().min(1).max(MAX_TAG).refine((value) => !CONTROL.test(value))
-const tags = z.union([z.array(tag).max(MAX_TAGS), tag.transform((one) => [one])], `must be a list of texts, each of 1 to ${MAX_TAG} characters, at most ${MAX_TAGS}`).nullish()
-const metadata = z.record(z.string().min(1).max(MAX_TAG), z.union([z.string().max(MAX_METADATA_TEXT), z.number(), z.boolean(), z.null()], 'must be a text, a number or a boolean: metadata is flat'))
-  .refine((value) => Object.keys(value).length <= MAX_METADATA, `at most ${MAX_METADATA} entries`).nullish()
+const subject = z
+  .string()
+  .max(MAX_SUBJECT, `at most ${MAX_SUBJECT} characters`)
+  .refine((value) => !CONTROL.test(value), 'has a line break or a control character')
+  .nullish()
+const tag = z
+  .string()
+  .min(1)
+  .max(MAX_TAG)
+  .refine((value) => !CONTROL.test(value))
+const tags = z
+  .union(
+    [z.array(tag).max(MAX_TAGS), tag.transform((one) => [one])],
+    `must be a list of texts, each of 1 to ${MAX_TAG} characters, at most ${MAX_TAGS}`,
+  )
+  .nullish()
+const metadata = z
+  .record(
+    z.string().min(1).max(MAX_TAG),
+    z.union(
+      [z.string().max(MAX_METADATA_TEXT), z.number(), z.boolean(), z.null()],
+      'must be a text, a number or a boolean: metadata is flat',
+    ),
+  )
+  .refine((value) => Object.keys(value).length <= MAX_METADATA, `at most ${MAX_METADATA} entries`)
+  .nullish()
 const params = z.record(z.string(), z.unknown()).nullish()
 
-const replyTo = z.unknown().optional()
-  .meta({ oneOf: [{ type: 'string' }, { type: 'boolean', description: 'true: the reply-to address of the workspace' }, { type: 'object', properties: { email: { type: 'string' }, name: { type: 'string' } } }] })
-  .transform((value, sink) => isAbsent(value) || value === false ? null : value === true ? 'tracking' as const : readMailbox(value, [], sink))
+const replyTo = z
+  .unknown()
+  .optional()
+  .meta({
+    oneOf: [
+      { type: 'string' },
+      { type: 'boolean', description: 'true: the reply-to address of the workspace' },
+      { type: 'object', properties: { email: { type: 'string' }, name: { type: 'string' } } },
+    ],
+  })
+  .transform((value, sink) =>
+    isAbsent(value) || value === false ? null : value === true ? ('tracking' as const) : readMailbox(value, [], sink),
+  )
 
-const expiresAt = z.string().nullish().meta({ format: 'date-time' }).transform((value, sink) => {
-  const moment = isAbsent(value) ? null : readMoment(value ?? '', 'UTC')
-  if (moment === null && !isAbsent(value)) sink.addIssue({ code: 'custom', message: 'must be a time such as 2031-05-04T10:00:00Z' })
-  return moment
-})
+const expiresAt = z
+  .string()
+  .nullish()
+  .meta({ format: 'date-time' })
+  .transform((value, sink) => {
+    const moment = isAbsent(value) ? null : readMoment(value ?? '', 'UTC')
+    if (moment === null && !isAbsent(value)) sink.addIssue({ code: 'custom', message: 'must be a time such as 2031-05-04T10:00:00Z' })
+    return moment
+  })
 
 const fields = z.object({
-  to: mailboxList, cc: mailboxList, bcc: mailboxList,
-  from: mailbox, from_name: text, fromName: text.meta({ description: 'alias of from_name' }), reply_to: replyTo,
-  subject, body: text.meta({ description: 'HTML or text, detected' }), html: text, text, is_html: flag.meta({ description: 'overrules the detection' }),
-  template_id: text, params, template_data: params.meta({ description: 'alias of params' }),
-  attachments, headers, tags, metadata, track_opens: flag, track_clicks: flag, expires_at: expiresAt,
+  to: mailboxList,
+  cc: mailboxList,
+  bcc: mailboxList,
+  from: mailbox,
+  from_name: text,
+  fromName: text.meta({ description: 'alias of from_name' }),
+  reply_to: replyTo,
+  subject,
+  body: text.meta({ description: 'HTML or text, detected' }),
+  html: text,
+  text,
+  is_html: flag.meta({ description: 'overrules the detection' }),
+  template_id: text,
+  params,
+  template_data: params.meta({ description: 'alias of params' }),
+  attachments,
+  headers,
+  tags,
+  metadata,
+  track_opens: flag,
+  track_clicks: flag,
+  expires_at: expiresAt,
 })
 
 type Fields = z.output<typeof fields>
@@ -77,9 +129,23 @@ export const sendBody = fields.transform((given, sink): SendBody => {
   if (given.to.length === 0) complain(sink, 'to', 'is required')
   checkTemplate(given, templateId, sink)
   return {
-    to: given.to, cc: given.cc, bcc: given.bcc, from: foldFrom(given, sink), replyTo: given.reply_to, subject: orNull(given.subject), ...foldBody(given, sink),
-    isHtml: given.is_html ?? null, templateId, params: given.params ?? given.template_data ?? {}, attachments: given.attachments, headers: given.headers,
-    tags: given.tags ?? [], metadata: given.metadata ?? null, trackOpens: given.track_opens ?? null, trackClicks: given.track_clicks ?? null, expiresAt: given.expires_at,
+    to: given.to,
+    cc: given.cc,
+    bcc: given.bcc,
+    from: foldFrom(given, sink),
+    replyTo: given.reply_to,
+    subject: orNull(given.subject),
+    ...foldBody(given, sink),
+    isHtml: given.is_html ?? null,
+    templateId,
+    params: given.params ?? given.template_data ?? {},
+    attachments: given.attachments,
+    headers: given.headers,
+    tags: given.tags ?? [],
+    metadata: given.metadata ?? null,
+    trackOpens: given.track_opens ?? null,
+    trackClicks: given.track_clicks ?? null,
+    expiresAt: given.expires_at,
   }
 })
 
@@ -104,7 +170,12 @@ function checkTemplate(given: Fields, templateId: string | null, sink: Sink): vo
 }
 
 function foldBody(given: Fields, sink: Sink): { html: string | null; text: string | null } {
-  const folded = foldContent({ body: orNull(given.body), html: orNull(given.html), text: orNull(given.text), isHtml: given.is_html ?? null })
+  const folded = foldContent({
+    body: orNull(given.body),
+    html: orNull(given.html),
+    text: orNull(given.text),
+    isHtml: given.is_html ?? null,
+  })
   if (folded.ok) return folded.content
   complain(sink, folded.path, folded.reason)
   return { html: null, text: null }

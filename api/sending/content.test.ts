@@ -2,9 +2,30 @@ import assert from 'node:assert/strict'
 import { foldContent, isHtml } from './content.ts'
 
 describe('what is HTML', () => {
-  for (const text of ['<p>x</p>', '<!DOCTYPE html><html></html>', 'Hello<br>you', 'a <B>b</B>', '<div\nclass="x">', '<br/>', 'see <a href="https://x.example">x</a>', '</p>'])
+  for (const text of [
+    '<p>x</p>',
+    '<!DOCTYPE html><html></html>',
+    'Hello<br>you',
+    'a <B>b</B>',
+    '<div\nclass="x">',
+    '<br/>',
+    'see <a href="https://x.example">x</a>',
+    '</p>',
+  ])
     it(`${JSON.stringify(text)} is`, () => assert.ok(isHtml(text)))
-  for (const text of ['', 'plain', 'a < b and c > d', 'mail <john@example.com>', 'I <3 you', '<project> name', '<p', '1<a', '&nbsp;', '<https://example.com>', '<abc>'])
+  for (const text of [
+    '',
+    'plain',
+    'a < b and c > d',
+    'mail <john@example.com>',
+    'I <3 you',
+    '<project> name',
+    '<p',
+    '1<a',
+    '&nbsp;',
+    '<https://example.com>',
+    '<abc>',
+  ])
     it(`${JSON.stringify(text)} is not`, () => assert.ok(!isHtml(text)))
   it('is told in linear time', () => {
     // a backtracking pattern would need minutes for these
@@ -14,7 +35,12 @@ describe('what is HTML', () => {
 
 describe('parts of a message', () => {
   const none = { body: null, html: null, text: null, isHtml: null }
-  const RULES: readonly (readonly [rule: string, given: Partial<typeof none> | Record<string, unknown>, html: string | null, text: string | null])[] = [
+  const RULES: readonly (readonly [
+    rule: string,
+    given: Partial<typeof none> | Record<string, unknown>,
+    html: string | null,
+    text: string | null,
+  ])[] = [
     ['body is HTML, detected', { body: '<p>x</p>' }, '<p>x</p>', null],
     ['body is text, detected', { body: 'x' }, null, 'x'],
     ['html', { html: 'x' }, 'x', null],
@@ -26,7 +52,9 @@ describe('parts of a message', () => {
     ['a text body beside html', { body: 'x', html: '<p>x</p>' }, '<p>x</p>', 'x'],
     ['the same said twice', { body: '<p>x</p>', html: '<p>x</p>' }, '<p>x</p>', null],
   ]
-  for (const [rule, given, html, text] of RULES) it(rule, () => assert.deepEqual(foldContent({ ...none, ...given }), { ok: true, content: { html, text } }))
-  it('two different HTML parts contradict each other', () => assert.equal(foldContent({ ...none, body: '<p>x</p>', html: '<p>y</p>' }).ok, false))
+  for (const [rule, given, html, text] of RULES)
+    it(rule, () => assert.deepEqual(foldContent({ ...none, ...given }), { ok: true, content: { html, text } }))
+  it('two different HTML parts contradict each other', () =>
+    assert.equal(foldContent({ ...none, body: '<p>x</p>', html: '<p>y</p>' }).ok, false))
   it('two different texts too', () => assert.equal(foldContent({ ...none, body: 'x', text: 'y' }).ok, false))
 })

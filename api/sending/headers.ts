@@ -11,8 +11,21 @@ const MAX_VALUE = 4000
 const MAX_WORD = 900
 
 const FORBIDDEN = new Set([
-  'from', 'to', 'cc', 'bcc', 'date', 'message-id', 'received', 'return-path', 'dkim-signature',
-  'subject', 'reply-to', 'sender', 'mime-version', 'delivered-to', 'authentication-results',
+  'from',
+  'to',
+  'cc',
+  'bcc',
+  'date',
+  'message-id',
+  'received',
+  'return-path',
+  'dkim-signature',
+  'subject',
+  'reply-to',
+  'sender',
+  'mime-version',
+  'delivered-to',
+  'authentication-results',
 ])
 const FORBIDDEN_PREFIXES = ['content-', 'resent-', 'arc-']
 /** ftext: printable ASCII but the colon. */
@@ -20,21 +33,29 @@ const NAME = /^[!-9;-~]+$/
 
 export type Header = readonly [name: string, value: string]
 
-const headerObject = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()], 'must be a text')).transform((given) => Object.entries(given))
-const headerList = z.array(z.object({ name: z.string(), value: z.string() })).transform((given) => given.map(({ name, value }) => [name, value] as const))
+const headerObject = z
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean()], 'must be a text'))
+  .transform((given) => Object.entries(given))
+const headerList = z
+  .array(z.object({ name: z.string(), value: z.string() }))
+  .transform((given) => given.map(({ name, value }) => [name, value] as const))
 
-export const headers = z.union([headerObject, headerList], 'must be an object of names and texts').nullish().transform((given, sink): Header[] => {
-  const found = (given ?? []).map(([name, value]): Header => [name, String(value)])
-  if (found.length > MAX_HEADERS) sink.addIssue({ code: 'custom', message: `at most ${MAX_HEADERS} headers` })
-  for (const [name, value] of found.slice(0, MAX_HEADERS)) {
-    const reason = judgeName(name) ?? judgeValue(value)
-    if (reason !== null) sink.addIssue({ code: 'custom', path: [name.slice(0, MAX_NAME)], message: reason })
-  }
-  return found
-})
+export const headers = z
+  .union([headerObject, headerList], 'must be an object of names and texts')
+  .nullish()
+  .transform((given, sink): Header[] => {
+    const found = (given ?? []).map(([name, value]): Header => [name, String(value)])
+    if (found.length > MAX_HEADERS) sink.addIssue({ code: 'custom', message: `at most ${MAX_HEADERS} headers` })
+    for (const [name, value] of found.slice(0, MAX_HEADERS)) {
+      const reason = judgeName(name) ?? judgeValue(value)
+      if (reason !== null) sink.addIssue({ code: 'custom', path: [name.slice(0, MAX_NAME)], message: reason })
+    }
+    return found
+  })
 
 function judgeName(name: string): string | null {
-  if (!NAME.test(name) || name.length > MAX_NAME) return `is not the name of a header (printable ASCII without a colon, at most ${MAX_NAME} characters)`
+  if (!NAME.test(name) || name.length > MAX_NAME)
+    return `is not the name of a header (printable ASCII without a colon, at most ${MAX_NAME} characters)`
   const lower = name.toLowerCase()
   return FORBIDDEN.has(lower) || FORBIDDEN_PREFIXES.some((prefix) => lower.startsWith(prefix)) ? 'cannot be set or overridden' : null
 }

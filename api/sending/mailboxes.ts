@@ -14,13 +14,23 @@ const MAILBOX_OBJECT = { type: 'object', properties: { email: { type: 'string' }
 const MAILBOX_FORMS = [{ type: 'string', description: '`a@b` or `Name <a@b>`' }, MAILBOX_OBJECT]
 
 /** One mailbox; null when it is left out. */
-export const mailbox = z.unknown().optional()
+export const mailbox = z
+  .unknown()
+  .optional()
   .meta({ oneOf: MAILBOX_FORMS })
-  .transform((value, sink) => isAbsent(value) ? null : readMailbox(value, [], sink))
+  .transform((value, sink) => (isAbsent(value) ? null : readMailbox(value, [], sink)))
 
 /** A list of mailboxes; empty when it is left out. */
-export const mailboxList = z.unknown().optional()
-  .meta({ oneOf: [{ type: 'array', items: { oneOf: MAILBOX_FORMS } }, { type: 'string', description: 'one address, or several with commas between' }, MAILBOX_OBJECT] })
+export const mailboxList = z
+  .unknown()
+  .optional()
+  .meta({
+    oneOf: [
+      { type: 'array', items: { oneOf: MAILBOX_FORMS } },
+      { type: 'string', description: 'one address, or several with commas between' },
+      MAILBOX_OBJECT,
+    ],
+  })
   .transform((value, sink) => readList(value, sink))
 
 /** What is left out: clients also write null, or an empty text. */
@@ -42,7 +52,8 @@ function keep(found: readonly (Mailbox | null)[]): Mailbox[] {
 /** Null after an issue was told. */
 export function readMailbox(value: unknown, path: number[], sink: Sink): Mailbox | null {
   if (typeof value === 'string') return parse(value, path, sink)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return complain(path, 'must be an address or an object {email, name}', sink)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return complain(path, 'must be an address or an object {email, name}', sink)
   const { email, name } = value as { email?: unknown; name?: unknown }
   if (typeof email !== 'string') return complain([...path, 'email'], 'is required', sink)
   if (isAbsent(name)) return parse(email, [...path, 'email'], sink)

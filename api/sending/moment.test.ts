@@ -38,18 +38,34 @@ const RULES: readonly (readonly [rule: string, text: string, zone: string, expec
 ]
 
 describe('moments', () => {
-  for (const [rule, text, zone, expected] of RULES) it(`${rule}: ${text} in ${zone}`, () => assert.equal(readMoment(text, zone)?.toISOString() ?? null, expected))
+  for (const [rule, text, zone, expected] of RULES)
+    it(`${rule}: ${text} in ${zone}`, () => assert.equal(readMoment(text, zone)?.toISOString() ?? null, expected))
 
   it('show the wall clock that was asked for, or the first one after a gap', () => {
-    const zones = fc.constantFrom('Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'America/St_Johns', 'Africa/Casablanca', 'Pacific/Apia', 'UTC')
-    const walls = fc.date({ min: new Date('2026-01-01T00:00:00Z'), max: new Date('2029-01-01T00:00:00Z'), noInvalidDate: true }).map((at) => at.toISOString().slice(0, 19))
-    fc.assert(fc.property(walls, zones, (wall, zone) => {
-      const instant = readMoment(wall, zone)
-      assert.ok(instant !== null)
-      const shown = DateTime.fromJSDate(instant, { zone }).toFormat("yyyy-MM-dd'T'HH:mm:ss")
-      const isAfterGap = shown > wall && DateTime.fromMillis(instant.getTime() - 1, { zone }).offset < DateTime.fromJSDate(instant, { zone }).offset
-      assert.ok(shown === wall || isAfterGap, `${wall} in ${zone} became ${shown}`)
-    }), { numRuns: 2000 })
+    const zones = fc.constantFrom(
+      'Europe/Berlin',
+      'America/New_York',
+      'Australia/Lord_Howe',
+      'Asia/Kathmandu',
+      'America/St_Johns',
+      'Africa/Casablanca',
+      'Pacific/Apia',
+      'UTC',
+    )
+    const walls = fc
+      .date({ min: new Date('2026-01-01T00:00:00Z'), max: new Date('2029-01-01T00:00:00Z'), noInvalidDate: true })
+      .map((at) => at.toISOString().slice(0, 19))
+    fc.assert(
+      fc.property(walls, zones, (wall, zone) => {
+        const instant = readMoment(wall, zone)
+        assert.ok(instant !== null)
+        const shown = DateTime.fromJSDate(instant, { zone }).toFormat("yyyy-MM-dd'T'HH:mm:ss")
+        const isAfterGap =
+          shown > wall && DateTime.fromMillis(instant.getTime() - 1, { zone }).offset < DateTime.fromJSDate(instant, { zone }).offset
+        assert.ok(shown === wall || isAfterGap, `${wall} in ${zone} became ${shown}`)
+      }),
+      { numRuns: 2000 },
+    )
   })
 
   it('know the zones of IANA', () => {

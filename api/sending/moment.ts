@@ -1,6 +1,6 @@
 /**
- * Moments as clients write them: ISO 8601, or `YYYY-MM-DD_HH:MM:SS`. An offset in the text wins; without one it is the wall clock of a time zone.
- * A wall time that the clock skips (DST gap) means the first instant after the gap; one that comes twice means the earlier.
+ * Moments as clients write them: ISO 8601, or `YYYY-MM-DD_HH:MM:SS`. An offset in the text wins; without one it is the wall clock of
+ * a time zone. A wall time that the clock skips (DST gap) means the first instant after the gap; one that comes twice means the earlier.
  */
 import { DateTime, IANAZone } from 'luxon'
 

@@ -25,7 +25,12 @@ export interface Order {
 export async function prepare(ctx: ApiContext, caller: Caller, order: Order): Promise<Submission | Refusal> {
   const { body } = order
   const recipients = addressees(body)
-  const refusal = judgeSender(caller, body.from) ?? judgeCount(ctx, recipients) ?? judgeTime(ctx, order) ?? judgeExpiry(ctx, order) ?? judgeReplyTo(caller, body)
+  const refusal =
+    judgeSender(caller, body.from) ??
+    judgeCount(ctx, recipients) ??
+    judgeTime(ctx, order) ??
+    judgeExpiry(ctx, order) ??
+    judgeReplyTo(caller, body)
   if (refusal !== null) return refusal
   const content = await renderContent(ctx, caller.workspaceId, body)
   if (isRefusal(content)) return content
@@ -35,14 +40,21 @@ export async function prepare(ctx: ApiContext, caller: Caller, order: Order): Pr
 /** Each address once, whatever its case, as the first of to, cc, bcc. */
 function addressees({ to, cc, bcc }: SendBody): Addressee[] {
   const found = new Map<string, Addressee>()
-  for (const [kind, list] of [['to', to], ['cc', cc], ['bcc', bcc]] as const)
-    for (const { email } of list) if (!found.has(email.toLowerCase())) found.set(email.toLowerCase(), { address: email, domain: domainOf(email), kind })
+  for (const [kind, list] of [
+    ['to', to],
+    ['cc', cc],
+    ['bcc', bcc],
+  ] as const)
+    for (const { email } of list)
+      if (!found.has(email.toLowerCase())) found.set(email.toLowerCase(), { address: email, domain: domainOf(email), kind })
   return [...found.values()]
 }
 
 function judgeCount(ctx: ApiContext, recipients: readonly Addressee[]): Refusal | null {
   const max = ctx.config.maxRecipients
-  return recipients.length <= max ? null : invalid([{ path: 'to', message: `to, cc and bcc have ${recipients.length} recipients; at most ${max} in one message` }])
+  return recipients.length <= max
+    ? null
+    : invalid([{ path: 'to', message: `to, cc and bcc have ${recipients.length} recipients; at most ${max} in one message` }])
 }
 
 const MINUTE_MS = 60 * 1000
@@ -63,23 +75,49 @@ function judgeExpiry(ctx: ApiContext, { body, scheduledAt }: Order): Refusal | n
 }
 
 function judgeReplyTo(caller: Caller, { replyTo }: SendBody): Refusal | null {
-  return replyTo !== 'tracking' || caller.replyTo !== null ? null : invalid([{ path: 'reply_to', message: 'the workspace has no reply-to address in its tracking settings' }])
+  return replyTo !== 'tracking' || caller.replyTo !== null
+    ? null
+    : invalid([{ path: 'reply_to', message: 'the workspace has no reply-to address in its tracking settings' }])
 }
 
 function judgeSize(ctx: ApiContext, { attachments }: SendBody, { html, text }: MessageContent): Refusal | null {
   const max = ctx.config.maxMessageBytes
-  const bytes = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') + attachments.reduce((sum, { content }) => sum + content.length, 0)
+  const bytes =
+    Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') + attachments.reduce((sum, { content }) => sum + content.length, 0)
   return bytes <= max ? null : refuse('PAYLOAD_TOO_LARGE', `The message has ${bytes} bytes; at most ${max}.`)
 }
 
-function submissionOf(ctx: ApiContext, caller: Caller, { body, tier, scheduledAt, timezone }: Order, found: { recipients: Addressee[]; content: MessageContent }): Submission {
+function submissionOf(
+  ctx: ApiContext,
+  caller: Caller,
+  { body, tier, scheduledAt, timezone }: Order,
+  found: { recipients: Addressee[]; content: MessageContent },
+): Submission {
   const now = ctx.clock.now()
   const headed = headLists(body, found.recipients)
   return {
-    id: newId(now), workspaceId: caller.workspaceId, apiKeyId: caller.keyId, domainId: caller.domainId, tier,
-    from: body.from ?? { email: '', name: null }, replyTo: replyToOf(caller, body), ...headed, recipients: found.recipients, ...found.content,
-    headers: body.headers, attachments: body.attachments, tags: body.tags, metadata: body.metadata, trackOpens: body.trackOpens, trackClicks: body.trackClicks,
-    scheduledAt, timezone, expiresAt: body.expiresAt, createdAt: new Date(now), quota: planOf(ctx, caller.plan).monthlyQuota, idempotency: null,
+    id: newId(now),
+    workspaceId: caller.workspaceId,
+    apiKeyId: caller.keyId,
+    domainId: caller.domainId,
+    tier,
+    from: body.from ?? { email: '', name: null },
+    replyTo: replyToOf(caller, body),
+    ...headed,
+    recipients: found.recipients,
+    ...found.content,
+    headers: body.headers,
+    attachments: body.attachments,
+    tags: body.tags,
+    metadata: body.metadata,
+    trackOpens: body.trackOpens,
+    trackClicks: body.trackClicks,
+    scheduledAt,
+    timezone,
+    expiresAt: body.expiresAt,
+    createdAt: new Date(now),
+    quota: planOf(ctx, caller.plan).monthlyQuota,
+    idempotency: null,
   }
 }
 

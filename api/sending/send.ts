@@ -45,7 +45,7 @@ function explain(ctx: ApiContext, accepted: Accepted, answer: string): Sent | Re
 export const MISMATCH = refuse('IDEMPOTENCY_MISMATCH', 'This Idempotency-Key was used with another request.')
 
 const NOT_ACCEPTED: Readonly<Record<Exclude<Accepted['kind'], 'stored' | 'replayed'>, (nowMs: number) => Refusal>> = {
-  'mismatch': () => MISMATCH,
+  mismatch: () => MISMATCH,
   'in-progress': () => refuse('IDEMPOTENCY_IN_PROGRESS', 'A request with this Idempotency-Key is still under way.', 1),
   'over-quota': (nowMs) => refuse('RATE_LIMITED', 'The monthly quota of the plan is reached.', secondsToNextMonth(nowMs)),
 }
@@ -58,7 +58,9 @@ function secondsToNextMonth(nowMs: number): number {
 const MAX_KEY = 256
 
 /** The Idempotency-Key of a request; null when it has none. */
-export function idempotencyKeyOf(header: string | string[] | undefined): { readonly ok: true; readonly key: string | null } | { readonly ok: false; readonly refusal: Refusal } {
+export function idempotencyKeyOf(
+  header: string | string[] | undefined,
+): { readonly ok: true; readonly key: string | null } | { readonly ok: false; readonly refusal: Refusal } {
   if (header === undefined) return { ok: true, key: null }
   const key = String(header)
   if (key.length > 0 && key.length <= MAX_KEY) return { ok: true, key }

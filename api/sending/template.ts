@@ -20,7 +20,8 @@ export async function renderContent(ctx: ApiContext, workspaceId: string, body: 
   const rendered = await ctx.renderer.render({ template, params: body.params, isHtml: asHtml })
   if (!rendered.ok) return refuse('INVALID_TEMPLATE', `The template cannot be rendered: ${rendered.reason}`)
   const line = subject ?? oneLine(rendered.subject)
-  if (line === '' || line.length > MAX_SUBJECT) return refuse('INVALID_TEMPLATE', `The rendered subject must have 1 to ${MAX_SUBJECT} characters.`)
+  if (line === '' || line.length > MAX_SUBJECT)
+    return refuse('INVALID_TEMPLATE', `The rendered subject must have 1 to ${MAX_SUBJECT} characters.`)
   return { subject: line, ...divide(rendered.html, asHtml) }
 }
 

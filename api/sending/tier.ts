@@ -2,11 +2,23 @@
 import { z } from 'zod'
 import type { Tier } from '#src/queue/tiers.ts'
 
-const NAMES: Readonly<Record<string, Tier>> = { instant: 'instant', high: 'high', normal: 'normal', async: 'normal', queue: 'normal', bulk: 'bulk', low: 'bulk' }
+const NAMES: Readonly<Record<string, Tier>> = {
+  instant: 'instant',
+  high: 'high',
+  normal: 'normal',
+  async: 'normal',
+  queue: 'normal',
+  bulk: 'bulk',
+  low: 'bulk',
+}
 
 /** `normal` when it is left out. */
-export const tierName = z.string().nullish().meta({ enum: Object.keys(NAMES) }).transform((given, sink): Tier => {
-  const tier = NAMES[(given ?? '').toLowerCase() || 'normal']
-  if (tier === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${Object.keys(NAMES).join(', ')}` })
-  return tier ?? 'normal'
-})
+export const tierName = z
+  .string()
+  .nullish()
+  .meta({ enum: Object.keys(NAMES) })
+  .transform((given, sink): Tier => {
+    const tier = NAMES[(given ?? '').toLowerCase() || 'normal']
+    if (tier === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${Object.keys(NAMES).join(', ')}` })
+    return tier ?? 'normal'
+  })

@@ -59,7 +59,11 @@ export function createRequestRate(redis: Redis, clock: Clock): RequestRate {
     if (isExchanging || !isRedisReady(redis)) return
     isExchanging = true
     try {
-      await share(redis, window, [...counts].filter(([, count]) => count.unshared > 0))
+      await share(
+        redis,
+        window,
+        [...counts].filter(([, count]) => count.unshared > 0),
+      )
     } finally {
       isExchanging = false
     }
@@ -71,7 +75,7 @@ export function createRequestRate(redis: Redis, clock: Clock): RequestRate {
     take(workspaceId, perSecond) {
       const now = clock.now()
       const count = countOf(workspaceId, now)
-      const limit = perSecond === null ? UNLIMITED : Math.max(1, Math.floor(perSecond * WINDOW_MS / 1000))
+      const limit = perSecond === null ? UNLIMITED : Math.max(1, Math.floor((perSecond * WINDOW_MS) / 1000))
       const isAllowed = count.total < limit
       if (isAllowed) {
         count.total++
@@ -79,7 +83,11 @@ export function createRequestRate(redis: Redis, clock: Clock): RequestRate {
       }
       const endMs = (window + 1) * WINDOW_MS
       return {
-        isAllowed, limit, remaining: Math.max(0, limit - count.total), resetAt: endMs / 1000, retryAfter: Math.max(1, Math.ceil((endMs - now) / 1000)),
+        isAllowed,
+        limit,
+        remaining: Math.max(0, limit - count.total),
+        resetAt: endMs / 1000,
+        retryAfter: Math.max(1, Math.ceil((endMs - now) / 1000)),
       }
     },
     async stop() {

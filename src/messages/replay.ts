@@ -2,11 +2,25 @@
 import { prepared, type Queryable } from '#src/db.ts'
 import type { Accepted } from './submission.ts'
 
-const PEEK = prepared('idempotency-peek', `
-SELECT key, body_hash, answer FROM idempotency_keys WHERE workspace_id = $1 AND key = ANY ($2::text[]) AND created_at > now() - interval '24 hours'`)
+const PEEK = prepared(
+  'idempotency-peek',
+  `
+SELECT key, body_hash, answer FROM idempotency_keys
+WHERE workspace_id = $1 AND key = ANY ($2::text[]) AND created_at > now() - interval '24 hours'`,
+)
 
-/** What was answered under these keys: by key, a replay, or a mismatch where the request was another. Keys that nobody used are not in it. */
-export async function findClaims(db: Queryable, workspaceId: string, keys: readonly string[], bodyHash: Buffer): Promise<Map<string, Accepted>> {
+/** What was answered under these keys: by key, a replay, or a mismatch where the request was another. Unused keys are not in it. */
+export async function findClaims(
+  db: Queryable,
+  workspaceId: string,
+  keys: readonly string[],
+  bodyHash: Buffer,
+): Promise<Map<string, Accepted>> {
   const { rows } = await db.query<{ key: string; body_hash: Buffer; answer: string }>(PEEK, [workspaceId, keys])
-  return new Map(rows.map(({ key, body_hash, answer }): [string, Accepted] => [key, body_hash.equals(bodyHash) ? { kind: 'replayed', answer } : { kind: 'mismatch' }]))
+  return new Map(
+    rows.map(({ key, body_hash, answer }): [string, Accepted] => [
+      key,
+      body_hash.equals(bodyHash) ? { kind: 'replayed', answer } : { kind: 'mismatch' },
+    ]),
+  )
 }

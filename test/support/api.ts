@@ -1,7 +1,8 @@
 /**
- * A running api on a free port with a database and a Redis of its own, a workspace on LAUNCH with a verified domain, and a key of each kind:
- * what scenario tests begin with. Everything goes through HTTP; `db` is for looking at what was stored.
+ * A running api on a free port with a database and a Redis of its own, a workspace on LAUNCH with a verified domain, and a key of each
+ * kind: what scenario tests begin with. Everything goes through HTTP; `db` is for looking at what was stored.
  */
+import assert from 'node:assert/strict'
 import { main } from '#api/main.ts'
 import { loadConfig, type Config } from '#config/load.ts'
 import { createKey } from '#src/auth/keys.ts'
@@ -20,7 +21,21 @@ export interface TestAnswer {
 }
 
 /** What tests read of answers: any field may be asked for. */
-export interface Json { readonly [field: string]: Json }
+export interface Json {
+  readonly [field: string]: Json
+}
+
+/** A text in an answer; fails where it is none. */
+export function textOf(value: unknown): string {
+  assert.ok(typeof value === 'string', `${JSON.stringify(value)} is no text`)
+  return value
+}
+
+/** A list in an answer; fails where it is none. */
+export function listOf(value: unknown): Json[] {
+  assert.ok(Array.isArray(value), `${JSON.stringify(value)} is no list`)
+  return value as Json[]
+}
 
 export interface TestCall {
   /** A key; `null` for none. The regular key of the first workspace when not given. */
@@ -53,17 +68,32 @@ export interface TestApi extends Tenant {
 
 /** `env` are settings as they would stand in the environment; `databaseUrl` a migrated database that the test looks after itself. */
 export async function startApi(env: Readonly<Record<string, string>> = {}, databaseUrl?: string): Promise<TestApi> {
-  const [database, redis] = await Promise.all([databaseUrl === undefined ? createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() }, startRedis()])
+  const [database, redis] = await Promise.all([
+    databaseUrl === undefined ? createDatabase() : { url: databaseUrl, drop: () => Promise.resolve() },
+    startRedis(),
+  ])
   const config = loadConfig({
-    DATABASE_URL: database.url, REDIS_URL: redis.url, HTTP_PORT: '0', HTTP_HOST: '127.0.0.1', MASTER_KEY: '5a'.repeat(32), LOG_LEVEL: 'silent', ...env,
+    DATABASE_URL: database.url,
+    REDIS_URL: redis.url,
+    HTTP_PORT: '0',
+    HTTP_HOST: '127.0.0.1',
+    MASTER_KEY: '5a'.repeat(32),
+    LOG_LEVEL: 'silent',
+    ...env,
   })
   const db = openDb(database.url, openLog({ logLevel: 'silent' }, 'test'), 4)
   const tenant = await createTenant(db, config, {})
   const api = await main(config)
   const url = `http://127.0.0.1:${api.port}`
   return {
-    ...tenant, url, port: api.port, config, db, redis,
-    call: (method, path, call = {}) => request(method, path.startsWith('//') ? url + path.slice(1) : `${url}/api/v1${path}`, { key: tenant.regular, ...call }),
+    ...tenant,
+    url,
+    port: api.port,
+    config,
+    db,
+    redis,
+    call: (method, path, call = {}) =>
+      request(method, path.startsWith('//') ? url + path.slice(1) : `${url}/api/v1${path}`, { key: tenant.regular, ...call }),
     addTenant: (order = {}) => createTenant(db, config, order),
     stop: async () => {
       await api.stop()
@@ -73,11 +103,18 @@ export async function startApi(env: Readonly<Record<string, string>> = {}, datab
   }
 }
 
-async function createTenant(db: Db, config: Config, order: { readonly plan?: string; readonly domain?: string; readonly status?: string }): Promise<Tenant> {
+async function createTenant(
+  db: Db,
+  config: Config,
+  order: { readonly plan?: string; readonly domain?: string; readonly status?: string },
+): Promise<Tenant> {
   const { id: workspaceId } = await createWorkspace(db, { name: 'test', plan: order.plan ?? 'launch' })
   const domainId = newId()
   const domain = order.domain ?? `${domainId.slice(-12)}.example`
-  await db.query(`INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at) VALUES ($1, $2, $3, 'verified', now())`, [domainId, workspaceId, domain])
+  await db.query(
+    `INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at) VALUES ($1, $2, $3, 'verified', now())`,
+    [domainId, workspaceId, domain],
+  )
   const prefix = config.keyPrefix
   const regular = await createKey(db, { kind: 'regular', prefix, workspaceId, name: 'regular', domainId })
   const admin = await createKey(db, { kind: 'admin', prefix, workspaceId, name: 'admin', scopes: ALL_SCOPES })
@@ -90,7 +127,11 @@ async function createTenant(db: Db, config: Config, order: { readonly plan?: str
 export async function request(method: string, url: string, { key, body, headers }: TestCall): Promise<TestAnswer> {
   const response = await fetch(url, {
     method,
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...(key === undefined || key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(key === undefined || key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...headers,
+    },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
