@@ -29,7 +29,8 @@ describe('the CPU of the machine', () => {
 describe('process trees', () => {
   it('follow a process, its children and those that ended', async () => {
     // The first inner shell burns CPU and ends; the second stays, as a child, until its input ends.
-    const shell = spawn('/bin/sh', ['-c', 'sh -c "i=0; while [ \\$i -lt 300000 ]; do i=\\$((i+1)); done"; sh -c "echo up; read x; :"; :'], { stdio: ['pipe', 'pipe', 'ignore'] })
+    const script = 'sh -c "i=0; while [ \\$i -lt 300000 ]; do i=\\$((i+1)); done"; sh -c "echo up; read x; :"; :'
+    const shell = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'pipe', 'ignore'] })
     await once(shell.stdout, 'data')
     const { pid = 0 } = shell
     assert.equal(pidsOf(pid).length, 2)

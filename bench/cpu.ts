@@ -46,7 +46,8 @@ export function reapedCpuMs(): number {
 /** CPU that all processes of the machine used since it booted, and what a virtual machine's host kept for others. */
 export function machineCpuMs(): number {
   try {
-    const [user = 0, nice = 0, system = 0, , , , , steal = 0] = readFileSync('/proc/stat', 'latin1').split('\n', 1).join('').trim().split(/\s+/).slice(1).map(Number)
+    const [total = ''] = readFileSync('/proc/stat', 'latin1').split('\n', 1)
+    const [user = 0, nice = 0, system = 0, , , , , steal = 0] = total.split(/\s+/).slice(1).map(Number)
     return (user + nice + system + steal) * TICK_MS
   } catch {
     return 0
@@ -73,10 +74,9 @@ export function pidsOf(root: number): number[] {
 /** Fields of /proc/<pid>/stat (proc_pid_stat(5)), in ticks. The command's name may hold blanks and parentheses. */
 export function parseStat(text: string): Process | null {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  const [parent, utime, stime, cutime, cstime] = [1, 11, 12, 13, 14].map((index) => Number(fields[index]))
+  const [parent = 0, utime = 0, stime = 0, cutime = 0, cstime = Number.NaN] = [1, 11, 12, 13, 14].map((index) => Number(fields[index]))
   const pid = Number.parseInt(text, 10)
-  if (!pid || parent === undefined || utime === undefined || stime === undefined || cutime === undefined || !Number.isFinite(cstime)) return null
-  return { pid, parent, own: utime + stime, reaped: cutime + (cstime ?? 0) }
+  return pid > 0 && Number.isFinite(cstime) ? { pid, parent, own: utime + stime, reaped: cutime + cstime } : null
 }
 
 function listProcesses(): Process[] {

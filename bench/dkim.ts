@@ -42,7 +42,10 @@ export async function judgeSignature(message: Uint8Array, records: Readonly<Reco
   })
   if (results.length === 0) return 'it has no DKIM signature'
   const bad = results.find(({ status }) => status.result !== 'pass')
-  if (bad) return `the DKIM signature of ${bad.signingDomain} (${bad.algo}) is judged ${bad.status.result}: ${bad.status.comment ?? 'no reason given'}`
+  if (bad) {
+    const { signingDomain, algo, status } = bad
+    return `the DKIM signature of ${signingDomain} (${algo}) is judged ${status.result}: ${status.comment ?? 'no reason given'}`
+  }
   const rsa = results.find(({ algo }) => algo === 'rsa-sha256')
   return rsa === undefined ? 'it has no RSA signature' : null
 }

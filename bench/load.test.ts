@@ -7,7 +7,9 @@ import { createLoad } from './load.ts'
 
 interface Seen { readonly path: string | undefined; readonly key: string | undefined; readonly json: { to: string[]; text: string } }
 
-async function serve(answer: (request: IncomingMessage, response: ServerResponse, json: string) => void): Promise<{ port: number; close(): void }> {
+type Responder = (request: IncomingMessage, response: ServerResponse, json: string) => void
+
+async function serve(answer: Responder): Promise<{ port: number; close(): void }> {
   const server = createServer((request, response) => {
     let json = ''
     request.on('data', (chunk: Buffer) => { json += chunk.toString() })
@@ -36,7 +38,8 @@ describe('the HTTP load', () => {
     assert.equal(result.accepted, 40)
     assert.ok(result.endedAt > result.startedAt)
     assert.equal(ports.size, 4)
-    assert.deepEqual(new Set(seen.map(({ json }) => json.to[0])), new Set(Array.from({ length: 40 }, (_, index) => `m00000${1000 + index}@site.example`)))
+    const wanted = Array.from({ length: 40 }, (_, index) => `m00000${1000 + index}@site.example`)
+    assert.deepEqual(new Set(seen.map(({ json }) => json.to[0])), new Set(wanted))
     assert.equal(seen.length, 40)
     for (const { json, key, path } of seen) {
       assert.ok(json.text.includes(`letter number ${json.to[0]?.slice(1, 10)}.`))

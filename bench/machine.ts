@@ -35,7 +35,8 @@ export function describeMachine(isDiskInMemory: boolean): Machine {
 
 function commitOf(dir: string): string {
   try {
-    return execFileSync('git', ['-C', dir, 'rev-parse', '--short', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    const git = execFileSync('git', ['-C', dir, 'rev-parse', '--short', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    return git.trim()
   } catch {
     return ''
   }

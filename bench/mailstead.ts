@@ -143,11 +143,13 @@ function settings(stores: BenchStores, dataDir: string, port: number): Readonly<
 /** Workspace, verified domain and key, made by the commands that an operator has. */
 async function provision(env: Readonly<Record<string, string>>): Promise<Access> {
   const command = (...args: string[]): Promise<string> => runCommand(args, env)
+  const ask = async <T>(...args: string[]): Promise<T> => JSON.parse(await command(...args, '--json')) as T
   await command('migrate')
-  const workspace = JSON.parse(await command('workspace', 'create', '--name', 'bench', '--plan', 'enterprise', '--json')) as { id: string }
-  const domain: unknown = JSON.parse(await command('domain', 'add', '--workspace', workspace.id, SENDER_DOMAIN, '--json'))
+  const workspace = await ask<{ id: string }>('workspace', 'create', '--name', 'bench', '--plan', 'enterprise')
+  const domain = await ask<unknown>('domain', 'add', '--workspace', workspace.id, SENDER_DOMAIN)
   await command('domain', 'verify', SENDER_DOMAIN, '--trust')
-  const key = JSON.parse(await command('key', 'create', '--workspace', workspace.id, '--type', 'regular', '--domain', SENDER_DOMAIN, '--json')) as { secret_key: string }
+  const owner = ['--workspace', workspace.id, '--domain', SENDER_DOMAIN]
+  const key = await ask<{ secret_key: string }>('key', 'create', '--type', 'regular', ...owner)
   return { key: key.secret_key, dkimRecords: dkimRecordsIn(domain) }
 }
 

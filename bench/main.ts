@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Trouble } from '#bin/supervisor/trouble.ts'
 import type { Bench, Receiver } from './bench.ts'
+import type { Contender } from './contender.ts'
 import { type Crew, createCrew } from './crew.ts'
 import { makeDkimKey } from './dkim.ts'
 import { describeMachine } from './machine.ts'
@@ -22,7 +23,7 @@ import { startRemote } from './remote.ts'
 import { writeReport } from './report.ts'
 import type { Results } from './results.ts'
 import { runBacklog } from './scenarios/backlog.ts'
-import { compare } from './scenarios/compare.ts'
+import { compare, type Turn } from './scenarios/compare.ts'
 import { runDepth } from './scenarios/depth.ts'
 import { runLatency } from './scenarios/latency.ts'
 import { judge } from './targets.ts'
@@ -66,7 +67,9 @@ async function measureAll(crew: Crew, options: Options, { stop, say }: Run): Pro
   return wrong.length > 0 ? 1 : 0
 }
 
-async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: Run & { stamp: string }): Promise<{ results: Results; failures: string[] }> {
+interface Findings { readonly results: Results; readonly failures: readonly string[] }
+
+async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: Run & { stamp: string }): Promise<Findings> {
   const bench = await openBench(crew, options, say)
   const results: Mutable<Results> = {}
   const failures: string[] = []
@@ -78,7 +81,7 @@ async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: 
     latency: async () => { results.latency = await runLatency({ ...bench, mailstead: await ready() }) },
     backlog: async () => { results.backlog = await runBacklog({ ...bench, mailstead: await ready() }) },
     depth: async () => { results.depth = await runDepth({ ...bench, mailstead: await ready() }) },
-    references: async () => { results.references = await compare(bench, [openDirect(), ...bench.references].map((contender) => ({ contender, messages: options.sizes.referenceMessages }))) },
+    references: async () => { results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench))) },
   }
   for (const scenario of options.scenarios) {
     say(`${scenario}:`)
@@ -90,8 +93,12 @@ async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: 
 
 /** References first in every repeat; they and Mailstead take turns. */
 function runE2e(bench: Bench, mailstead: Mailstead): ReturnType<typeof compare> {
-  const references = bench.references.map((contender) => ({ contender, messages: bench.sizes.referenceMessages }))
-  return compare(bench, [...references, { contender: asContender(mailstead), messages: bench.sizes.messages }])
+  const ours: Turn = { contender: asContender(mailstead), messages: bench.sizes.messages }
+  return compare(bench, [...bench.references.map(referenceTurn(bench)), ours])
+}
+
+function referenceTurn({ sizes }: Bench): (contender: Contender) => Turn {
+  return (contender) => ({ contender, messages: sizes.referenceMessages })
 }
 
 async function openBench(crew: Crew, { sizes, scenarios, hasReferences }: Options, say: Say): Promise<Bench> {

@@ -82,7 +82,11 @@ export function readOptions(args: readonly string[]): Options | string {
     const sizes = values.quick ? QUICK : FULL
     return {
       scenarios: positionals.length === 0 ? SCENARIOS.filter((name) => name !== 'references') : positionals.filter(isScenario),
-      sizes: { ...sizes, repeats: positive('repeats', values.repeats) ?? sizes.repeats, messages: positive('messages', values.messages) ?? sizes.messages },
+      sizes: {
+        ...sizes,
+        repeats: positive('repeats', values.repeats) ?? sizes.repeats,
+        messages: positive('messages', values.messages) ?? sizes.messages,
+      },
       isQuick: values.quick,
       hasReferences: !values['no-references'],
       isProfiled: values.profile,

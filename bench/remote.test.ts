@@ -10,10 +10,11 @@ describe('a part in a process of its own', () => {
     await sink.begin({ from: 0, count: 3, isOwnLetter: false })
     assert.deepEqual(await sink.arrivals(), new Float64Array(3))
     const source = await startRemote('source')
-    await source.send({ port, count: 2, sessions: 1, bytes: 100, sender: 'a@b.example', site: 'c.example' })
+    const order = { port, count: 2, sessions: 1, bytes: 100, sender: 'a@b.example', site: 'c.example' }
+    await source.send(order)
     assert.equal(await sink.progress(), 2)
     await sink.end()
-    await assert.rejects(source.send({ port, count: 1, sessions: 1, bytes: 100, sender: 'a@b.example', site: 'c.example' }), /source: .*ECONNREFUSED/)
+    await assert.rejects(source.send(order), /source: .*ECONNREFUSED/)
     await source.end()
   })
 

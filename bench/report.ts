@@ -35,13 +35,15 @@ export function writeReport(machine: Machine, results: Results, verdicts: readon
 /** Columns as wide as they must be: the first to the left, all others to the right. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) => `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  ')}`.trimEnd()).join('\n')
+  const align = (cell: string, column: number): string => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))
+  return rows.map((row) => `  ${row.map(align).join('  ')}`.trimEnd()).join('\n')
 }
 
 function describe({ cpu, cores, memoryGb, kernel, node, commit, loadBefore, isDiskInMemory }: Machine): string {
+  const load = loadBefore.toFixed(1)
   const lines = [
     `${cores} x ${cpu}, ${memoryGb} GB, Linux ${kernel}, Node ${node}${commit === '' ? '' : `, commit ${commit}`}`,
-    ...(loadBefore > 0.5 ? [`The machine was busy before the start (load ${loadBefore.toFixed(1)}): trust the ratios, not the digits.`] : []),
+    ...(loadBefore > 0.5 ? [`The machine was busy before the start (load ${load}): trust the ratios, not the digits.`] : []),
     ...(isDiskInMemory ? ['/var/tmp is in memory: durable writes cost nothing here, and the figures are too good.'] : []),
   ]
   return lines.join('\n')
@@ -85,7 +87,12 @@ function acceptance(compared: readonly Compared[]): string {
   if (runs.length === 0) return ''
   return table([
     ['', 'accepted/s', 'p50 ms', 'p99 ms'],
-    ['REST, 50 connections', range(runs.map(({ acceptedRate }) => acceptedRate), 0), range(runs.map(({ acceptP50Ms = 0 }) => acceptP50Ms), 1), range(runs.map(({ acceptP99Ms = 0 }) => acceptP99Ms), 1)],
+    [
+      'REST, 50 connections',
+      range(runs.map(({ acceptedRate }) => acceptedRate), 0),
+      range(runs.map(({ acceptP50Ms = 0 }) => acceptP50Ms), 1),
+      range(runs.map(({ acceptP99Ms = 0 }) => acceptP99Ms), 1),
+    ],
   ])
 }
 
@@ -93,11 +100,16 @@ function acceptance(compared: readonly Compared[]): string {
 function foreign(compared: readonly Compared[]): string {
   const shares = compared.flatMap(({ runs }) => runs.map(({ foreignShare }) => foreignShare))
   const worst = Math.max(0, ...shares)
-  return worst > FOREIGN_LIMIT ? `  Other processes took up to ${Math.round(worst * 100)} % of the machine meanwhile: compare the CPU, not the rates.` : ''
+  if (worst <= FOREIGN_LIMIT) return ''
+  return `  Other processes took up to ${Math.round(worst * 100)} % of the machine meanwhile: compare the CPU, not the rates.`
 }
 
 function latencyTable({ fromAccept, fromPost }: LatencyResult): string {
-  return table([['', 'messages', 'p50 ms', 'p99 ms', 'max ms'], ['accept to 250', ...cells(fromAccept)], ['first byte to 250', ...cells(fromPost)]])
+  return table([
+    ['', 'messages', 'p50 ms', 'p99 ms', 'max ms'],
+    ['accept to 250', ...cells(fromAccept)],
+    ['first byte to 250', ...cells(fromPost)],
+  ])
 }
 
 function backlogTable({ phases, mtaPeakMb, acceptedRate }: BacklogResult): string {
@@ -116,7 +128,8 @@ function cells({ count: number, p50Ms, p99Ms, maxMs }: Latencies): string[] {
 }
 
 function depthTable({ shallow, deepFirst, deepLast, parts }: DepthResult): string {
-  const row = (name: string, { queued, messages, cpuMs, rate }: DepthResult['shallow']): string[] => [name, count(queued), count(messages), cpuMs.toFixed(3), rate.toFixed(0)]
+  const row = (name: string, { queued, messages, cpuMs, rate }: DepthResult['shallow']): string[] =>
+    [name, count(queued), count(messages), cpuMs.toFixed(3), rate.toFixed(0)]
   return table([
     ['', 'queued', 'messages', 'CPU ms a message', 'delivered/s'],
     row('short queue, many times', shallow),
@@ -128,7 +141,8 @@ function depthTable({ shallow, deepFirst, deepLast, parts }: DepthResult): strin
 
 function verdictTable(verdicts: readonly Verdict[]): string {
   const word = (isMet: boolean | null): string => (isMet === null ? '?' : isMet ? 'pass' : 'FAIL')
-  return table([['', 'measured', 'required', 'aim', ''], ...verdicts.map(({ target, measured, required, aim, isMet }) => [target, measured, required, aim, word(isMet)])])
+  const rows = verdicts.map(({ target, measured, required, aim, isMet }) => [target, measured, required, aim, word(isMet)])
+  return table([['', 'measured', 'required', 'aim', ''], ...rows])
 }
 
 /** Median (minimum to maximum); the median alone when there is one value. */

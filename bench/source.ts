@@ -33,12 +33,15 @@ export function createSource() {
 
 async function sendOne({ port, bytes, sender, site }: SourceOrder, number: number): Promise<void> {
   const payload = `${'X'.repeat(78)}\r\n`.repeat(Math.ceil(bytes / 80)).slice(0, bytes)
+  const header = [
+    `From: <${sender}>`, `To: <r@${site}>`, `Date: ${new Date().toUTCString()}`, `Message-Id: <${number}.${process.pid}@source.example>`,
+  ].join('\r\n')
   const dialog: readonly (readonly [expected: string, answer: string])[] = [
     ['220', 'EHLO source.example\r\n'],
     ['250', `MAIL FROM:<${sender}>\r\n`],
     ['250', `RCPT TO:<${number}r@${site}>\r\n`],
     ['250', 'DATA\r\n'],
-    ['354', `From: <${sender}>\r\nTo: <r@${site}>\r\nDate: ${new Date().toUTCString()}\r\nMessage-Id: <${number}.${process.pid}@source.example>\r\n\r\n${payload}\r\n.\r\n`],
+    ['354', `${header}\r\n\r\n${payload}\r\n.\r\n`],
     ['250', 'QUIT\r\n'],
   ]
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })

@@ -80,7 +80,8 @@ async function askPostgres(url: string): Promise<{ version: string; pid: number 
   const client = new pg.Client(url)
   await client.connect()
   try {
-    const { rows: [row] } = await client.query<{ version: string; pid: number }>(`SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`)
+    const { rows: [row] } = await client.query<{ version: string; pid: number }>(
+      `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`)
     const backend = row === undefined ? null : localProcess(row.pid, 'postgres')
     return { version: row?.version ?? '', pid: backend?.parent ?? 0 }
   } finally {
@@ -94,7 +95,9 @@ async function askRedis(crew: Crew, url: string): Promise<{ version: string; pid
   const client = new Redis(path, { maxRetriesPerRequest: 1 })
   client.on('error', () => {})
   try {
-    if (await client.dbsize() > 0) throw new Trouble('The Redis of REDIS_URL is not empty. Give the benchmark one of its own, or another database number.')
+    if (await client.dbsize() > 0) {
+      throw new Trouble('The Redis of REDIS_URL is not empty. Give the benchmark one of its own, or another database number.')
+    }
     if (process.env['REDIS_URL']) crew.defer(() => flush(path))
     const info = await client.info('server')
     const pid = Number(/process_id:(\d+)/.exec(info)?.[1])

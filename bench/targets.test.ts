@@ -26,20 +26,28 @@ describe('the targets', () => {
       verdicts: [['2.50 x', true]],
     },
     { name: 'a missed ratio', results: { e2e: [compared('Postfix', 100), compared('Mailstead', 299)] }, verdicts: [['2.99 x', false]] },
-    { name: 'latency', results: { latency: { fromAccept: times, fromPost: times, offences: [] } }, verdicts: [['3 ms', true], ['120 ms', false]] },
+    {
+      name: 'latency',
+      results: { latency: { fromAccept: times, fromPost: times, offences: [] } },
+      verdicts: [['3 ms', true], ['120 ms', false]],
+    },
     {
       name: 'the worst phase counts; a queue that ran dry shows nothing',
       results: {
         backlog: {
           queued: 5, acceptedRate: 1, mtaPeakMb: 250.4, offences: [],
-          phases: [{ name: 'a', sameSite: times, otherSite: times, queuedAtEnd: 4 }, { name: 'b', sameSite: times, otherSite: times, queuedAtEnd: 0 }],
+          phases: [4, 0].map((queuedAtEnd) => ({ name: 'a', sameSite: times, otherSite: times, queuedAtEnd })),
         },
       },
       verdicts: [['not measured', null], ['not measured', null], ['250 MB', true]],
     },
     {
       name: 'depth is compared with the short queue and with the end of the drain',
-      results: { depth: { shallow: drain, deepFirst: { ...drain, cpuMs: 1.1, rate: 80 }, deepLast: { ...drain, cpuMs: 1.05 }, parts: [], offences: [] } },
+      results: {
+        depth: {
+          shallow: drain, deepFirst: { ...drain, cpuMs: 1.1, rate: 80 }, deepLast: { ...drain, cpuMs: 1.05 }, parts: [], offences: [],
+        },
+      },
       verdicts: [['1.10 x', true], ['1.25 x', false]],
     },
   ]
@@ -50,7 +58,10 @@ describe('the targets', () => {
   it('are in the report, with what the reader must know', () => {
     const results: Results = { e2e: [compared('Haraka', 100, 200, 300), compared('Mailstead', 150, 500, 900)] }
     const report = writeReport({ ...describeMachine(true), loadBefore: 3 }, results, judge(results))
-    assert.match(report, /Mailstead \(Mailstead\) +500 \(150 to 900\) +1\.00 \(1\.00 to 1\.00\) +20 \(20 to 20\) % +2\.50 \(1\.50 to 3\.00\)/)
+    const line = report.split('\n').find((row) => row.includes('Mailstead (Mailstead)')) ?? ''
+    assert.deepEqual(line.trim().split(/ {2,}/), [
+      'Mailstead (Mailstead)', '500 (150 to 900)', '1.00 (1.00 to 1.00)', '20 (20 to 20) %', '2.50 (1.50 to 3.00)',
+    ])
     assert.match(report, /times Haraka with DKIM +2\.50 x +at least 2\.00 x +4\.00 x +pass/)
     assert.match(report, /Other processes took up to 20 %/)
     assert.match(report, /in memory/)

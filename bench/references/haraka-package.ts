@@ -15,6 +15,11 @@ const HOME = fileURLToPath(new URL('../haraka', import.meta.url))
 /** Where Haraka's own files are. */
 export const HARAKA_DIR = join(HOME, 'node_modules/Haraka')
 
+const NPM_OPTIONS = [
+  '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error',
+  '--fetch-retries=2', '--fetch-retry-maxtimeout=10000',
+]
+
 /** The version that is there now, installed if need be. Throws Trouble when the registry cannot be reached. */
 export async function installHaraka(say: (line: string) => void): Promise<string> {
   if (!isInstalled()) {
@@ -31,16 +36,17 @@ export async function installHaraka(say: (line: string) => void): Promise<string
 }
 
 function isInstalled(): boolean {
-  const stamp = join(HOME, 'node_modules/.package-lock.json')
-  return existsSync(join(HARAKA_DIR, 'package.json')) && existsSync(stamp) && statSync(stamp).mtimeMs >= statSync(join(HOME, 'package-lock.json')).mtimeMs
+  const made = statSync(join(HOME, 'node_modules/.package-lock.json'), { throwIfNoEntry: false })
+  const wanted = statSync(join(HOME, 'package-lock.json'))
+  return existsSync(join(HARAKA_DIR, 'package.json')) && made !== undefined && made.mtimeMs >= wanted.mtimeMs
 }
 
 async function runNpm(cache: string | null): Promise<void> {
   // `npm run` tells its children where they are in variables that would lead this npm to the wrong folder.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(config_(local|global)_prefix|package|lifecycle)/.test(name)))
-  const args = ['ci', '--prefix', HOME, '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--fetch-retries=2', '--fetch-retry-maxtimeout=10000']
+  const isMisleading = /^npm_(config_(local|global)_prefix|package|lifecycle)/
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isMisleading.test(name)))
   const [program, first] = npmProgram()
-  const npm = spawn(program, [...first, ...args], {
+  const npm = spawn(program, [...first, 'ci', '--prefix', HOME, ...NPM_OPTIONS], {
     cwd: HOME, env: { ...env, ...(cache !== null && { npm_config_cache: cache }) }, stdio: ['ignore', 'ignore', 'pipe'],
   })
   let complaint = ''

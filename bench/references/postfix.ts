@@ -40,7 +40,8 @@ export function openPostfix(crew: Crew, key: DkimKey): Contender {
       servers.push(opendkim)
       await waitUntil('OpenDKIM listening', () => isListening(ports.milter), opendkim)
       execFileSync(program('postfix'), ['-c', join(dir, 'conf'), 'check'], { stdio: ['ignore', 'ignore', 'inherit'] })
-      const master = await crew.start({ name: 'postfix', file: join(setting('daemon_directory'), 'master'), args: ['-c', join(dir, 'conf'), '-s'] })
+      const daemon = join(setting('daemon_directory'), 'master')
+      const master = await crew.start({ name: 'postfix', file: daemon, args: ['-c', join(dir, 'conf'), '-s'] })
       servers.push(master)
       await waitUntil('Postfix accepting connections', () => greets(ports.smtp), master)
       return { postfix: master.pid, opendkim: opendkim.pid }

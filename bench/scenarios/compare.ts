@@ -22,7 +22,8 @@ export async function compare(bench: Bench, turns: readonly Turn[]): Promise<Com
     for (const [index, turn] of turns.entries()) {
       const run = await takeTurn(bench, turn)
       results[index]?.runs.push(run)
-      bench.say(`  ${repeat} of ${bench.sizes.repeats}, ${turn.contender.name}: ${Math.round(run.deliveredRate)} a second, ${(run.cpuMs['server'] ?? 0).toFixed(2)} ms CPU a message`)
+      const [rate, cpuMs] = [run.deliveredRate.toFixed(0), (run.cpuMs['server'] ?? 0).toFixed(2)]
+      bench.say(`  ${repeat} of ${bench.sizes.repeats}, ${turn.contender.name}: ${rate} a second, ${cpuMs} ms CPU a message`)
     }
   }
   return results

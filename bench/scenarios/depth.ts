@@ -44,13 +44,15 @@ export async function runDepth(bench: MailsteadBench): Promise<DepthResult> {
     bench.say(`  ${shallow.result.queued} queued: ${shallow.result.cpuMs.toFixed(2)} ms CPU a message`)
     await mailstead.stop('mta')
     const deep = await drainDeep(bench)
-    return { shallow: shallow.result, ...deep.result, offences: [...shallow.offences, ...deep.offences].map((offence) => `depth: ${offence}`) }
+    const offences = [...shallow.offences, ...deep.offences].map((offence) => `depth: ${offence}`)
+    return { shallow: shallow.result, ...deep.result, offences }
   } finally {
     await mailstead.stop('worker', 'mta', 'api')
   }
 }
 
-async function drainShallow({ mailstead, sizes: { warmUp, shallow, shallowRounds }, receiver: { sink } }: MailsteadBench): Promise<{ result: Drain; offences: string[] }> {
+async function drainShallow({ mailstead, sizes, receiver: { sink } }: MailsteadBench): Promise<{ result: Drain; offences: string[] }> {
+  const { warmUp, shallow, shallowRounds } = sizes
   const offences: string[] = []
   let cpuMs = 0
   let spentMs = 0
@@ -73,7 +75,8 @@ async function drainShallow({ mailstead, sizes: { warmUp, shallow, shallowRounds
     spentMs += ledger.lastAt - ledger.firstAt
   }
   const messages = shallow * shallowRounds
-  return { result: { queued: shallow, messages, cpuMs: cpuMs / messages, rate: ((shallow - 1) * shallowRounds * 1000) / spentMs }, offences }
+  const rate = ((shallow - 1) * shallowRounds * 1000) / spentMs
+  return { result: { queued: shallow, messages, cpuMs: cpuMs / messages, rate }, offences }
 }
 
 async function drainDeep(bench: MailsteadBench): Promise<{ result: Omit<DepthResult, 'shallow' | 'offences'>; offences: string[] }> {

@@ -77,7 +77,10 @@ describe('latencies', () => {
 })
 
 describe('the marks of a drain', () => {
-  const marks = [{ done: 0, at: 1000, cpuMs: 10 }, { done: 100, at: 2000, cpuMs: 110 }, { done: 100, at: 2050, cpuMs: 110 }, { done: 200, at: 2500, cpuMs: 200 }]
+  const marks = [
+    { done: 0, at: 1000, cpuMs: 10 }, { done: 100, at: 2000, cpuMs: 110 },
+    { done: 100, at: 2050, cpuMs: 110 }, { done: 200, at: 2500, cpuMs: 200 },
+  ]
   for (const [done, expected] of [
     [50, { done: 50, at: 1500, cpuMs: 60 }],
     [100, { done: 100, at: 2000, cpuMs: 110 }],

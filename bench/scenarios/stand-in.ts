@@ -74,7 +74,8 @@ async function serve(take: (mail: Mail) => void): Promise<Server> {
 async function deliver(routes: Readonly<Record<string, number>>, { to, text }: Mail): Promise<void> {
   const socket = connect(routes[to.slice(to.indexOf('@') + 1)] ?? routes['*'] ?? 0, '127.0.0.1')
   socket.resume()
-  socket.write(`EHLO a\r\nMAIL FROM:<>\r\nRCPT TO:<${to}>\r\nDATA\r\nDKIM-Signature: none\r\n\r\n${text.replaceAll('\n', '\r\n')}\r\n.\r\nQUIT\r\n`)
+  const message = `DKIM-Signature: none\n\n${text}`.split('\n')
+  socket.write(['EHLO a', 'MAIL FROM:<>', `RCPT TO:<${to}>`, 'DATA', ...message, '.', 'QUIT', ''].join('\r\n'))
   await once(socket, 'close')
 }
 
