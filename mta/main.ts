@@ -10,7 +10,6 @@ import { openLog } from '#src/log.ts'
 import { openRedis } from '#src/redis.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
 import { startOutbound } from './outbound.ts'
-import { startSandbox } from './sandbox/sandbox.ts'
 
 interface Running {
   stop(): Promise<void>
@@ -18,7 +17,8 @@ interface Running {
 
 const ROLES: Readonly<Record<string, (ctx: Context, redisUrl: string) => Promise<Running>>> = {
   outbound: startOutbound,
-  sandbox: (ctx) => startSandbox(ctx),
+  // loaded only where it runs: a receiver, a parser and certificates are of no use to a process that sends
+  sandbox: async (ctx) => (await import('./sandbox/sandbox.ts')).startSandbox(ctx),
 }
 
 /** Names for `--roles`; without it a process has the outbound role. */

@@ -70,8 +70,8 @@ export function createSigner(capacity = KEPT_KEYS): Sign {
 export const sign: Sign = createSigner()
 
 /** RFC 6376 §3.7: the signature is over the header's hash; RFC 8463 §3: with Ed25519 over the hash as a message of its own. */
-function signWith(key: KeyObject, data: Buffer): Promise<Buffer> {
-  return key.asymmetricKeyType === 'rsa' ? signAside('sha256', data, key) : signAside(null, hash('sha256', data, 'buffer'), key)
+function signWith(key: KeyObject, isRsa: boolean, data: Buffer): Promise<Buffer> {
+  return isRsa ? signAside('sha256', data, key) : signAside(null, hash('sha256', data, 'buffer'), key)
 }
 
 /**
@@ -79,6 +79,8 @@ function signWith(key: KeyObject, data: Buffer): Promise<Buffer> {
  * with one object all signatures wait for each other, and the event loop with them. So each signature under way has an object of its own.
  */
 interface KeyRing {
+  /** Asking the key object costs a lock each time. */
+  readonly isRsa: boolean
   readonly idle: KeyObject[]
   readonly another: () => KeyObject
 }
@@ -86,7 +88,7 @@ interface KeyRing {
 async function signAlone(ring: KeyRing, data: Buffer): Promise<Buffer> {
   const key = ring.idle.pop() ?? ring.another()
   try {
-    return await signWith(key, data)
+    return await signWith(key, ring.isRsa, data)
   } finally {
     if (ring.idle.length < MOST_TWINS) ring.idle.push(key)
   }
@@ -102,7 +104,7 @@ function ringOf(kept: Map<string, KeyRing>, capacity: number, key: SigningKey): 
   }
   const first = readKey(key)
   const material = first.export({ type: 'pkcs8', format: 'der' })
-  const ring: KeyRing = { idle: [first], another: () => createPrivateKey({ key: material, format: 'der', type: 'pkcs8' }) }
+  const ring: KeyRing = { isRsa: first.asymmetricKeyType === 'rsa', idle: [first], another: () => createPrivateKey({ key: material, format: 'der', type: 'pkcs8' }) }
   kept.set(key.keyId, ring)
   const [oldest] = kept.keys()
   if (kept.size > capacity && oldest !== undefined) kept.delete(oldest)
