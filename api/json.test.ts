@@ -46,6 +46,11 @@ describe('strict JSON', () => {
     ['a bare control character', '{"a":"\u0001"}', /not valid JSON/],
     ['a key twice', '{"a":1,"a":2}', /same key twice/],
     ['a key twice, escaped once', '{"a":1,"\\u0061":2}', /same key twice/],
+    ['a key twice with space before its colon', '{"a" :1,"a"\n:2}', /same key twice/],
+    ['a key twice beside a text that looks like one', '{"a":"\\":","a":1,"b":"x:\\":"}', /same key twice/],
+    ['a key twice that ends with a backslash', '{"a\\\\":1,"a\\\\":2}', /same key twice/],
+    ['a key twice in a large text', `{"a":"${'x'.repeat(300_000)}","a":1}`, /same key twice/],
+    ['a key twice among many brackets', `{"a":[${'[],'.repeat(100)}1],"a":1}`, /same key twice/],
     ['a key twice in a nested object', '{"x":[{"a":{},"a":[]}]}', /same key twice/],
     ['__proto__', '{"__proto__":{"isAdmin":true}}', /__proto__/],
     ['__proto__, escaped', '{"x":{"\\u005f_proto__":1}}', /__proto__/],
@@ -69,6 +74,8 @@ describe('strict JSON', () => {
     ['nothing as an empty object', '', {}],
     ['a byte order mark', '\ufeff{"a":1}', { a: 1 }],
     ['colons, braces and quotes in texts', '{"a":"b:{\\"c\\":1}\\\\","d":"}{"}', { a: 'b:{"c":1}\\', d: '}{' }],
+    ['a text that looks like a key', '{"a":"b\\":1","c" : "\\\\"}', { a: 'b":1', c: '\\' }],
+    ['brackets in texts', `{"a":"${'[{'.repeat(100)}"}`, { a: '[{'.repeat(100) }],
     ['a whole surrogate pair, escaped', '["\\ud83d\\ude00"]', ['😀']],
     ['the same key in different objects', '[{"a":1},{"a":2}]', [{ a: 1 }, { a: 2 }]],
     [
@@ -84,6 +91,19 @@ describe('strict JSON', () => {
       assert.equal(JSON.stringify(result.value), JSON.stringify(value))
     })
   }
+
+  it('finds a key twice wherever it stands, and only then', () => {
+    // random texts of the signs that matter, in objects of few keys: duplicates are common
+    const text = fc.array(fc.constantFrom('"', '\\', ':', '{', '}', '[', ' ', 'a', ',')).map((signs) => signs.join(''))
+    const pairs = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'a\\', 'a":'), fc.constantFrom(':', ' :', '\n: '), text), { maxLength: 4 })
+    fc.assert(
+      fc.property(pairs, (given) => {
+        const written = `{${given.map(([key, colon, value]) => JSON.stringify(key) + colon + JSON.stringify(value)).join(',')}}`
+        assert.equal(readJson(written).ok, new Set(given.map(([key]) => key)).size === given.length, written)
+      }),
+      { numRuns: 2000 },
+    )
+  })
 
   it('takes time in proportion to the text, also for backslashes', () => {
     // a quadratic reader would need minutes for these
