@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+
+const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
+
+interface Started {
+  readonly child: ChildProcess
+  /** All it said so far, and the exit code when it has ended. */
+  readonly output: () => string
+  readonly exit: Promise<unknown>
+}
+
+describe('mailstead start', function () {
+  this.timeout(120_000)
+  let dataDir: string
+
+  before(() => { dataDir = mkdtempSync('/tmp/mailstead-start-') })
+  after(() => rmSync(dataDir, { recursive: true }))
+
+  const start = (env: object = {}): Started => {
+    const child = spawn(process.execPath, [PROGRAM, 'start'], {
+      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, HTTP_PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { output += chunk.toString() })
+    return { child, output: () => output, exit: once(child, 'close').then(([code]) => code as unknown) }
+  }
+  const ready = async ({ child, output }: Started): Promise<void> => {
+    while (!/http:\/\/localhost:\d+/.test(output())) {
+      assert.equal(child.exitCode, null, output())
+      await sleep(20)
+    }
+  }
+  const stores = (): { databaseUrl: string; redisUrl: string } =>
+    JSON.parse(readFileSync(join(dataDir, 'run/stores.json'), 'utf8')) as { databaseUrl: string; redisUrl: string }
+
+  const query = async (statement: string): Promise<unknown> => {
+    const client = new Client({ connectionString: stores().databaseUrl })
+    await client.connect()
+    try {
+      const { rows } = await client.query<Record<string, unknown>>(statement)
+      return Object.values(rows[0] ?? {})[0]
+    } finally {
+      await client.end()
+    }
+  }
+  /** What of it still runs: the roles by DATA_DIR in their environment, the stores by their working directory. */
+  const leftovers = (): string[] => readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid).flatMap((pid) => {
+    try {
+      const isRole = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`DATA_DIR=${dataDir}\0`)
+      const isStore = readlinkSync(`/proc/${pid}/cwd`).startsWith(realpathSync(join(dataDir, 'stores')))
+      return isRole || isStore ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'latin1')}`] : []
+    } catch {
+      return []
+    }
+  })
+  const nothingLeft = async (): Promise<void> => {
+    while (leftovers().length > 0) await sleep(20)
+  }
+
+  it('sets everything up, and stops it in order at SIGTERM', async () => {
+    const one = start()
+    await ready(one)
+    await query('CREATE TABLE kept AS SELECT 42 AS x')
+    assert.ok(leftovers().length >= 5)
+    one.child.kill('SIGTERM')
+    assert.equal(await one.exit, 0, one.output())
+    assert.deepEqual(leftovers(), [])
+    assert.deepEqual(readdirSync(join(dataDir, 'run')), [])
+  })
+
+  it('keeps the data, and is one of its kind', async () => {
+    const one = start()
+    await ready(one)
+    assert.equal(await query('SELECT x FROM kept'), 42)
+    const two = start()
+    assert.equal(await two.exit, 1)
+    assert.match(two.output(), new RegExp(`already running with the data in ${dataDir} \\(process ${one.child.pid}\\)`))
+    const port = /http:\/\/localhost:(\d+)/.exec(one.output())?.[1] ?? ''
+    const three = start({ DATA_DIR: join(dataDir, 'other'), HTTP_PORT: port })
+    assert.equal(await three.exit, 1)
+    assert.match(three.output(), new RegExp(`Port ${port} is taken.*HTTP_PORT=`))
+    // Ctrl-C under npm arrives twice.
+    one.child.kill('SIGINT')
+    one.child.kill('SIGINT')
+    assert.equal(await one.exit, 0, one.output())
+    assert.deepEqual(leftovers(), [])
+  })
+
+  it('starts again whatever of it dies', async () => {
+    const one = start()
+    await ready(one)
+    const { dir } = { dir: realpathSync(join(dataDir, 'stores')) }
+    const before = { pg: readFileSync(join(dir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0], worker: readFileSync(join(dataDir, 'run/worker.pid'), 'utf8') }
+    process.kill(Number(before.pg), 'SIGKILL')
+    process.kill(Number(before.worker), 'SIGKILL')
+    while (!/PostgreSQL is running again/.test(one.output()) || !/worker is running again/.test(one.output())) await sleep(20)
+    assert.equal(await query('SELECT x FROM kept'), 42)
+    assert.notEqual(readFileSync(join(dataDir, 'run/worker.pid'), 'utf8'), before.worker)
+    one.child.kill('SIGTERM')
+    assert.equal(await one.exit, 0, one.output())
+    assert.deepEqual(leftovers(), [])
+  })
+
+  it('leaves nothing running when it is killed, and starts over what that left behind', async () => {
+    const one = start()
+    await ready(one)
+    one.child.kill('SIGKILL')
+    await one.exit
+    await nothingLeft()
+    assert.ok(existsSync(join(dataDir, 'run/lock')))
+    const two = start()
+    await ready(two)
+    assert.equal(await query('SELECT x FROM kept'), 42)
+    two.child.kill('SIGTERM')
+    assert.equal(await two.exit, 0, two.output())
+  })
+})

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { spawnSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const PROGRAM = join(import.meta.dirname, 'mailstead')
+/** Stands for the real one: says that it ran, and writes the stamp as bin/setup.mjs does. */
+const SETUP = `
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+const root = join(import.meta.dirname, '..')
+console.log('set-up ran on', process.argv[0])
+if (process.env.BROKEN) process.exit(1)
+const { ino, size, mtimeMs } = statSync(process.execPath)
+const sum = execFileSync('cksum', { input: readFileSync(join(root, 'package-lock.json')), encoding: 'utf8' }).trim()
+mkdirSync(join(root, 'node_modules'), { recursive: true })
+writeFileSync(join(root, 'node_modules/.mailstead'), [sum, process.execPath, [ino, size, Math.floor(mtimeMs / 1000)].join(' '), ''].join('\\n'))
+`
+const MAIN = 'console.log(process.pid, process.argv.slice(2))'
+
+describe('bin/mailstead', () => {
+  let root: string
+  const PATH = [dirname(process.execPath), process.env['PATH']].join(':')
+  const run = (args: readonly string[], env: object = {}, program = join(root, 'bin/mailstead')): { out: string; err: string; status: number | null } => {
+    const { stdout, stderr, status } = spawnSync(program, args, { encoding: 'utf8', env: { PATH, ...env } })
+    return { out: stdout, err: stderr, status }
+  }
+  const isSetUp = (out: string): boolean => !out.includes('set-up ran')
+
+  beforeEach(() => {
+    root = mkdtempSync('/tmp/mailstead bin-')
+    mkdirSync(join(root, 'bin'))
+    copyFileSync(PROGRAM, join(root, 'bin/mailstead'))
+    writeFileSync(join(root, 'bin/mailstead.ts'), MAIN)
+    writeFileSync(join(root, 'bin/setup.mjs'), SETUP)
+    writeFileSync(join(root, 'package-lock.json'), '{}')
+  })
+  afterEach(() => rmSync(root, { recursive: true }))
+
+  it('sets up the first time only, and again when the lock file changed', () => {
+    assert.ok(!isSetUp(run([]).out))
+    assert.ok(isSetUp(run([]).out))
+    writeFileSync(join(root, 'package-lock.json'), '{ }')
+    assert.ok(!isSetUp(run([]).out))
+    assert.ok(isSetUp(run([]).out))
+  })
+
+  it('sets up again when the Node it chose is another one by now', () => {
+    const node = join(root, 'node')
+    copyFileSync(process.execPath, node)
+    const env = { PATH: `${root}:${PATH}` }
+    assert.match(run([], env).out, /set-up ran on .*bin-.*\/node\n/)
+    assert.ok(isSetUp(run([], env).out))
+    utimesSync(node, 1, 1)
+    assert.ok(!isSetUp(run([], env).out))
+  })
+
+  it('becomes the program it starts: same pid, arguments as they are', async () => {
+    run([])
+    const child = spawn(join(root, 'bin/mailstead'), ['queue', 'a b', '', '*'], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH } })
+    const [chunk] = await once(child.stdout, 'data')
+    assert.equal(String(chunk), `${child.pid} [ 'queue', 'a b', '', '*' ]\n`)
+  })
+
+  it('finds its folder through links, relative ones too', () => {
+    run([])
+    mkdirSync(join(root, 'node_modules/.bin'))
+    symlinkSync('../../bin/mailstead', join(root, 'node_modules/.bin/mailstead'))
+    symlinkSync(join(root, 'node_modules/.bin/mailstead'), join(root, 'link'))
+    assert.match(run(['x'], {}, join(root, 'link')).out, /^\d+ \[ 'x' \]\n$/)
+    assert.match(run(['x'], { PATH: `${join(root, 'node_modules/.bin')}:${PATH}` }, 'mailstead').out, /^\d+ \[ 'x' \]\n$/)
+  })
+
+  it('does not run set-up on the Node that set-up replaces', () => {
+    mkdirSync(join(root, 'node_modules/.bin'), { recursive: true })
+    symlinkSync('/bin/false', join(root, 'node_modules/.bin/node'))
+    assert.ok(!isSetUp(run([], { PATH: `${join(root, 'node_modules/.bin')}:${PATH}` }).out))
+  })
+
+  it('ends with 1 when set-up fails, and when there is no Node', () => {
+    assert.equal(run([], { BROKEN: '1' }).status, 1)
+    const { status, err } = run([], { PATH: '/nonexistent' }, '/bin/sh')
+    assert.equal(status, 0, err)
+    mkdirSync(join(root, 'tools'))
+    for (const tool of ['cksum', 'stat', 'readlink']) symlinkSync(existsSync(`/usr/bin/${tool}`) ? `/usr/bin/${tool}` : `/bin/${tool}`, join(root, 'tools', tool))
+    const without = run([], { PATH: join(root, 'tools') })
+    assert.equal(without.status, 1)
+    assert.match(without.err, /Node\.js is missing\. Install Node 20/)
+  })
+})
+
+describe('mailstead', () => {
+  const run = (...args: string[]): { out: string; err: string; status: number | null } => {
+    const { stdout, stderr, status } = spawnSync(process.execPath, [`${PROGRAM}.ts`, ...args], { encoding: 'utf8' })
+    return { out: stdout, err: stderr, status }
+  }
+
+  it('--help lists the commands; each has its module', () => {
+    const { out, status } = run('--help')
+    assert.equal(status, 0)
+    const names = [...out.matchAll(/^ {2}(\w+) /gm)].map((match) => match[1] ?? '')
+    assert.ok(names.length > 10)
+    assert.deepEqual(names.filter((name) => !existsSync(join(import.meta.dirname, 'commands', `${name}.ts`))), [])
+  })
+
+  const wrong: readonly (readonly string[])[] = [['nope'], ['toString'], ['../mailstead'], ['start', 'now'], ['mta', '--roles', 'all'], ['mta', '--role', 'x']]
+  for (const args of wrong) {
+    it(`${args.join(' ')} is wrong use: usage on stderr, exit code 2`, () => {
+      const { out, err, status } = run(...args)
+      assert.equal(status, 2)
+      assert.equal(out, '')
+      assert.match(err, /Usage: mailstead/)
+    })
+  }
+})

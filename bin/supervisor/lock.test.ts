@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { lockHolder, takeLock } from './lock.ts'
+import { identify, isAlive } from './process-id.ts'
+
+describe('the lock of a data folder', () => {
+  let dir: string
+  let file: string
+  beforeEach(() => {
+    dir = mkdtempSync('/tmp/mailstead-lock-')
+    file = join(dir, 'lock')
+  })
+  afterEach(() => rmSync(dir, { recursive: true }))
+
+  it('is refused while its holder lives, with the pid of the holder', () => {
+    const lock = takeLock(file)
+    assert.equal(typeof lock, 'object')
+    assert.equal(takeLock(file), process.pid)
+    if (typeof lock === 'object') lock.release()
+    assert.equal(lockHolder(file), null)
+  })
+
+  it('of a process that was killed is taken over', async () => {
+    const child = spawn('/bin/sleep', ['60'])
+    await once(child, 'spawn')
+    writeFileSync(file, identify(child.pid ?? 0) ?? '')
+    assert.equal(takeLock(file), child.pid)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    assert.equal(typeof takeLock(file), 'object')
+    assert.equal(readFileSync(file, 'utf8'), identify(process.pid))
+    assert.deepEqual(readdirSync(dir), ['lock'])
+  })
+
+  const leftovers: readonly (readonly [string, string])[] = [
+    ['whose pid is somebody else\'s by now', `${process.pid} 1`],
+    ['with a pid that was never there', '4194400 17'],
+    ['that is empty (the disk was full)', ''],
+    ['that holds nonsense', 'x\0y'],
+  ]
+  for (const [what, content] of leftovers) {
+    it(`${what} does not block`, () => {
+      writeFileSync(file, content)
+      assert.equal(typeof takeLock(file), 'object')
+    })
+  }
+})
+
+describe('the identity of a process', () => {
+  it('holds as long as it lives, whatever its name', async () => {
+    const child = spawn('/bin/sleep', ['60'], { argv0: 'a) Z 1 (b' })
+    await once(child, 'spawn')
+    const identity = identify(child.pid ?? 0) ?? ''
+    assert.ok(isAlive(identity))
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    assert.ok(!isAlive(identity))
+  })
+})

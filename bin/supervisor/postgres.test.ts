@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { chooseAccount } from './account.ts'
+import { makePrivate } from './home.ts'
+import { type PostgresOptions, startPostgres } from './postgres.ts'
+
+async function ask(url: string, statement: string): Promise<unknown> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows } = await client.query<Record<string, unknown>>(statement)
+    return Object.values(rows[0] ?? {})[0]
+  } finally {
+    await client.end()
+  }
+}
+
+describe('the embedded PostgreSQL', () => {
+  let options: PostgresOptions & { dir: string }
+  let root: string
+
+  before(async () => {
+    const account = chooseAccount('/nonexistent')
+    root = mkdtempSync('/tmp/mailstead-pg-')
+    makePrivate(root, account)
+    makePrivate(join(root, 'sock'), account)
+    options = { dir: join(root, 'postgres'), sockets: join(root, 'sock'), account, logFile: join(root, 'log'), removeAtDeath: root }
+    const server = await startPostgres(options)
+    await ask(server.url, 'CREATE TABLE kept AS SELECT 42 AS x')
+    await server.stop()
+  })
+  after(() => rmSync(root, { recursive: true, force: true }))
+
+  it('keeps what was committed, and listens on its socket only', async () => {
+    const server = await startPostgres(options)
+    assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)
+    assert.equal(await ask(server.url, "SELECT concat_ws(' ', current_setting('listen_addresses'), current_setting('fsync'), current_setting('synchronous_commit'))"), ' on on')
+    assert.equal(await ask(server.url, "SELECT concat_ws(' ', pg_encoding_to_char(encoding), datcollate) FROM pg_database WHERE datname = current_database()"), 'UTF8 C')
+    await server.stop()
+    assert.equal(existsSync(join(options.dir, 'postmaster.pid')), false)
+  })
+
+  it('starts after kill -9', async () => {
+    const first = await startPostgres(options)
+    await first.kill()
+    assert.equal(existsSync(join(options.dir, 'postmaster.pid')), true)
+    const second = await startPostgres(options)
+    assert.equal(await ask(second.url, 'SELECT x FROM kept'), 42)
+    await second.stop()
+  })
+
+  it('starts although the pid in a leftover postmaster.pid is alive, as somebody else', async () => {
+    const stranger = spawn('/bin/sleep', ['60'])
+    await once(stranger, 'spawn')
+    writeFileSync(join(options.dir, 'postmaster.pid'), `${stranger.pid}\n${options.dir}\n1\n5432\n${options.sockets}\n\n\nready   \n`)
+    writeFileSync(join(options.sockets, '.s.PGSQL.5432.lock'), `${stranger.pid}\n`)
+    const server = await startPostgres(options)
+    assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)
+    assert.equal(stranger.exitCode ?? stranger.signalCode, null)
+    stranger.kill()
+    await server.stop()
+  })
+
+  it('takes the place of one that a killed supervisor left running', async () => {
+    const orphan = await startPostgres(options)
+    const server = await startPostgres(options)
+    assert.notEqual(server.pid, orphan.pid)
+    await orphan.exited
+    assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)
+    await server.stop()
+  })
+
+  it('takes settings of the operator over its own', async () => {
+    writeFileSync(join(options.dir, 'operator.conf'), "work_mem = '7MB'\n")
+    const server = await startPostgres(options)
+    assert.equal(await ask(server.url, 'SHOW work_mem'), '7MB')
+    await server.stop()
+    rmSync(join(options.dir, 'operator.conf'))
+  })
+
+  it('says what its log says when it cannot start', async () => {
+    writeFileSync(join(options.dir, 'operator.conf'), 'no_such_setting = 1\n')
+    await assert.rejects(startPostgres(options), /did not start: it ended[^]*no_such_setting/)
+    rmSync(join(options.dir, 'operator.conf'))
+  })
+
+  it('refuses data of another major version in words, and leaves them alone', async () => {
+    const file = join(options.dir, 'PG_VERSION')
+    const version = readFileSync(file, 'utf8')
+    writeFileSync(file, '14\n')
+    await assert.rejects(startPostgres(options), /written by PostgreSQL 14, and this machine has only \d+.*pg_dumpall/)
+    writeFileSync(file, version)
+    const server = await startPostgres(options)
+    assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)
+    await server.stop()
+  })
+
+  it('gives up a start that nobody waits for any more', async () => {
+    await assert.rejects(startPostgres({ ...options, signal: AbortSignal.abort() }), /it was told to stop/)
+    assert.equal(existsSync(join(options.dir, 'postmaster.pid')), false)
+  })
+})
