@@ -138,7 +138,7 @@ describe('the banner', () => {
   const CASES: readonly [what: string, change: Partial<FirstRun>, has: readonly string[], hasNot: readonly string[]][] = [
     ['in the sandbox', {}, ['http://localhost:3000', 'ms_ab.adm_cd', 'ms_ab.live_ef', 'bin/mailstead inbox'], ['domain add']],
     ['on the internet', { isSandbox: false, sending: null }, ['ms_ab.adm_cd', 'bin/mailstead domain add --workspace W example.com'], ['inbox', 'curl']],
-    ['without an admin key', { adminKey: null }, ['bin/mailstead key create --workspace W --type admin', 'ms_ab.live_ef'], ['null']],
+    ['without an admin key', { adminKey: null }, ['bin/mailstead key create --type admin --workspace W', 'ms_ab.live_ef'], ['null']],
     ['without a sending key', { sending: null }, ['bin/mailstead key create --workspace W --type regular', 'inbox'], ['null', 'curl']],
   ]
   for (const [what, change, has, hasNot] of CASES) {

@@ -120,7 +120,9 @@ interface KeyOrder {
 }
 
 /** An admin key has scopes; a regular key is bound to a domain of the workspace. */
-export type NewKey = KeyOrder & ({ readonly kind: 'admin'; readonly scopes: readonly string[] } | { readonly kind: 'regular'; readonly domainId: string })
+export type NewKey =
+  | KeyOrder & { readonly kind: 'admin'; readonly scopes: readonly string[] }
+  | KeyOrder & { readonly kind: 'regular'; readonly domainId: string }
 
 export type CreatedKey =
   /** `secretKey` exists here and nowhere else. */
@@ -130,25 +132,34 @@ export type CreatedKey =
   | { readonly kind: 'no-domain' }
   | { readonly kind: 'domain-not-verified'; readonly domain: string; readonly status: string }
 
+const LOCK_WORKSPACE = 'SELECT key_part FROM workspaces WHERE id = $1 FOR NO KEY UPDATE'
+
+const COUNT_ADMIN = `
+SELECT count(*) AS n FROM api_keys
+WHERE workspace_id = $1 AND kind = 'admin' AND is_active AND (expires_at IS NULL OR expires_at > now())`
+
+const INSERT_KEY = `
+INSERT INTO api_keys (id, workspace_id, kind, name, secret_hash, expires_at, scopes, domain_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING created_at`
+
 /** Makes a key. The row of the workspace is locked meanwhile, so two calls cannot both take the last place. */
 export function createKey(db: Db, order: NewKey): Promise<CreatedKey> {
   return db.transaction(async (tx) => {
-    const { rows: [workspace] } = await tx.query<{ key_part: string }>('SELECT key_part FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [order.workspaceId])
+    const { rows: [workspace] } = await tx.query<{ key_part: string }>(LOCK_WORKSPACE, [order.workspaceId])
     if (workspace === undefined) return { kind: 'no-workspace' }
-    const refusal = order.kind === 'admin' ? await refuseAdmin(tx, order.workspaceId) : await refuseDomain(tx, order.workspaceId, order.domainId)
+    const refusal = await (order.kind === 'admin' ? refuseAdmin(tx, order.workspaceId) : refuseDomain(tx, order.workspaceId, order.domainId))
     if (refusal !== null) return refusal
     const id = newId()
     const secretKey = mintKey(order.prefix, workspace.key_part, order.kind)
-    const { rows: [row] } = await tx.query<{ created_at: Date }>(`
-      INSERT INTO api_keys (id, workspace_id, kind, name, secret_hash, scopes, domain_id, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING created_at`,
-    [id, order.workspaceId, order.kind, order.name, hashKey(secretKey), order.kind === 'admin' ? order.scopes : [], order.kind === 'regular' ? order.domainId : null, order.expiresAt ?? null])
+    const bound = order.kind === 'admin' ? [order.scopes, null] : [[], order.domainId]
+    const values = [id, order.workspaceId, order.kind, order.name, hashKey(secretKey), order.expiresAt ?? null, ...bound]
+    const { rows: [row] } = await tx.query<{ created_at: Date }>(INSERT_KEY, values)
     return { kind: 'created', id, secretKey, createdAt: row?.created_at ?? new Date() }
   })
 }
 
 async function refuseAdmin(tx: Queryable, workspaceId: string): Promise<CreatedKey | null> {
-  const { rows: [row] } = await tx.query<{ n: number }>(`
-    SELECT count(*) AS n FROM api_keys WHERE workspace_id = $1 AND kind = 'admin' AND is_active AND (expires_at IS NULL OR expires_at > now())`, [workspaceId])
+  const { rows: [row] } = await tx.query<{ n: number }>(COUNT_ADMIN, [workspaceId])
   return (row?.n ?? 0) >= MAX_ADMIN_KEYS ? { kind: 'too-many-admin-keys', max: MAX_ADMIN_KEYS } : null
 }
 

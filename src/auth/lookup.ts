@@ -1,4 +1,7 @@
-/** What is stored about keys, read by hash, many at once. Deactivated keys are as good as unknown; whether one has expired is told by its date. */
+/**
+ * What is stored about keys, read by hash, many at once.
+ * Deactivated keys are as good as unknown; whether one has expired is told by its date.
+ */
 import { timingSafeEqual } from 'node:crypto'
 import { prepared, type Queryable } from '#src/db.ts'
 import type { KeyKind } from './key-form.ts'

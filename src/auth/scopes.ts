@@ -18,7 +18,7 @@ export type Scope = keyof typeof SCOPES
 
 export const ALL_SCOPES = Object.keys(SCOPES) as readonly Scope[]
 
-/** Reads `all` or a comma-separated list; null for a name that is no scope, and for an empty list. Each scope comes out once, in table order. */
+/** Reads `all` or a comma-separated list, each scope once, in table order; null for a name that is no scope, and for an empty list. */
 export function readScopes(text: string): Scope[] | null {
   if (text.trim() === 'all') return [...ALL_SCOPES]
   const names = new Set(text.split(',').map((name) => name.trim()).filter((name) => name !== ''))

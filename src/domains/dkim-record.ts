@@ -1,6 +1,6 @@
 /**
- * Compares what DNS holds at a DKIM name with what should be there (RFC 6376 3.6.1), and says what to mend in words for the owner of the zone.
- * Tags may stand in any order and with any white space; only what a verifier would stumble over is a problem. Pure.
+ * Compares what DNS holds at a DKIM name with what should be there (RFC 6376 3.6.1), and says what to mend, in words for the owner of
+ * the zone. Tags may stand in any order and with any white space; only what a verifier would stumble over is a problem. Pure.
  */
 
 /** Null when a verifier will find our key. `texts` are the TXT records of the name, each in one piece. */
@@ -17,18 +17,24 @@ function compare(found: Tags, expected: Tags): string | null {
   const [p, wanted] = [found.get('p') ?? '', expected.get('p') ?? '']
   if (p !== wanted) return explainKey(p, wanted)
   if ((found.get('v') ?? 'DKIM1') !== 'DKIM1') return `the value says v=${found.get('v')} and not v=DKIM1`
-  if ((found.get('k') ?? 'rsa') !== (expected.get('k') ?? 'rsa')) return `the value says k=${found.get('k') ?? 'rsa'} and not k=${expected.get('k') ?? 'rsa'}`
+  const [k, kind] = [found.get('k') ?? 'rsa', expected.get('k') ?? 'rsa']
+  if (k !== kind) return `the value says k=${k} and not k=${kind}`
   const hashes = found.get('h')
-  if (hashes !== undefined && !hashes.split(':').includes('sha256')) return `the value says h=${hashes}, which does not allow sha256`
+  if (!allows(hashes, ['sha256'])) return `the value says h=${hashes}, which does not allow sha256`
   const services = found.get('s')
-  if (services !== undefined && !services.split(':').some((service) => service === '*' || service === 'email')) return `the value says s=${services}, which does not allow mail`
+  if (!allows(services, ['*', 'email'])) return `the value says s=${services}, which does not allow mail`
   return null
+}
+
+/** Whether a list with colons names one of these; a list that is not there allows all. */
+function allows(list: string | undefined, wanted: readonly string[]): boolean {
+  return list === undefined || list.split(':').some((one) => wanted.includes(one))
 }
 
 function explainKey(p: string, wanted: string): string {
   if (p === '') return 'the key in it (p=) is empty, which means revoked'
-  if (wanted.startsWith(p)) return `the key in it is cut off after ${p.length} of ${wanted.length} characters: enter the value as several strings of at most 255 characters`
-  return 'it holds another key'
+  if (!wanted.startsWith(p)) return 'it holds another key'
+  return `the key in it is cut off after ${p.length} of ${wanted.length} characters: enter the value as several strings of at most 255 characters`
 }
 
 type Tags = ReadonlyMap<string, string>

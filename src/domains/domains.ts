@@ -36,13 +36,20 @@ export type AddedDomain =
 export type TrustedDomain = 'verified' | 'not-found' | 'taken'
 
 const SELECT = `
-SELECT d.id, d.workspace_id AS "workspaceId", d.domain, d.verification_status AS status, d.region, d.verified_at AS "verifiedAt", d.created_at AS "createdAt",
-  coalesce((SELECT json_agg(json_build_object('selector', k.selector, 'algorithm', k.algorithm, 'dnsValue', k.dns_value) ORDER BY k.algorithm DESC)
-    FROM dkim_keys k WHERE k.domain_id = d.id AND k.is_active), '[]') AS keys
-FROM domains d`
+SELECT d.id, d.workspace_id AS "workspaceId", d.domain, d.verification_status AS status, d.region,
+  d.verified_at AS "verifiedAt", d.created_at AS "createdAt", coalesce(k.keys, '[]') AS keys
+FROM domains d LEFT JOIN LATERAL (
+  SELECT json_agg(json_build_object('selector', selector, 'algorithm', algorithm, 'dnsValue', dns_value) ORDER BY algorithm DESC) AS keys
+  FROM dkim_keys WHERE domain_id = d.id AND is_active
+) k ON true`
+
+const INSERT_DOMAIN = `
+INSERT INTO domains (id, workspace_id, domain, region) VALUES ($1, $2, $3, $4) ON CONFLICT (workspace_id, domain) DO NOTHING`
+
+type Sealing = Pick<Context, 'db' | 'vault'>
 
 /** Makes the keys (about 0.1 s, off the main thread) and stores both. `name` is as people write it. */
-export async function addDomain(ctx: Pick<Context, 'db' | 'vault'>, workspaceId: string, name: string, region: Region = 'us-east-1'): Promise<AddedDomain> {
+export async function addDomain(ctx: Sealing, workspaceId: string, name: string, region: Region = 'us-east-1'): Promise<AddedDomain> {
   const read = readDomainName(name)
   if (!read.ok) return { kind: 'invalid', reason: read.reason }
   const present = await findDomain(ctx.db, workspaceId, read.name)
@@ -52,7 +59,7 @@ export async function addDomain(ctx: Pick<Context, 'db' | 'vault'>, workspaceId:
   const outcome = await ctx.db.transaction(async (tx) => {
     const { rows: [workspace] } = await tx.query('SELECT 1 FROM workspaces WHERE id = $1 FOR KEY SHARE', [workspaceId])
     if (workspace === undefined) return 'no-workspace'
-    const { rowCount } = await tx.query('INSERT INTO domains (id, workspace_id, domain, region) VALUES ($1, $2, $3, $4) ON CONFLICT (workspace_id, domain) DO NOTHING', [id, workspaceId, read.name, region])
+    const { rowCount } = await tx.query(INSERT_DOMAIN, [id, workspaceId, read.name, region])
     if (rowCount === 0) return 'exists'
     for (const key of keys) await storeKey(ctx, tx, id, key)
     return 'added'
@@ -62,8 +69,8 @@ export async function addDomain(ctx: Pick<Context, 'db' | 'vault'>, workspaceId:
   return domain === null ? { kind: 'no-workspace' } : { kind: outcome, domain }
 }
 
-/** The selector carries a part of the domain's id: it collides with nothing in the zone, nor with another workspace that claims the name. */
-async function storeKey(ctx: Pick<Context, 'vault'>, tx: Queryable, domainId: string, key: DkimKey): Promise<void> {
+/** The selector carries a part of the domain's id: it collides with nothing in the zone, nor with another workspace's claim to the name. */
+async function storeKey(ctx: Sealing, tx: Queryable, domainId: string, key: DkimKey): Promise<void> {
   const selector = `ms-${hexOf(domainId).slice(-8)}${key.algorithm === 'ed25519-sha256' ? '-ed' : ''}`
   await tx.query('INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value) VALUES ($1, $2, $3, $4, $5, $6)',
     [newId(), domainId, selector, key.algorithm, ctx.vault.seal('dkim', key.privateKey), key.dnsValue])
@@ -80,17 +87,19 @@ export async function searchDomains(db: Queryable, idOrName: string, workspaceId
   const read = readDomainName(idOrName)
   const [column, value] = isUuid(idOrName) ? ['id', idOrName] : ['domain', read.ok ? read.name : null]
   const { rows } = await db.query<Domain>(`
-    ${SELECT} WHERE d.${column} = $1 AND ($2::uuid IS NULL OR d.workspace_id = $2) ORDER BY d.verification_status <> 'verified', d.created_at LIMIT 100`, [value, workspaceId])
+    ${SELECT} WHERE d.${column} = $1 AND ($2::uuid IS NULL OR d.workspace_id = $2)
+    ORDER BY d.verification_status <> 'verified', d.created_at LIMIT 100`, [value, workspaceId])
   return rows
 }
 
 /** The oldest `limit` domains, of one workspace or (null) of all. */
 export async function listDomains(db: Queryable, workspaceId: string | null, limit: number): Promise<Domain[]> {
-  const { rows } = await db.query<Domain>(`${SELECT} WHERE $1::uuid IS NULL OR d.workspace_id = $1 ORDER BY d.created_at, d.id LIMIT $2`, [workspaceId, limit])
+  const { rows } = await db.query<Domain>(`
+    ${SELECT} WHERE $1::uuid IS NULL OR d.workspace_id = $1 ORDER BY d.created_at, d.id LIMIT $2`, [workspaceId, limit])
   return rows
 }
 
-/** Makes a domain verified without looking at DNS: the caller has seen the proof, or is the operator. `taken`: another workspace holds it. */
+/** Makes a domain verified without a look at DNS: the caller has seen the proof, or is the operator. `taken`: another workspace holds it. */
 export async function trustDomain(db: Queryable, id: string): Promise<TrustedDomain> {
   try {
     const { rowCount } = await db.query(`

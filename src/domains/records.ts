@@ -1,4 +1,4 @@
-/** The DNS records that make mail of a domain ours to sign and its bounces ours to receive. Pure; names are absolute, without a final dot. */
+/** The DNS records that make mail of a domain ours to sign and its bounces ours to receive. Pure; names are absolute, with no final dot. */
 
 export interface DnsRecord {
   readonly type: 'TXT' | 'MX'
@@ -34,7 +34,7 @@ export function domainRecords(domain: string, keys: readonly Published[], bounce
   ]
 }
 
-/** In the zone of the bounce domain, once for the whole installation: MX so that bounces come home, SPF for the envelope sender (RFC 7208 2.4). */
+/** In the zone of the bounce domain, once for all: MX so that bounces come home, SPF for the envelope sender (RFC 7208 2.4). */
 export function returnPathRecords(bounceDomain: string, serverName: string): DnsRecord[] {
   return [
     { type: 'MX', name: bounceDomain, value: serverName, priority: 10, purpose: 'return-path', isRequired: false },

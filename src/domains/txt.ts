@@ -1,4 +1,7 @@
-/** TXT records from DNS_SERVERS, in sandbox mode from the DNS server of the sandbox, else from the resolvers of the system. "There is none" and "nobody answered" are different values. */
+/**
+ * TXT records from DNS_SERVERS, in sandbox mode from the DNS server of the sandbox, else from the resolvers of the system.
+ * "There is none" and "nobody answered" are different values.
+ */
 import { Resolver } from 'node:dns/promises'
 import type { Config } from '#config/load.ts'
 
@@ -13,7 +16,10 @@ const TIMEOUT_MS = 3000
 const TRIES = 2
 const NOTHING = new Set(['ENODATA', 'ENOTFOUND'])
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ['ETIMEOUT', 'no DNS server answered in time'], ['ECONNREFUSED', 'no DNS server can be reached'], ['ESERVFAIL', 'the DNS server failed (SERVFAIL)'], ['EREFUSED', 'the DNS server refused'],
+  ['ETIMEOUT', 'no DNS server answered in time'],
+  ['ECONNREFUSED', 'no DNS server can be reached'],
+  ['ESERVFAIL', 'the DNS server failed (SERVFAIL)'],
+  ['EREFUSED', 'the DNS server refused'],
 ])
 
 export function createTxtLookup(config: Pick<Config, 'dnsServers' | 'isSandbox' | 'sandboxDnsPort'>): TxtLookup {

@@ -24,7 +24,8 @@ export interface Verification {
   readonly checks: readonly DnsCheck[]
 }
 
-export async function verifyDomain(ctx: Pick<Context, 'config' | 'db'>, domain: Domain, lookup: TxtLookup = createTxtLookup(ctx.config)): Promise<Verification> {
+export async function verifyDomain(ctx: Pick<Context, 'config' | 'db'>, domain: Domain): Promise<Verification> {
+  const lookup = createTxtLookup(ctx.config)
   const checks = await Promise.all(domain.keys.map((key) => checkKey(domain.domain, key, lookup)))
   const isProven = checks.some((check) => check.isRequired) && checks.every((check) => !check.isRequired || check.status === 'ok')
   return { kind: isProven ? await trustDomain(ctx.db, domain.id) : 'not-verified', checks }

@@ -24,6 +24,8 @@ const BUILT_IN: Readonly<Record<string, Rule>> = {
   lookup: { arity: [2, 2], forms: ['value'] },
 }
 
+const NAMES = [...Object.keys(BUILT_IN), ...Object.keys(HELPERS)].join(', ')
+
 type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpression
 
 function ruleOf(name: string): Rule | undefined {
@@ -92,10 +94,12 @@ class Inspector extends Handlebars.Visitor {
     if (!isCall && count === 0 && (pairs === undefined || pairs.length === 0)) return
     const name = nameOf(call.path)
     const rule = ruleOf(name)
-    if (rule === undefined) refuse(call, `there is no helper "${name}"; there are ${[...Object.keys(BUILT_IN), ...Object.keys(HELPERS)].join(', ')}`)
+    if (rule === undefined) refuse(call, `there is no helper "${name}"; there are ${NAMES}`)
     const [least, most] = rule.arity
-    if (count < least || count > most) refuse(call, `${name} takes ${least === most ? least : `${least} to ${most}`} value${most === 1 ? '' : 's'}, not ${count}`)
-    if (!rule.forms.includes(form)) refuse(call, form === 'value' ? `${name} is a block: {{#${name} …}}…{{/${name}}}` : `${name} is no block: {{${name} …}}`)
+    const places = `${least === most ? least : `${least} to ${most}`} value${most === 1 ? '' : 's'}`
+    if (count < least || count > most) refuse(call, `${name} takes ${places}, not ${count}`)
+    if (rule.forms.includes(form)) return
+    refuse(call, form === 'value' ? `${name} is a block: {{#${name} …}}…{{/${name}}}` : `${name} is no block: {{${name} …}}`)
   }
 }
 
@@ -117,7 +121,8 @@ function parse(source: string): hbs.AST.Program {
 function explain(message: string): string {
   const [, line, excerpt, rest] = /^(?:Parse|Lexical) error on line (\d+)[:.][^\n]*\n([^\n]*)\n-*\^\n?(.*)$/s.exec(message) ?? []
   if (line !== undefined && excerpt !== undefined) {
-    return `line ${line}: cannot be read at the end of "${excerpt}"${rest?.includes("got 'EOF'") === true ? ' (the template ends too early: is a block or a "}}" missing?)' : ''}`
+    const hint = rest?.includes("got 'EOF'") === true ? ' (the template ends too early: is a block or a "}}" missing?)' : ''
+    return `line ${line}: cannot be read at the end of "${excerpt}"${hint}`
   }
   const [, problem, at] = /^(.*) - (\d+):\d+$/s.exec(message) ?? []
   return at === undefined ? message : `line ${at}: ${problem}`

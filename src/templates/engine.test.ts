@@ -1,8 +1,9 @@
 /** Rendering, by table: the helpers, what is escaped, and params that want to reach what they should not. No threads here. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { createEngine, type Source } from './engine.ts'
+import { createEngine } from './engine.ts'
 import { HELPERS } from './helpers.ts'
+import type { Source } from './source.ts'
 
 let versions = 0
 

@@ -6,17 +6,7 @@ import { Script } from 'node:vm'
 import Handlebars from 'handlebars'
 import { inspect } from './check.ts'
 import { type Hash, type Helper, HELPERS, TemplateError } from './helpers.ts'
-
-export interface Source {
-  /** Names this version of a template. */
-  readonly key: string
-  readonly subject: string
-  readonly body: string
-  /** What variables bring into the body is escaped; into a text body (and the subject) it is put as it is. */
-  readonly isHtml: boolean
-}
-
-export type Rendered = { readonly ok: true; readonly subject: string; readonly html: string } | { readonly ok: false; readonly reason: string }
+import { isSame, type Rendered, type Source } from './source.ts'
 
 export interface Engine {
   /** True when `render` of this source need not compile. */
@@ -45,12 +35,10 @@ export function createEngine(): Engine {
 
   function recall(source: Source): Compiled | undefined {
     const compiled = kept.get(source.key)
-    const isSame = compiled !== undefined && compiled.source.subject === source.subject && compiled.source.body === source.body && compiled.source.isHtml === source.isHtml
-    if (isSame) {
-      kept.delete(source.key) // to the young end
-      kept.set(source.key, compiled)
-    }
-    return isSame ? compiled : undefined
+    if (compiled === undefined || !isSame(compiled.source, source)) return undefined
+    kept.delete(source.key) // to the young end
+    kept.set(source.key, compiled)
+    return compiled
   }
 
   function drop(key: string): void {
@@ -78,7 +66,11 @@ export function createEngine(): Engine {
   return {
     has: (source) => recall(source) !== undefined,
     compile: (source) => attempt(() => { compile(source) }, () => null, (reason) => reason),
-    render: (source, params) => attempt(() => renderBoth(recall(source) ?? compile(source), readParams(params)), (rendered) => rendered, (reason) => ({ ok: false, reason })),
+    render: (source, params) => attempt(
+      () => renderBoth(recall(source) ?? compile(source), readParams(params)),
+      (rendered) => rendered,
+      (reason) => ({ ok: false, reason }),
+    ),
   }
 }
 
@@ -117,8 +109,8 @@ function adapt(name: string, helper: Helper): Handlebars.HelperDelegate {
       if (options.fn === undefined) return result
       return result === true ? options.fn(this) : options.inverse?.(this)
     } catch (error) {
-      if (error instanceof TemplateError && !error.message.startsWith('line ')) throw new TemplateError(`line ${options.loc?.start.line ?? '?'}: ${name} ${error.message}`)
-      throw error
+      if (!(error instanceof TemplateError) || error.message.startsWith('line ')) throw error
+      throw new TemplateError(`line ${options.loc?.start.line ?? '?'}: ${name} ${error.message}`)
     }
   }
 }
@@ -141,7 +133,8 @@ function bounded(text: string): string {
 
 /** Own keys called `__proto__` are dropped: where an object is copied they would become its prototype. */
 function readParams(json: string): unknown {
-  return json.includes('"__proto__"') ? JSON.parse(json, (key, value: unknown) => key === '__proto__' ? undefined : value) : JSON.parse(json)
+  if (!json.includes('"__proto__"')) return JSON.parse(json)
+  return JSON.parse(json, (key, value: unknown) => key === '__proto__' ? undefined : value)
 }
 
 /** Says which part a problem is in. */

@@ -1,5 +1,5 @@
-/** What is said between the renderer and its worker threads. Several jobs travel together; a source that many of them share travels once. */
-import type { Rendered, Source } from './engine.ts'
+/** What is said between the renderer and its threads. Several jobs travel together; a source that many of them share travels once. */
+import type { Rendered, Source } from './source.ts'
 
 export interface Batch {
   readonly sources: readonly Source[]

@@ -3,9 +3,9 @@
  * is busy. When a thread dies, the job to blame is answered, and the others that were with it go to a new one, each alone: so a good
  * job is lost at most once through another's fault. Rejects only what failed twice without anybody's fault but ours.
  */
-import type { Rendered, Source } from './engine.ts'
 import type { Batch } from './render-jobs.ts'
 import { type Ended, type Limits, startThread, type Thread } from './render-thread.ts'
+import { isSame, type Rendered, type Source } from './source.ts'
 
 const MAX_BATCH = 32
 const MAX_CRASHES = 2
@@ -109,8 +109,8 @@ function pack(tasks: readonly Task[]): Batch {
   const places = new Map<string, number>()
   const jobs = tasks.map(({ source, params }) => {
     const known = places.get(source.key)
-    const isSame = known !== undefined && sources[known]?.body === source.body && sources[known]?.subject === source.subject
-    const place = isSame ? known : sources.push(source) - 1
+    const twin = known === undefined ? undefined : sources[known]
+    const place = known !== undefined && twin !== undefined && isSame(twin, source) ? known : sources.push(source) - 1
     places.set(source.key, place)
     return { source: place, params }
   })

@@ -5,8 +5,8 @@
  * for many times that long is given up too.
  */
 import { Worker } from 'node:worker_threads'
-import type { Rendered } from './engine.ts'
 import { type Batch, type BatchResults, type Phase, readStep } from './render-jobs.ts'
+import type { Rendered } from './source.ts'
 
 export type Ended =
   | { readonly kind: 'done'; readonly results: readonly Rendered[] }
@@ -28,10 +28,12 @@ const WATCH_EVERY_MS = 25
 /** How much longer than its limit a step may take on the wall clock. */
 const PATIENCE = 20
 const START_MS = 30_000
+const DOING: Readonly<Record<Phase, string>> = { compile: 'compiling', render: 'rendering' }
 
 export function startThread(limits: Limits): Thread {
   const progress = new Int32Array(new SharedArrayBuffer(4))
-  const worker = new Worker(new URL('./render-worker.ts', import.meta.url), { workerData: progress, resourceLimits: MEMORY, env: {}, execArgv: [] })
+  const options = { workerData: progress, resourceLimits: MEMORY, env: {}, execArgv: [] }
+  const worker = new Worker(new URL('./render-worker.ts', import.meta.url), options)
   worker.unref()
   let settle: ((ended: Ended) => void) | null = null
   let death: Ended | null = null
@@ -95,7 +97,7 @@ function createWatch(worker: Worker, progress: Int32Array, limits: Limits, die: 
   function giveUp(): void {
     const at = readStep(step)
     if (at === null) die({ kind: 'crashed', error: new Error('the template worker did not start') })
-    else die({ kind: 'killed', job: at.job, reason: `${at.phase === 'compile' ? 'compiling' : 'rendering'} it takes longer than ${limits[at.phase]} ms` })
+    else die({ kind: 'killed', job: at.job, reason: `${DOING[at.phase]} it takes longer than ${limits[at.phase]} ms` })
   }
 
   return () => {

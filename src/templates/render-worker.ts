@@ -3,8 +3,9 @@
  * which job hangs. It holds no secrets and no connections, and is killed without a word when a job takes too long or too much.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { createEngine, type Rendered } from './engine.ts'
+import { createEngine } from './engine.ts'
 import { type Batch, type BatchResults, stepOf } from './render-jobs.ts'
+import type { Rendered } from './source.ts'
 
 const progress = workerData as Int32Array
 const engine = createEngine()

@@ -3,9 +3,9 @@
  * thread dies, its own render answers `{ok: false, reason}`, and the renders that waited behind it are done by the next thread.
  * A template that was killed several times in a row is left alone for a while. Rejects only when rendering is broken on our side.
  */
-import type { Rendered } from './engine.ts'
 import { RenderPool } from './render-pool.ts'
 import type { Limits } from './render-thread.ts'
+import type { Rendered } from './source.ts'
 
 export interface RenderRequest {
   readonly template: { readonly id: string; readonly version: number; readonly subject: string; readonly body: string }
@@ -37,6 +37,7 @@ const MAX_PARAMS = 1_000_000
 const STRIKES = 3
 const PAUSE_MS = 10_000
 const MAX_STRUCK = 1000
+const PAUSED = `it took too long ${STRIKES} times in a row and is not tried again for ${PAUSE_MS / 1000} s`
 
 /** Threads start when they are first needed. */
 export function createRenderer(options: RendererOptions = {}): Renderer {
@@ -45,7 +46,7 @@ export function createRenderer(options: RendererOptions = {}): Renderer {
   return {
     async render({ template, params, isHtml = true }) {
       const key = `${template.id}:${template.version}${isHtml ? '' : ':text'}`
-      if (strikes.isPaused(key)) return { ok: false, reason: `it took too long ${STRIKES} times in a row and is not tried again for ${PAUSE_MS / 1000} s` }
+      if (strikes.isPaused(key)) return { ok: false, reason: PAUSED }
       const json = toJson(params)
       if (json === null) return { ok: false, reason: `params are nested too deeply or larger than ${MAX_PARAMS} characters` }
       const { wasKilled, ...result } = await pool.add({ key, subject: template.subject, body: template.body, isHtml }, json)

@@ -3,7 +3,7 @@
  * was sent. A template is only stored when the renderer can compile it. Another workspace's template is as good as none.
  */
 import { z } from 'zod'
-import type { Queryable } from '#src/db.ts'
+import { prepared, type Queryable } from '#src/db.ts'
 import { isUuid, newId } from '#src/id.ts'
 import type { Renderer } from './render.ts'
 
@@ -50,7 +50,8 @@ export interface TemplateStore {
 const COLUMNS = 'id, name, subject, body, description, category, version, created_at AS "createdAt", updated_at AS "updatedAt"'
 
 const INSERT = `
-INSERT INTO templates (id, workspace_id, name, subject, body, description, category) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${COLUMNS}`
+INSERT INTO templates (id, workspace_id, name, subject, body, description, category)
+VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${COLUMNS}`
 
 // what is left out keeps its value, null clears it
 const UPDATE = `
@@ -58,28 +59,39 @@ UPDATE templates SET name = $3, subject = $4, body = $5, description = CASE WHEN
   category = CASE WHEN $9 THEN $7 ELSE category END, version = version + 1, updated_at = now()
 WHERE id = $1 AND workspace_id = $2 RETURNING ${COLUMNS}`
 
+const FIND = prepared('template-find', `SELECT ${COLUMNS} FROM templates WHERE id = $1 AND workspace_id = $2`)
+
+const LIST = `
+SELECT ${COLUMNS} FROM templates WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`
+
 /** Makes a template, or with an id its next version. */
 export async function saveTemplate({ db, renderer }: TemplateStore, workspaceId: string, fields: TemplateFields): Promise<SavedTemplate> {
   const checked = await renderer.check(fields)
   if (!checked.ok) return { kind: 'invalid', reason: checked.reason }
   const { id, name, subject, body, description, category } = fields
   const values = [id ?? newId(), workspaceId, name, subject, body, description ?? null, category ?? null]
-  const isNew = id === undefined || id === null
-  const { rows: [template] } = await db.query<Template>(isNew ? INSERT : UPDATE, isNew ? values : [...values, description !== undefined, category !== undefined])
+  const { rows: [template] } = id === undefined || id === null
+    ? await db.query<Template>(INSERT, values)
+    : await db.query<Template>(UPDATE, [...values, description !== undefined, category !== undefined])
   return template === undefined ? { kind: 'not-found' } : { kind: 'saved', template }
 }
 
 /** Null when this workspace has none with this id; text that is no id finds none either. */
 export async function findTemplate(db: Queryable, workspaceId: string, id: string): Promise<Template | null> {
   if (!isUuid(id)) return null
-  const { rows: [template] } = await db.query<Template>(`SELECT ${COLUMNS} FROM templates WHERE id = $1 AND workspace_id = $2`, [id, workspaceId])
+  const { rows: [template] } = await db.query<Template>(FIND, [id, workspaceId])
   return template ?? null
 }
 
+export interface TemplatePage {
+  readonly templates: Template[]
+  /** Of all pages. */
+  readonly total: number
+}
+
 /** Newest first. `page` counts from 1. */
-export async function listTemplates(db: Queryable, workspaceId: string, page: number, limit: number): Promise<{ templates: Template[]; total: number }> {
-  const { rows: templates } = await db.query<Template>(`
-    SELECT ${COLUMNS} FROM templates WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`, [workspaceId, limit, (page - 1) * limit])
-  const { rows: [count] } = await db.query<{ total: number }>('SELECT count(*) AS total FROM templates WHERE workspace_id = $1', [workspaceId])
-  return { templates, total: count?.total ?? 0 }
+export async function listTemplates(db: Queryable, workspaceId: string, page: number, limit: number): Promise<TemplatePage> {
+  const { rows: templates } = await db.query<Template>(LIST, [workspaceId, limit, (page - 1) * limit])
+  const { rows: [count] } = await db.query<{ n: number }>('SELECT count(*) AS n FROM templates WHERE workspace_id = $1', [workspaceId])
+  return { templates, total: count?.n ?? 0 }
 }

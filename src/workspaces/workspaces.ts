@@ -12,6 +12,11 @@ export interface Workspace {
   readonly createdAt: Date
 }
 
+interface NewWorkspace {
+  readonly name: string
+  readonly plan: string
+}
+
 export type FoundWorkspace =
   | { readonly kind: 'found'; readonly workspace: Workspace }
   | { readonly kind: 'none' }
@@ -21,7 +26,7 @@ export type FoundWorkspace =
 const COLUMNS = 'id, key_part AS "keyPart", name, plan, reply_to AS "replyTo", created_at AS "createdAt"'
 
 /** `plan` is a name of config/plans.ts; whoever calls has checked it. */
-export async function createWorkspace(db: Queryable, order: { readonly name: string; readonly plan: string }): Promise<{ id: string; keyPart: string }> {
+export async function createWorkspace(db: Queryable, order: NewWorkspace): Promise<{ id: string; keyPart: string }> {
   const id = newId()
   const keyPart = hexOf(id)
   await db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [id, keyPart, order.name, order.plan])
@@ -31,7 +36,8 @@ export async function createWorkspace(db: Queryable, order: { readonly name: str
 /** By id, by key part, or by name where only one has it. An id is never mistaken for a name. */
 export async function findWorkspace(db: Queryable, text: string): Promise<FoundWorkspace> {
   const id = isUuid(text) ? text : /^[0-9a-f]{32}$/i.test(text) ? idOfHex(text) : null
-  const { rows } = await db.query<Workspace>(`SELECT ${COLUMNS} FROM workspaces WHERE ${id === null ? 'name' : 'id'} = $1 ORDER BY created_at, id LIMIT 10`, [id ?? text])
+  const column = id === null ? 'name' : 'id'
+  const { rows } = await db.query<Workspace>(`SELECT ${COLUMNS} FROM workspaces WHERE ${column} = $1 ORDER BY created_at, id LIMIT 10`, [id ?? text])
   const [workspace, ...others] = rows
   if (workspace === undefined) return { kind: 'none' }
   return others.length === 0 ? { kind: 'found', workspace } : { kind: 'ambiguous', ids: rows.map((row) => row.id) }
