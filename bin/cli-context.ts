@@ -44,7 +44,7 @@ export async function withDatabase<T>(config: Config, io: Io, use: (databaseUrl:
     if (running !== null) return use(running)
     const lock = lockData(config)
     if (typeof lock !== 'number') return await withOwnDatabase(config, io, use).finally(() => lock.release())
-    if (Date.now() > end) throw new Trouble(`The data in ${config.dataDir} are in use by process ${lock}, which neither runs Mailstead nor ends. Try again later.`)
+    if (Date.now() > end) throw new Trouble(`The data in ${config.dataDir} are in use by process ${lock}, which does not end. Try again later.`)
   }
 }
 
@@ -65,9 +65,9 @@ function lockData({ dataDir }: Config): Lock | number {
 
 async function withOwnDatabase<T>(config: Config, io: Io, use: (databaseUrl: string) => Promise<T>): Promise<T> {
   const home = openHome(config.dataDir, (line) => io.err(`${line}\n`))
-  const logDir = join(config.dataDir, 'log')
-  mkdirSync(logDir, { recursive: true })
-  const server = await startPostgres({ dir: join(home.dir, 'postgres'), sockets: home.sockets, account: home.account, logFile: join(logDir, 'postgres.log') })
+  const logFile = join(config.dataDir, 'log/postgres.log')
+  mkdirSync(dirname(logFile), { recursive: true })
+  const server = await startPostgres({ dir: join(home.dir, 'postgres'), sockets: home.sockets, account: home.account, logFile })
   try {
     return await use(server.url)
   } finally {
@@ -82,7 +82,8 @@ interface Opened {
 }
 
 function openContext(config: Config & { readonly databaseUrl: string }): Opened {
-  const log = pino({ level: 'error', base: null }, pino.destination({ dest: 2, sync: true })) // stdout is for results; what is away is told in words
+  // stdout is for results, and what is away is told in words
+  const log = pino({ level: 'error', base: null }, pino.destination({ dest: 2, sync: true }))
   const db = openDb(config.databaseUrl, log, 2)
   let vault: Vault | null = null
   let redis: Redis | null = null
@@ -106,7 +107,8 @@ function openContext(config: Config & { readonly databaseUrl: string }): Opened 
 
 /** What the operator can mend becomes Trouble; anything else stays what it is. */
 export function explainDatabase(error: unknown, databaseUrl: string): unknown {
-  if (isDatabaseAway(error)) return new Trouble(`PostgreSQL at ${placeOf(databaseUrl)} cannot be reached (${error instanceof Error ? error.message || String(error) : String(error)}).`)
+  const message = error instanceof Error ? error.message || String(error) : String(error)
+  if (isDatabaseAway(error)) return new Trouble(`PostgreSQL at ${placeOf(databaseUrl)} cannot be reached (${message}).`)
   const code = error instanceof Error && 'code' in error ? error.code : ''
   if (code === '42P01' || code === '42703') return new Trouble('The database is not at this version: run mailstead migrate first.')
   return error

@@ -36,6 +36,9 @@ export interface Action {
   run(call: Call): Promise<number>
 }
 
+/** By the word that names each. */
+export type Actions = Readonly<Record<string, Action>>
+
 export class Call {
   readonly io: Io
   readonly words: readonly string[]
@@ -82,7 +85,7 @@ export class Call {
 }
 
 /** Runs a command that consists of several: the first argument names the action. */
-export function runActions(command: string, actions: Readonly<Record<string, Action>>, args: readonly string[], io: Io = PROCESS): Promise<number> {
+export function runActions(command: string, actions: Actions, args: readonly string[], io: Io = PROCESS): Promise<number> {
   const [name = '', ...rest] = args
   const usages = Object.values(actions).map((action) => `mailstead ${command} ${action.usage}`)
   if (isHelp(name)) {
@@ -139,9 +142,11 @@ function parse(config: NonNullable<Parameters<typeof parseArgs>[0]>): Parsed {
   }
 }
 
-/** Columns under their heads; the last one may be as long as it likes. Control characters, which could steer a terminal, are shown as "?". */
+/** Columns under their heads; the last may be as long as it likes. Control characters, which could steer a terminal, show as "?". */
 export function tableText(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [heads, ...rows].map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, '?')))
   const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
-  return all.map((row) => row.map((cell, column) => column === heads.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n')
+  const last = heads.length - 1
+  const lineOf = (row: readonly string[]): string => row.map((cell, column) => column === last ? cell : cell.padEnd(widths[column] ?? 0)).join('  ')
+  return all.map((row) => lineOf(row).trimEnd()).join('\n')
 }

@@ -1,6 +1,9 @@
 /** What `start` says when all is ready: the address, the keys, and one line that sends a mail. */
 import type { FirstRun } from './first-run.ts'
 
+const SANDBOX = 'This is the sandbox: mail takes the whole path and stays on this machine (docs/sandbox.md).'
+const NO_ADMIN_KEY = 'none to show; make one: bin/mailstead key create --type admin --workspace'
+
 /** `bold` marks what matters; give a function that changes nothing where nobody looks at a terminal. */
 export function bannerText(firstRun: FirstRun, bold: (text: string) => string): string {
   const { address, workspaceId, sending, adminKey, isSandbox } = firstRun
@@ -8,11 +11,11 @@ export function bannerText(firstRun: FirstRun, bold: (text: string) => string): 
     '',
     `${bold('Mailstead is ready')} at ${address}`,
     '',
-    `  Admin key    ${adminKey ?? `none to show; make one: bin/mailstead key create --workspace ${workspaceId} --type admin`}`,
+    `  Admin key    ${adminKey ?? `${NO_ADMIN_KEY} ${workspaceId}`}`,
     ...(sending === null ? [] : [`  Sending key  ${sending.key}`]),
     '',
     ...(sending === null ? howToBegin(firstRun, bold) : [`${bold('Send a mail')}: paste this line`, '', curlLine(address, sending), '']),
-    ...(isSandbox ? [`${bold('See it arrive')}: bin/mailstead inbox --last`, 'This is the sandbox: mail takes the whole path and stays on this machine (docs/sandbox.md).', ''] : []),
+    ...(isSandbox ? [`${bold('See it arrive')}: bin/mailstead inbox --last`, SANDBOX, ''] : []),
   ]
   return `${lines.join('\n')}\n`
 }
@@ -23,13 +26,17 @@ function howToBegin({ workspaceId, isSandbox }: FirstRun, bold: (text: string) =
     `bin/mailstead domain verify example.com`,
     `bin/mailstead key create --workspace ${workspaceId} --type regular --domain example.com`,
   ]
-  return [`${bold('To send')}, ${isSandbox ? 'make a sending key (the first one does not work any more)' : 'add a domain of yours'}:`, '', ...steps, '']
+  const what = isSandbox ? 'make a sending key (the first one does not work any more)' : 'add a domain of yours'
+  return [`${bold('To send')}, ${what}:`, '', ...steps, '']
 }
 
 /** One line that any POSIX shell takes as it is. */
 function curlLine(address: string, sending: { readonly key: string; readonly domain: string }): string {
-  const body = { from: `Mailstead <hello@${sending.domain}>`, to: 'you@example.com', subject: 'It works', body: '<h1>Hello</h1><p>This mail took the whole path.</p>' }
-  const words = [`${address}/api/v1/send-email/instant`, '-H', `Authorization: Bearer ${sending.key}`, '-H', 'Content-Type: application/json', '-d', JSON.stringify(body)]
+  const mail = {
+    from: `Mailstead <hello@${sending.domain}>`, to: 'you@example.com', subject: 'It works', body: '<h1>Hello</h1><p>This mail took the whole path.</p>',
+  }
+  const headers = [`Authorization: Bearer ${sending.key}`, 'Content-Type: application/json'].flatMap((header) => ['-H', header])
+  const words = [`${address}/api/v1/send-email/instant`, ...headers, '-d', JSON.stringify(mail)]
   return `curl -sS ${words.map(quote).join(' ')}`
 }
 

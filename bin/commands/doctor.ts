@@ -75,7 +75,10 @@ async function lookOnce(check: Check, patient: Patient): Promise<Finding> {
 
 function report(call: Call, findings: Findings): number {
   const failures = findings.filter((finding) => finding.status === 'failed').length
-  const rows = findings.flatMap(({ status, name, detail, todo }) => [[status, name, detail], ...(todo === '' ? [] : [['', '', `→ ${todo}`]])])
+  const rows = findings.flatMap(({ status, name, detail, todo }) => {
+    const row = [status, name, detail]
+    return todo === '' ? [row] : [row, ['', '', `→ ${todo}`]]
+  })
   const verdict = failures === 0 ? 'Nothing is wrong.' : failures === 1 ? 'One thing is wrong.' : `${failures} things are wrong.`
   call.answer(`${tableText(['', 'CHECK', ''], rows)}\n\n${verdict}`, { ok: failures === 0, checks: findings })
   return failures === 0 ? 0 : 1

@@ -1,5 +1,5 @@
 /** `mailstead domain`: sending domains, the DNS records to publish, and whether they are there. */
-import { type Action, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
+import { type Actions, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
 import { withContext } from '#bin/cli-context.ts'
 import { workspaceOf } from '#bin/find-workspace.ts'
 import { Trouble } from '#bin/supervisor/trouble.ts'
@@ -13,7 +13,7 @@ import { isUuid } from '#src/id.ts'
 
 const MAX_LISTED = 10_000
 
-const ACTIONS: Readonly<Record<string, Action>> = {
+const ACTIONS: Actions = {
   add: {
     usage: `add --workspace ID D [--region ${REGIONS.join('|')}]`,
     options: ['workspace', 'region'],
@@ -25,9 +25,12 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       return withContext(call.io, async (ctx) => {
         const workspace = await workspaceOf(ctx.db, workspaceText)
         const added = await addDomain(ctx, workspace.id, name, region)
-        if (added.kind !== 'added' && added.kind !== 'exists') return call.fail(added.kind === 'invalid' ? added.reason : 'The workspace is gone.')
-        const head = added.kind === 'added' ? `Domain ${name} (${added.domain.id}) is added.` : `The workspace has ${name} already (${added.domain.id}, ${added.domain.status}).`
-        return call.answer(`${head} Publish these DNS records:\n\n${recordsText(added.domain, ctx.config)}\n\nThen: mailstead domain verify ${name}`, jsonOf(added.domain, ctx.config))
+        if (added.kind === 'invalid') return call.fail(added.reason)
+        if (added.kind === 'no-workspace') return call.fail('The workspace is gone.')
+        const { domain } = added
+        const head = added.kind === 'added' ? `Domain ${name} (${domain.id}) is added.` : `The workspace has ${name} already (${domain.id}, ${domain.status}).`
+        const text = `${head} Publish these DNS records:\n\n${recordsText(domain, ctx.config)}\n\nThen: mailstead domain verify ${name}`
+        return call.answer(text, jsonOf(domain, ctx.config))
       })
     },
   },
@@ -113,7 +116,7 @@ function jsonOf(domain: Domain, config: Config): Record<string, unknown> {
 }
 
 function recordsText(domain: Domain, config: Config): string {
-  return tableText(['', 'TYPE', 'NAME', 'VALUE'], recordsOf(domain, config).map((record) => [
-    record.isRequired ? 'required' : 'advised', record.type, record.name, record.priority === undefined ? record.value : `${record.priority} ${record.value}`,
+  return tableText(['', 'TYPE', 'NAME', 'VALUE'], recordsOf(domain, config).map(({ isRequired, type, name, value, priority }) => [
+    isRequired ? 'required' : 'advised', type, name, priority === undefined ? value : `${priority} ${value}`,
   ]))
 }

@@ -103,9 +103,9 @@ async function sandboxDomain(setting: Setting, workspaceId: string): Promise<Dom
 }
 
 async function canSign({ db, vault }: Setting, domainId: string): Promise<boolean> {
-  const { rows } = await db.query<{ private_key: Buffer }>('SELECT private_key FROM dkim_keys WHERE domain_id = $1 AND is_active', [domainId])
+  const { rows } = await db.query<{ sealed: Buffer }>('SELECT private_key AS sealed FROM dkim_keys WHERE domain_id = $1 AND is_active', [domainId])
   try {
-    for (const row of rows) vault.open('dkim', row.private_key)
+    for (const row of rows) vault.open('dkim', row.sealed)
     return rows.length > 0
   } catch {
     return false
@@ -145,6 +145,7 @@ function readMemory(vault: Vault, config: Config): Memory | null {
 function remember(memory: Memory, vault: Vault, config: Config): void {
   const draft = `${fileOf(config)}.${process.pid}`
   const sealed = vault.seal(PURPOSE, JSON.stringify(memory)).toString('base64')
-  writeFileSync(draft, `${JSON.stringify({ about: 'the keys that start prints, sealed with MASTER_KEY', sealed }, null, 2)}\n`, { mode: 0o600 })
+  const file = { about: 'the keys that start prints, sealed with MASTER_KEY', sealed }
+  writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
   renameSync(draft, fileOf(config))
 }

@@ -1,5 +1,5 @@
 /** `mailstead key`: API keys. A secret key is shown when it is made and never again. */
-import { type Action, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
+import { type Actions, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
 import { withContext } from '#bin/cli-context.ts'
 import { workspaceOf } from '#bin/find-workspace.ts'
 import { Trouble } from '#bin/supervisor/trouble.ts'
@@ -21,7 +21,12 @@ interface Order {
   readonly expiresAt: Date | null
 }
 
-const ACTIONS: Readonly<Record<string, Action>> = {
+const FOREIGN = {
+  domain: '--domain belongs to a regular key: an admin key does not send',
+  scopes: '--scopes belong to an admin key: a regular key only sends',
+} as const
+
+const ACTIONS: Actions = {
   create: {
     usage: 'create --workspace ID --type admin|regular [--scopes all|a,b] [--domain D] [--name N] [--expires ISO]',
     options: ['workspace', 'type', 'scopes', 'domain', 'name', 'expires'],
@@ -66,8 +71,8 @@ export function run(args: string[], io?: Io): Promise<number> {
 function readOrder(call: Call): Order {
   const kind = call.required('type')
   if (kind !== 'admin' && kind !== 'regular') throw new UsageError('--type is admin or regular')
-  if (kind === 'admin' && call.option('domain') !== null) throw new UsageError('--domain belongs to a regular key: an admin key does not send')
-  if (kind === 'regular' && call.option('scopes') !== null) throw new UsageError('--scopes belong to an admin key: a regular key only sends')
+  const foreign = kind === 'admin' ? 'domain' : 'scopes'
+  if (call.option(foreign) !== null) throw new UsageError(FOREIGN[foreign])
   const scopes = readScopes(call.option('scopes') ?? 'all')
   if (scopes === null) throw new UsageError(`--scopes is all, or some of ${ALL_SCOPES.join(',')}`)
   return {
@@ -96,20 +101,25 @@ async function create({ db, config }: Context, call: Call, order: Order): Promis
   const text = `${order.kind === 'admin' ? 'Admin' : 'Sending'} key ${key.id}, shown this once:\n${key.secretKey}`
   return call.answer(text, {
     id: key.id, secret_key: key.secretKey, type: order.kind, workspace_id: workspace.id, name: order.name,
-    ...(order.kind === 'admin' ? { scopes: order.scopes } : { domain: order.domain }), expires_at: order.expiresAt, created_at: key.createdAt,
+    ...(order.kind === 'admin' ? { scopes: order.scopes } : { domain: order.domain }),
+    expires_at: order.expiresAt, created_at: key.createdAt,
   })
 }
 
 async function domainIdOf({ db }: Pick<Context, 'db'>, workspaceId: string, text: string): Promise<string> {
   const domain = await findDomain(db, workspaceId, text)
-  if (domain === null) throw new Trouble(`The workspace has no domain ${JSON.stringify(text)}. Add it: mailstead domain add --workspace ${workspaceId} ${text}`)
-  return domain.id
+  if (domain !== null) return domain.id
+  throw new Trouble(`The workspace has no domain ${JSON.stringify(text)}. Add it: mailstead domain add --workspace ${workspaceId} ${text}`)
 }
 
 function explain(refusal: Exclude<CreatedKey, { kind: 'created' }>): string {
-  if (refusal.kind === 'too-many-admin-keys') return `The workspace has ${refusal.max} admin keys, which is the most. Deactivate one first: mailstead key list, mailstead key deactivate ID`
+  if (refusal.kind === 'too-many-admin-keys') {
+    return `The workspace has ${refusal.max} admin keys, which is the most. Deactivate one first: mailstead key list, mailstead key deactivate ID`
+  }
   if (refusal.kind === 'domain-not-verified') {
-    return `The domain ${refusal.domain} is ${refusal.status}, not verified. Publish its records and run mailstead domain verify ${refusal.domain} (or, if you know it is yours, add --trust).`
+    const { domain, status } = refusal
+    return `The domain ${domain} is ${status}, not verified. Publish its records and run mailstead domain verify ${domain}, `
+      + 'or add --trust if you know that it is yours.'
   }
   return 'The workspace or the domain is gone.'
 }

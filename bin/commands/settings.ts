@@ -4,8 +4,8 @@ import { type Setting, SETTINGS } from '#config/schema.ts'
 
 const HEAD = `# Settings
 
-Mailstead is set up by environment variables. All are optional. For each, \`NAME_FILE\` names a file that holds the value (for mounted secrets).
-A value that cannot be read stops the start, with the name of every setting that is wrong.
+Mailstead is set up by environment variables. All are optional. For each, \`NAME_FILE\` names a file that holds the value (for mounted
+secrets). A value that cannot be read stops the start, with the name of every setting that is wrong.
 
 This page is printed by \`bin/mailstead settings\`.
 
@@ -15,7 +15,10 @@ This page is printed by \`bin/mailstead settings\`.
 
 const ACTION: Action = {
   usage: '',
-  run: (call) => Promise.resolve(call.answer(settingsPage().trimEnd(), rowsOf().map(({ env, default: value, unit, reason }) => ({ name: env, default: value, unit: unit ?? null, reason })))),
+  run: (call) => {
+    const json = rowsOf().map(({ env, default: value, unit, reason }) => ({ name: env, default: value, unit: unit ?? null, reason }))
+    return Promise.resolve(call.answer(settingsPage().trimEnd(), json))
+  },
 }
 
 export function run(args: string[], io?: Io): Promise<number> {

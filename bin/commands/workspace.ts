@@ -1,5 +1,5 @@
 /** `mailstead workspace`: the tenants of this installation. */
-import { type Action, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
+import { type Actions, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
 import { withContext } from '#bin/cli-context.ts'
 import { loadPlans } from '#config/plans.ts'
 import { createWorkspace, listWorkspaces } from '#src/workspaces/workspaces.ts'
@@ -7,7 +7,7 @@ import { createWorkspace, listWorkspaces } from '#src/workspaces/workspaces.ts'
 const MAX_NAME = 255
 const MAX_LISTED = 10_000
 
-const ACTIONS: Readonly<Record<string, Action>> = {
+const ACTIONS: Actions = {
   create: {
     usage: 'create --name N [--plan P]',
     options: ['name', 'plan'],
@@ -20,7 +20,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
         const plans = Object.keys(loadPlans(config.plansFile))
         if (!plans.includes(plan)) throw new UsageError(`there is no plan ${JSON.stringify(plan)}; there are ${plans.join(', ')}`)
         const { id, keyPart } = await createWorkspace(db, { name, plan })
-        return call.answer(`Workspace ${id} (${name}, plan ${plan})\nNext: mailstead key create --workspace ${id} --type admin`, { id, key_part: keyPart, name, plan })
+        const text = `Workspace ${id} (${name}, plan ${plan})\nNext: mailstead key create --workspace ${id} --type admin`
+        return call.answer(text, { id, key_part: keyPart, name, plan })
       })
     },
   },
@@ -28,8 +29,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     usage: 'list',
     run: (call) => withContext(call.io, async ({ db }) => {
       const rows = await listWorkspaces(db, MAX_LISTED)
-      const text = tableText(['ID', 'PLAN', 'CREATED', 'NAME'], rows.map((row) => [row.id, row.plan, row.createdAt.toISOString(), row.name]))
-      return call.answer(text, rows.map((row) => ({ id: row.id, key_part: row.keyPart, name: row.name, plan: row.plan, created_at: row.createdAt })))
+      const cells = rows.map(({ id, plan, createdAt, name }) => [id, plan, createdAt.toISOString(), name])
+      const json = rows.map(({ id, keyPart, name, plan, createdAt }) => ({ id, key_part: keyPart, name, plan, created_at: createdAt }))
+      return call.answer(tableText(['ID', 'PLAN', 'CREATED', 'NAME'], cells), json)
     }),
   },
 }

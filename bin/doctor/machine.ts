@@ -18,11 +18,12 @@ export const NODE: Check = {
 
 export const MODE: Check = {
   name: 'mode',
-  look: ({ config }) => Promise.resolve(config.isSandbox
-    ? ok('sandbox: no mail leaves this machine')
-    : config.hostname === null || config.serverName === 'mailstead.localhost'
-      ? warning('mail leaves this machine, but HOSTNAME is no public name', 'set HOSTNAME to the public name of this server: receivers look at it')
-      : ok(`mail leaves this machine as ${config.serverName}`)),
+  look: ({ config }) => {
+    if (config.isSandbox) return Promise.resolve(ok('sandbox: no mail leaves this machine'))
+    const isNamed = config.hostname?.toLowerCase() === config.serverName
+    const todo = 'set HOSTNAME to the public name of this server: receivers look at it'
+    return Promise.resolve(isNamed ? ok(`mail leaves this machine as ${config.serverName}`) : warning('HOSTNAME is no public name', todo))
+  },
 }
 
 export const DISK: Check = {

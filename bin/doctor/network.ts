@@ -36,9 +36,10 @@ export const DNS: Check = {
     const servers = serversOf(config)
     const results = await Promise.all(servers.map(answers))
     const silent = servers.filter((_, i) => results[i] !== true)
-    if (silent.length === 0 && servers.length > 0) return ok(servers.join(', '))
     const todo = 'check DNS_SERVERS, or the resolvers of the system (/etc/resolv.conf)'
-    return (silent.length === servers.length ? failed : warning)(`no answer from ${silent.join(', ') || 'any server: none is configured'}`, todo)
+    if (servers.length === 0) return failed('no server is configured', todo)
+    if (silent.length === 0) return ok(servers.join(', '))
+    return (silent.length === servers.length ? failed : warning)(`no answer from ${silent.join(', ')}`, todo)
   },
 }
 
@@ -65,6 +66,8 @@ function reaches(host: string, port: number): Promise<boolean> {
   return promise.finally(() => socket.destroy())
 }
 
+const BLOCKED = 'many providers block outgoing port 25: ask yours to open it, or send through a relay (ROUTES=*=smtp://relay:25)'
+
 export const WAY_OUT: Check = {
   name: 'way out',
   withinMs: 15_000,
@@ -76,6 +79,6 @@ export const WAY_OUT: Check = {
     const where = `port ${config.smtpOutPort} of ${KNOWN_DOMAIN}'s mail server (${target})`
     return await reaches(target, config.smtpOutPort)
       ? ok(`${where} can be reached`)
-      : warning(`${where} cannot be reached`, 'many providers block outgoing port 25: ask yours to open it, or send through a relay (ROUTES=*=smtp://relay:25)')
+      : warning(`${where} cannot be reached`, BLOCKED)
   },
 }

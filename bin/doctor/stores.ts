@@ -27,16 +27,17 @@ export const POSTGRES: Check = {
   name: 'PostgreSQL',
   look: async ({ db, trouble }) => {
     if (db === null) return failed(trouble, 'start Mailstead (npm start), or check DATABASE_URL')
-    const [number, version, fsync] = await Promise.all([setting(db, 'server_version_num'), setting(db, 'server_version'), setting(db, 'fsync')])
-    if (Number(number) < OLDEST_POSTGRES) return failed(`version ${version} is too old`, 'use PostgreSQL 15 or newer')
-    if (fsync !== 'on') return warning(`version ${version}, and fsync is ${fsync}: a power cut loses accepted mail`, 'set fsync = on')
-    return ok(`version ${version}`)
+    const version = await setting(db, 'server_version')
+    if (Number(await setting(db, 'server_version_num')) < OLDEST_POSTGRES) return failed(`version ${version} is too old`, 'use PostgreSQL 15 or newer')
+    if (await setting(db, 'fsync') === 'on') return ok(`version ${version}`)
+    return warning(`version ${version}, and fsync is off: a power cut loses accepted mail`, 'set fsync = on')
   },
 }
 
 export const MIGRATIONS = withDb('migrations', async (db) => {
-  const { rows: [table] } = await db.query<{ name: string | null }>(`SELECT to_regclass('migrations')::text AS name`)
-  const applied = table?.name === null || table === undefined ? [] : (await db.query<{ name: string }>('SELECT name FROM migrations')).rows.map((row) => row.name)
+  const { rows: [found] } = await db.query<{ isThere: boolean }>(`SELECT to_regclass('migrations') IS NOT NULL AS "isThere"`)
+  const { rows } = found?.isThere === true ? await db.query<{ name: string }>('SELECT name FROM migrations') : { rows: [] }
+  const applied = rows.map((row) => row.name)
   const all = listMigrations()
   const [pending, unknown] = [all.filter((name) => !applied.includes(name)), applied.filter((name) => !all.includes(name))]
   if (unknown.length > 0) return failed(`the database is newer than this program (${unknown.join(', ')})`, 'run the newer program')
@@ -58,18 +59,24 @@ const SEALED = [
   ['webhook', 'SELECT secret AS sealed FROM webhook_endpoints ORDER BY created_at DESC LIMIT 1'],
 ] as const
 
+const RESTORE = 'bring back the MASTER_KEY, or the file master.key in DATA_DIR, that the keys were sealed with; '
+  + 'without it domains need new DKIM keys and webhooks new secrets'
+
 export const MASTER_KEY = withDb('master key', async (db, { config }) => {
   const sealed: [purpose: string, value: Buffer][] = []
-  for (const [purpose, statement] of SEALED) for (const row of (await db.query<{ sealed: Buffer }>(statement)).rows) sealed.push([purpose, row.sealed])
+  for (const [purpose, statement] of SEALED) {
+    const { rows } = await db.query<{ sealed: Buffer }>(statement)
+    for (const row of rows) sealed.push([purpose, row.sealed])
+  }
   const isThere = config.masterKey !== null || existsSync(join(config.dataDir, 'master.key'))
   const source = config.masterKey === null ? join(config.dataDir, 'master.key') : 'MASTER_KEY'
-  const restore = 'bring back the MASTER_KEY, or the file master.key in DATA_DIR, that the keys were sealed with; without it domains need new DKIM keys and webhooks new secrets'
-  if (!isThere) return sealed.length === 0 ? ok('made at the first start') : failed(`${source} is missing, and keys are sealed with it`, restore)
+  if (!isThere && sealed.length === 0) return ok('made at the first start')
+  if (!isThere) return failed(`${source} is missing, and keys are sealed with it`, RESTORE)
   try {
     const vault = openVault(loadMasterKey(config))
     for (const [purpose, value] of sealed) vault.open(purpose, value)
   } catch (error) {
-    return failed(messageOf(error), restore)
+    return failed(messageOf(error), RESTORE)
   }
   return ok(sealed.length === 0 ? `${source}; nothing is sealed yet` : `${source} opens what is sealed`)
 })
@@ -109,10 +116,12 @@ export const REDIS = withRedis('Redis', (reason) => failed(reason, 'start Mailst
 
 export const REDIS_MEMORY = withRedis('Redis eviction', () => skipped('Redis is away'), async (redis) => {
   const policy = (await info(redis, 'memory')).get('maxmemory_policy') ?? 'unknown'
-  return policy === 'noeviction' ? ok(policy) : failed(`maxmemory-policy is ${policy}: parts of the schedule may be dropped`, 'set maxmemory-policy noeviction')
+  if (policy === 'noeviction') return ok(policy)
+  return failed(`maxmemory-policy is ${policy}: parts of the schedule may be dropped`, 'set maxmemory-policy noeviction')
 })
 
 export const REDIS_AOF = withRedis('Redis persistence', () => skipped('Redis is away'), async (redis) => {
   const isOn = (await info(redis, 'persistence')).get('aof_enabled') === '1'
-  return isOn ? ok('append-only file') : warning('no append-only file: after a restart the schedule is rebuilt from PostgreSQL', 'set appendonly yes, and a restart is quicker')
+  if (isOn) return ok('append-only file')
+  return warning('no append-only file: after a restart the schedule is rebuilt from PostgreSQL', 'set appendonly yes, and a restart is quicker')
 })
