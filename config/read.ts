@@ -23,6 +23,9 @@ function wrong(expected: string): never {
 
 export const text: Reader<string> = (value) => value
 
+/** Existing clients take keys that begin with lower-case letters only. */
+export const letters: Reader<string> = (value) => /^[a-z]{1,32}$/.test(value) ? value : wrong('1 to 32 lower-case letters')
+
 export const dataDir: Reader<string> = (value) => resolve(ROOT, value)
 
 export const port: Reader<number> = (value) => {

@@ -3,7 +3,7 @@
  * `load.ts` reads the environment through this table; `docs/settings.md` is printed from it. A new setting is one row here.
  * `NAME_FILE` works for every row: the value is then the trimmed content of that file (for mounted secrets).
  */
-import { bool, choice, cidrs, count, dataDir, decimal, dnsServers, port, routes, relays, seconds, text, url, type Reader } from './read.ts'
+import { bool, choice, cidrs, count, dataDir, decimal, dnsServers, letters, port, routes, relays, seconds, text, url, type Reader } from './read.ts'
 
 export interface Setting<T> {
   readonly env: string
@@ -34,7 +34,7 @@ export const SETTINGS = {
   subscribeBaseUrl: optional({ env: 'SUBSCRIBE_BASE_URL', read: url, reason: 'base of the public subscribe forms; PUBLIC_URL when not set' }),
   trustProxy: setting({ env: 'TRUST_PROXY', read: bool, default: 'false', reason: 'believe X-Forwarded-* headers, only behind a proxy that sets them' }),
   hostname: optional({ env: 'HOSTNAME', read: text, reason: 'this server in EHLO and Message-ID; a public name ends sandbox mode' }),
-  keyPrefix: setting({ env: 'KEY_PREFIX', read: text, default: 'ms', reason: 'the letters in front of every API key' }),
+  keyPrefix: setting({ env: 'KEY_PREFIX', read: letters, default: 'ms', reason: 'the letters in front of every API key' }),
   defaultPlan: setting({ env: 'DEFAULT_PLAN', read: choice('free', 'launch', 'custom', 'enterprise'), default: 'free', reason: 'plan of a new workspace' }),
   masterKey: optional({ env: 'MASTER_KEY', read: text, reason: '32 bytes in hex or base64 that seal keys and secrets; generated into DATA_DIR when not set, must be the same on every machine' }),
   submissionPort: setting({ env: 'SUBMISSION_PORT', read: port, default: '587', reason: 'SMTP submission with STARTTLS' }),

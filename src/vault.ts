@@ -2,7 +2,7 @@
  * Secrets at rest and hashes of keys. Everything sealed is AES-256-GCM under a key derived from MASTER_KEY, bound to a purpose:
  * a value sealed for one purpose cannot be opened for another. The master key is generated once into DATA_DIR when it is not given.
  */
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -84,8 +84,4 @@ function keptKey(dataDir: string): string {
     rmSync(draft, { force: true })
   }
   return readFileSync(path, 'utf8').trim()
-}
-
-export function sha256(data: Buffer | string): Buffer {
-  return createHash('sha256').update(data).digest()
 }
