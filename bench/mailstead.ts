@@ -76,8 +76,8 @@ export async function openMailstead(crew: Crew, profileDir: string | null, say: 
     groups: () => ({ ...Object.fromEntries([...running].map(([name, { pid }]) => [name, pid])), ...stores.groups }),
     start: async (names, routes) => {
       const map = Object.entries(routes).map(([domain, sink]) => `${domain}=smtp://127.0.0.1:${sink}`).join(',')
-      const profile = profileDir === null ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profileDir}` }
       for (const name of names) {
+        const profile = profileDir === null ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${join(profileDir, name)}` }
         const started = await crew.start({ name, file: PROGRAM, args: ARGS[name], cwd: ROOT, env: { ...env, ROUTES: map, ...profile } })
         running.set(name, started)
         if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)

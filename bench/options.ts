@@ -25,17 +25,19 @@ export interface Sizes {
   readonly shallow: number
   readonly shallowRounds: number
   readonly deep: number
+  /** Drained from above the long queue before anything is looked at: the outbound process was just started. */
+  readonly deepWarmUp: number
   /** Messages of one window of the long drain; as many as all short drains together. */
   readonly window: number
 }
 
 const FULL: Sizes = {
   repeats: 3, messages: 50_000, referenceMessages: 5_000, warmUp: 1_000, probes: 200,
-  backlog: 100_000, backlogProbes: 100, shallow: 1_000, shallowRounds: 10, deep: 300_000, window: 10_000,
+  backlog: 100_000, backlogProbes: 100, shallow: 1_000, shallowRounds: 10, deep: 300_000, deepWarmUp: 20_000, window: 10_000,
 }
 const QUICK: Sizes = {
   repeats: 1, messages: 2_000, referenceMessages: 500, warmUp: 200, probes: 20,
-  backlog: 3_000, backlogProbes: 10, shallow: 200, shallowRounds: 3, deep: 4_000, window: 600,
+  backlog: 3_000, backlogProbes: 10, shallow: 200, shallowRounds: 3, deep: 4_000, deepWarmUp: 1_000, window: 600,
 }
 
 export interface Options {

@@ -128,10 +128,13 @@ function cells({ count: number, p50Ms, p99Ms, maxMs }: Latencies): string[] {
 }
 
 function depthTable({ shallow, deepFirst, deepLast, parts }: DepthResult): string {
-  const row = (name: string, { queued, messages, cpuMs, rate }: DepthResult['shallow']): string[] =>
-    [name, count(queued), count(messages), cpuMs.toFixed(3), rate.toFixed(0)]
+  const names = PROCESSES.filter((name) => name in shallow.processMs)
+  const row = (name: string, { queued, messages, cpuMs, processMs, rate }: DepthResult['shallow']): string[] => [
+    name, count(queued), count(messages), rate.toFixed(0), cpuMs.toFixed(3),
+    ...names.map((process) => (processMs[process] ?? 0).toFixed(3)),
+  ]
   return table([
-    ['', 'queued', 'messages', 'CPU ms a message', 'delivered/s'],
+    ['', 'queued', 'messages', 'delivered/s', 'CPU ms a message', ...names],
     row('short queue, many times', shallow),
     row('long queue, first window', deepFirst),
     row('long queue, last window', deepLast),

@@ -15,7 +15,7 @@ function compared(name: string, ...rates: number[]): Compared {
 }
 
 const times = { count: 1, p50Ms: 3, p99Ms: 120, maxMs: 9 }
-const drain = { queued: 1, messages: 1, cpuMs: 1, rate: 100 }
+const drain = { queued: 1, messages: 1, cpuMs: 1, processMs: {}, rate: 100 }
 
 describe('the targets', () => {
   const cases: readonly { name: string; results: Results; verdicts: readonly (readonly [measured: string, isMet: boolean | null])[] }[] = [

@@ -4,7 +4,8 @@
  * held by SIGSTOP while it is filled, so that it stays warm), and a long one
  * once, of which the first window (everything queued) and the last one (little
  * is left) are looked at. Each window has as many messages as all short drains
- * together, so like is compared with like.
+ * together, so like is compared with like. What filling leaves PostgreSQL to do
+ * (checkpoints, statistics) is waited for: it is a cost of accepting.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/bench.ts'
@@ -16,8 +17,9 @@ export interface Drain {
   /** Messages queued when the window begins. */
   readonly queued: number
   readonly messages: number
-  /** CPU of api, mta, worker and the stores per message. */
+  /** CPU of api, mta, worker and the stores per message, and of each of them. */
   readonly cpuMs: number
+  readonly processMs: Readonly<Record<string, number>>
   readonly rate: number
 }
 
@@ -31,10 +33,14 @@ export interface DepthResult {
 }
 
 /** The state of a drain at one moment. */
-interface Mark { readonly done: number; readonly at: number; readonly cpuMs: number }
+interface Mark { readonly done: number; readonly at: number; readonly cpuMs: CpuTimes }
+type CpuTimes = Readonly<Record<string, number>>
 
 const SETTLE_MS = 500
 const POLL_MS = 50
+/** PostgreSQL is idle when it takes less than a twentieth of a core for so long; waited for no longer than the limit. */
+const IDLE_MS = 2000
+const IDLE_LIMIT_MS = 120_000
 
 export async function runDepth(bench: MailsteadBench): Promise<DepthResult> {
   const { mailstead, receiver: { port } } = bench
@@ -53,63 +59,78 @@ export async function runDepth(bench: MailsteadBench): Promise<DepthResult> {
 
 async function drainShallow({ mailstead, sizes, receiver: { sink } }: MailsteadBench): Promise<{ result: Drain; offences: string[] }> {
   const { warmUp, shallow, shallowRounds } = sizes
+  const groups = mailstead.groups()
   const offences: string[] = []
-  let cpuMs = 0
+  const spent: CpuTimes[] = []
   let spentMs = 0
   // The first round only warms up.
   for (let round = 0; round <= shallowRounds; round++) {
     const count = round === 0 ? warmUp : shallow
     const from = mailstead.reserve(count)
-    const groups = mailstead.groups()
     await sink.begin({ from, count, isOwnLetter: true })
     signalMta(groups, 'SIGSTOP')
     await mailstead.post('bulk', from, count)
-    const before = totalCpuMs(groups)
+    const before = cpuTimes(groups)
     signalMta(groups, 'SIGCONT')
     await arrive(sink, count)
     await sleep(SETTLE_MS)
     const { sample: _, ...ledger } = await sink.finish()
     offences.push(...countOffences({ count }, ledger))
     if (round === 0) continue
-    cpuMs += totalCpuMs(groups) - before
+    spent.push(combine(cpuTimes(groups), before, (after, earlier) => after - earlier))
     spentMs += ledger.lastAt - ledger.firstAt
   }
   const messages = shallow * shallowRounds
-  const rate = ((shallow - 1) * shallowRounds * 1000) / spentMs
-  return { result: { queued: shallow, messages, cpuMs: cpuMs / messages, rate }, offences }
+  const total = spent.reduce((sum, times) => combine(sum, times, (one, other) => one + other))
+  return { result: { queued: shallow, ...perMessage(total, messages), rate: ((shallow - 1) * shallowRounds * 1000) / spentMs }, offences }
 }
 
 async function drainDeep(bench: MailsteadBench): Promise<{ result: Omit<DepthResult, 'shallow' | 'offences'>; offences: string[] }> {
-  const { mailstead, sizes: { deep, window, warmUp, shallow }, receiver: { sink, port } } = bench
-  const from = mailstead.reserve(deep)
-  await sink.begin({ from, count: deep, isOwnLetter: true })
-  await mailstead.post('bulk', from, deep)
-  bench.say(`  ${deep} are queued`)
+  const { mailstead, sizes: { deep, deepWarmUp, window, shallow }, receiver: { sink, port } } = bench
+  const count = deepWarmUp + deep
+  const from = mailstead.reserve(count)
+  await sink.begin({ from, count, isOwnLetter: true })
+  await mailstead.post('bulk', from, count)
+  bench.say(`  ${count} are queued`)
+  await waitForIdlePostgres(mailstead.groups())
   await mailstead.start(['mta'], { '*': port })
-  const marks = await watchDrain(bench)
-  const drain = (begin: number, end: number): Drain => between(at(marks, begin), at(marks, end), deep)
-  const tenth = Math.floor(deep / 10)
+  const marks = await watchDrain(bench, count)
+  const drain = (queued: number, messages: number): Drain =>
+    between(at(marks, count - queued), at(marks, count - queued + messages), queued)
+  const tenth = Math.floor(count / 10)
   return {
     result: {
-      deepFirst: drain(warmUp, warmUp + window),
-      deepLast: drain(deep - shallow - window, deep - shallow),
-      parts: Array.from({ length: 10 }, (_, index) => drain(index * tenth, (index + 1) * tenth)),
+      deepFirst: drain(deep, window),
+      deepLast: drain(shallow + window, window),
+      parts: Array.from({ length: 10 }, (_, index) => drain(count - index * tenth, tenth)),
     },
-    offences: countOffences({ count: deep }, await sink.finish()),
+    offences: countOffences({ count }, await sink.finish()),
+  }
+}
+
+async function waitForIdlePostgres({ postgres }: Groups): Promise<void> {
+  if (postgres === undefined) return
+  const spent = (): number => cpuTimes({ postgres })['postgres'] ?? 0
+  for (const end = monotonicMs() + IDLE_LIMIT_MS; monotonicMs() < end;) {
+    const before = spent()
+    await sleep(IDLE_MS)
+    if (spent() - before < IDLE_MS / 20) return
   }
 }
 
 /** Follows a drain until all is there, or nothing comes any more. */
-async function watchDrain({ mailstead, sizes: { deep }, receiver: { sink } }: MailsteadBench): Promise<Mark[]> {
+async function watchDrain({ mailstead, receiver: { sink } }: MailsteadBench, count: number): Promise<Mark[]> {
+  const groups = mailstead.groups()
+  const look = async (): Promise<Mark> => ({ done: await sink.progress(), at: monotonicMs(), cpuMs: cpuTimes(groups) })
   const marks: Mark[] = []
   let isOver = false
-  const end = arrive(sink, deep).finally(() => { isOver = true })
+  const end = arrive(sink, count).finally(() => { isOver = true })
   while (!isOver) {
-    marks.push({ done: await sink.progress(), at: monotonicMs(), cpuMs: totalCpuMs(mailstead.groups()) })
+    marks.push(await look())
     await sleep(POLL_MS)
   }
   await end
-  marks.push({ done: await sink.progress(), at: monotonicMs(), cpuMs: totalCpuMs(mailstead.groups()) })
+  marks.push(await look())
   return marks
 }
 
@@ -120,16 +141,28 @@ export function at(marks: readonly Mark[], done: number): Mark {
   if (after === undefined) throw new RangeError('the drain was not watched')
   if (before === undefined || next < 0) return after
   const part = (done - before.done) / (after.done - before.done)
-  return { done, at: before.at + part * (after.at - before.at), cpuMs: before.cpuMs + part * (after.cpuMs - before.cpuMs) }
+  const blend = (later: number, earlier: number): number => earlier + part * (later - earlier)
+  return { done, at: blend(after.at, before.at), cpuMs: combine(after.cpuMs, before.cpuMs, blend) }
 }
 
-function between(begin: Mark, end: Mark, deep: number): Drain {
+function between(begin: Mark, end: Mark, queued: number): Drain {
   const messages = end.done - begin.done
-  return { queued: deep - begin.done, messages, cpuMs: (end.cpuMs - begin.cpuMs) / messages, rate: (messages * 1000) / (end.at - begin.at) }
+  const spent = combine(end.cpuMs, begin.cpuMs, (after, before) => after - before)
+  return { queued, ...perMessage(spent, messages), rate: (messages * 1000) / (end.at - begin.at) }
 }
 
-function totalCpuMs(groups: Groups): number {
-  return Object.values(readUsage(groups)).reduce((sum, { cpuMs }) => sum + cpuMs, 0)
+function perMessage(spent: CpuTimes, messages: number): Pick<Drain, 'messages' | 'cpuMs' | 'processMs'> {
+  const processMs = Object.fromEntries(Object.entries(spent).map(([name, ms]) => [name, ms / messages]))
+  return { messages, cpuMs: Object.values(processMs).reduce((sum, ms) => sum + ms, 0), processMs }
+}
+
+/** Two readings into one, process by process. */
+function combine(one: CpuTimes, other: CpuTimes, how: (one: number, other: number) => number): CpuTimes {
+  return Object.fromEntries(Object.entries(one).map(([name, ms]) => [name, how(ms, other[name] ?? 0)]))
+}
+
+function cpuTimes(groups: Groups): CpuTimes {
+  return Object.fromEntries(Object.entries(readUsage(groups)).map(([name, { cpuMs }]) => [name, cpuMs]))
 }
 
 function signalMta(groups: Groups, signal: 'SIGSTOP' | 'SIGCONT'): void {

@@ -10,7 +10,7 @@ import { type Faults, type StandIn, startStandIn } from './stand-in.ts'
 
 const SIZES: Sizes = {
   repeats: 1, messages: 40, referenceMessages: 10, warmUp: 5, probes: 6,
-  backlog: 400, backlogProbes: 4, shallow: 10, shallowRounds: 2, deep: 100, window: 20,
+  backlog: 400, backlogProbes: 4, shallow: 10, shallowRounds: 2, deep: 100, deepWarmUp: 10, window: 20,
 }
 
 describe('the scenarios', () => {
@@ -59,7 +59,7 @@ describe('the scenarios', () => {
     const { shallow, deepFirst, deepLast, parts, offences } = await runDepth(bench)
     assert.deepEqual(offences, [])
     assert.deepEqual([shallow.messages, parts.length], [20, 10])
-    assert.ok(deepFirst.queued > deepLast.queued)
+    assert.deepEqual([deepFirst.queued, deepLast.queued], [100, 30])
   })
 })
 
@@ -77,15 +77,13 @@ describe('latencies', () => {
 })
 
 describe('the marks of a drain', () => {
-  const marks = [
-    { done: 0, at: 1000, cpuMs: 10 }, { done: 100, at: 2000, cpuMs: 110 },
-    { done: 100, at: 2050, cpuMs: 110 }, { done: 200, at: 2500, cpuMs: 200 },
-  ]
+  const mark = (done: number, when: number, mta: number) => ({ done, at: when, cpuMs: { mta, redis: 5 } })
+  const marks = [mark(0, 1000, 10), mark(100, 2000, 110), mark(100, 2050, 110), mark(200, 2500, 200)]
   for (const [done, expected] of [
-    [50, { done: 50, at: 1500, cpuMs: 60 }],
-    [100, { done: 100, at: 2000, cpuMs: 110 }],
-    [150, { done: 150, at: 2275, cpuMs: 155 }],
-    [999, { done: 200, at: 2500, cpuMs: 200 }],
+    [50, mark(50, 1500, 60)],
+    [100, mark(100, 2000, 110)],
+    [150, mark(150, 2275, 155)],
+    [999, mark(200, 2500, 200)],
   ] as const) {
     it(`at ${done}`, () => assert.deepEqual(at(marks, done), expected))
   }
