@@ -32,6 +32,8 @@ interface Setting {
 const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
 /** A role gives up its own stop after 30 s. */
 const STOP_GRACE_MS = 32_000
+/** How soon a warning in a log shows at the terminal. */
+const LOOK_MS = 200
 
 /** The roles that `start` runs, in the order they are stopped: those of one row together. */
 export function rolesFor(isSandbox: boolean): readonly (readonly Role[])[] {
@@ -63,18 +65,19 @@ export async function startChildren(rows: readonly (readonly Role[])[], setting:
 async function startRole(role: Role, { logDir, env, say, signal }: Setting): Promise<Running> {
   const logFile = join(logDir, `${role.name}.log`)
   const log = openLogFile(logFile)
-  const warnings = showWarnings(role.name, logFile, say)
-  const child = spawn(process.execPath, [PROGRAM, ...role.args], { detached: true, env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
-  child.stdout?.on('data', (chunk: Buffer) => {
-    log.write(chunk)
-    warnings.lines(chunk)
+  const show = showWarnings(role.name, logFile, say)
+  const child = spawn(process.execPath, [PROGRAM, ...role.args], { detached: true, env, stdio: ['ignore', log.fd, log.fd, 'ipc'] })
+  const watching = setInterval(() => show(log.read()), LOOK_MS)
+  const endLog = (): void => {
+    clearInterval(watching)
+    show(log.read())
+    log.close()
+  }
+  child.once('exit', endLog)
+  await once(child, 'spawn').catch((error: unknown) => {
+    endLog()
+    throw error
   })
-  child.stderr?.on('data', (chunk: Buffer) => {
-    log.write(chunk)
-    warnings.plain(chunk)
-  })
-  child.once('close', () => log.close())
-  await once(child, 'spawn')
   const started = running(child, { stopSignals: ['SIGTERM'], graceMs: STOP_GRACE_MS })
   const giveUp = (): void => void started.stop()
   signal.addEventListener('abort', giveUp, { once: true })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { lastLines, openLogFile } from './log-file.ts'
 
@@ -8,23 +8,40 @@ describe('a log file', () => {
   beforeEach(() => { dir = mkdtempSync('/tmp/mailstead-log-') })
   afterEach(() => rmSync(dir, { recursive: true }))
 
-  it('is appended to, and moves on when it is full, keeping four', () => {
+  it('hands over what is new, moves on when it is full, and keeps four', () => {
     const file = join(dir, 'api.log')
+    const log = openLogFile(file, 10)
     for (let n = 0; n < 7; n += 1) {
-      const log = openLogFile(file, 10)
-      log.write(Buffer.from(`line ${n} is long enough\n`))
-      log.close()
+      writeSync(log.fd, `line ${n} is long enough\n`)
+      assert.equal(log.read().toString(), `line ${n} is long enough\n`)
+      assert.equal(log.read().length, 0)
     }
+    writeSync(log.fd, 'short\n')
+    log.close()
     assert.deepEqual(readdirSync(dir).toSorted(), ['api.log', 'api.log.1', 'api.log.2', 'api.log.3', 'api.log.4'])
-    assert.equal(readFileSync(file, 'utf8'), 'line 6 is long enough\n')
-    assert.equal(readFileSync(`${file}.4`, 'utf8'), 'line 2 is long enough\n')
+    assert.equal(readFileSync(file, 'utf8'), 'short\n')
+    assert.equal(readFileSync(`${file}.4`, 'utf8'), 'line 3 is long enough\n')
+  })
+
+  it('reads on where it was, after a truncation from its start, and of a flood the end', () => {
+    const file = join(dir, 'api.log')
+    writeFileSync(file, 'of an earlier start\n')
+    const log = openLogFile(file)
+    writeSync(log.fd, 'new\n')
+    assert.equal(log.read().toString(), 'new\n')
+    truncateSync(file)
+    writeSync(log.fd, 'after\n')
+    assert.equal(log.read().toString(), 'after\n')
+    writeSync(log.fd, `${'x'.repeat(2_000_000)}end`)
+    const flood = log.read()
+    assert.equal(flood.length, 1024 * 1024)
+    assert.ok(flood.toString().endsWith('xend'))
+    log.close()
   })
 
   it('shows its end, and nothing when it is missing', () => {
     const file = join(dir, 'x.log')
-    const log = openLogFile(file)
-    log.write(Buffer.from('a\nb\nc\n'))
-    log.close()
+    writeFileSync(file, 'a\nb\nc\n')
     assert.equal(lastLines(file, 2), 'b\nc')
     assert.equal(lastLines(join(dir, 'missing'), 2), '')
   })

@@ -10,38 +10,39 @@ describe('what of a log a person sees', () => {
     ['an error with its cause', line(50, 'cannot claim', { err: { message: 'connect ENOENT' } }), ['api: error: cannot claim (connect ENOENT)']],
     ['the end of a process', line(60, 'bug'), ['api: fatal: bug']],
     ['no word about a level in a message', line(30, 'a subject: {"level":50}'), []],
-    ['nothing of what is no JSON', '"level":50 but broken\n', []],
+    ['what is no JSON', '"level":50 but broken\n', ['api: "level":50 but broken']],
+    ['no broken JSON', '{"level":50,\n', []],
   ]
   for (const [what, text, shown] of cases) {
     it(what, () => {
       const said: string[] = []
-      showWarnings('api', 'api.log', (one) => said.push(one)).lines(Buffer.from(text))
+      showWarnings('api', 'api.log', (one) => said.push(one))(Buffer.from(text))
       assert.deepEqual(said, shown)
     })
   }
 
   it('a line that arrives in pieces, whole and once', () => {
     const said: string[] = []
-    const warnings = showWarnings('mta', 'mta.log', (one) => said.push(one))
-    for (const byte of Buffer.from(line(30, 'x') + line(40, 'slow') + line(30, 'y'))) warnings.lines(Buffer.from([byte]))
+    const show = showWarnings('mta', 'mta.log', (one) => said.push(one))
+    for (const byte of Buffer.from(line(30, 'x') + line(40, 'slow') + line(30, 'y'))) show(Buffer.from([byte]))
     assert.deepEqual(said, ['mta: warning: slow'])
   })
 
   it('ten of a flood, then where the rest is, then again after a while', () => {
     const said: string[] = []
     let now = 0
-    const warnings = showWarnings('mta', 'data/log/mta.log', (one) => said.push(one), () => now)
-    warnings.lines(Buffer.from(Array.from({ length: 500 }, (_, n) => line(40, `w${n}`)).join('')))
+    const show = showWarnings('mta', 'data/log/mta.log', (one) => said.push(one), () => now)
+    show(Buffer.from(Array.from({ length: 500 }, (_, n) => line(40, `w${n}`)).join('')))
     assert.equal(said.length, 11)
     assert.equal(said.at(-1), 'mta: further messages are in data/log/mta.log')
     now = 20_000
-    warnings.lines(Buffer.from(line(40, 'later')))
+    show(Buffer.from(line(40, 'later')))
     assert.deepEqual(said.slice(11), ['mta: 490 more, see data/log/mta.log', 'mta: warning: later'])
   })
 
-  it('all that a process says before it dies', () => {
+  it('all that a process says before it dies, and no empty lines', () => {
     const said: string[] = []
-    showWarnings('worker', 'w.log', (one) => said.push(one)).plain(Buffer.from('Error: x\n    at y\n'))
+    showWarnings('worker', 'w.log', (one) => said.push(one))(Buffer.from('Error: x\n\n    at y\n'))
     assert.deepEqual(said, ['worker: Error: x', 'worker:     at y'])
   })
 })

@@ -1,6 +1,6 @@
 /**
- * What of a child's log a person at the terminal sees: warnings and errors, in a plain line each, at most ten in ten seconds per child
- * (then a count and the name of the log). Everything else is only in the log file.
+ * What of a child's log a person at the terminal sees: warnings and errors, in a plain line each, and whatever is no JSON (the last words
+ * of a crash), at most ten lines in ten seconds per child, then a count and the name of the log. Everything else is only in the log file.
  */
 import type { Say } from './trouble.ts'
 
@@ -8,17 +8,10 @@ const MOST = 10
 const WINDOW_MS = 10_000
 /** pino's numbers: 40 warn, 50 error, 60 fatal. */
 const LEVELS: ReadonlyMap<unknown, string> = new Map([[40, 'warning'], [50, 'error'], [60, 'fatal']])
-const MAY_WARN = /"level":[456]0/
+const MAY_MATTER = /"level":[456]0|^[^{]/m
 
-export interface Warnings {
-  /** A piece of the child's stdout: JSON lines, cut anywhere. */
-  lines(chunk: Buffer): void
-  /** A piece of its stderr: shown as it is. */
-  plain(chunk: Buffer): void
-}
-
-/** `now` is the clock in ms. */
-export function showWarnings(name: string, logFile: string, say: Say, now: () => number = Date.now): Warnings {
+/** Takes a piece of the child's log, cut anywhere. `now` is the clock in ms. */
+export function showWarnings(name: string, logFile: string, say: Say, now: () => number = Date.now): (chunk: Buffer) => void {
   let rest = ''
   let windowStart = -Infinity
   let shown = 0
@@ -32,23 +25,21 @@ export function showWarnings(name: string, logFile: string, say: Say, now: () =>
     if (shown <= MOST) say(`${name}: ${line}`)
     if (shown === MOST) say(`${name}: further messages are in ${logFile}`)
   }
-  return {
-    lines: (chunk) => {
-      const text = rest + chunk.toString()
-      const end = text.lastIndexOf('\n') + 1
-      rest = text.slice(end)
-      if (!MAY_WARN.test(text)) return
-      for (const line of text.slice(0, end).split('\n')) {
-        const told = MAY_WARN.test(line) ? tell(line) : null
-        if (told !== null) show(told)
-      }
-    },
-    plain: (chunk) => chunk.toString().trimEnd().split('\n').forEach(show),
+  return (chunk) => {
+    const text = rest + chunk.toString()
+    const end = text.lastIndexOf('\n') + 1
+    rest = text.slice(end)
+    if (!MAY_MATTER.test(text)) return
+    for (const line of text.slice(0, end).split('\n')) {
+      const told = MAY_MATTER.test(line) ? tell(line) : null
+      if (told !== null) show(told)
+    }
   }
 }
 
 /** `warning: Redis is away (connect ENOENT)`; null for what is no warning. */
 function tell(line: string): string | null {
+  if (!line.startsWith('{')) return line
   const entry = parse(line)
   const level = LEVELS.get(entry['level'])
   if (level === undefined) return null
