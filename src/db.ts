@@ -53,6 +53,9 @@ function run<R extends object>(target: Pool | PoolClient, statement: string | St
 async function inTransaction<T>(pool: Pool, begin: string, work: (tx: Queryable) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let broken: Error | undefined
+  // between two statements nobody else listens, and a loss that nobody hears ends the process
+  const hearLoss = (error: Error): void => { broken = error }
+  client.on('error', hearLoss)
   try {
     await client.query(begin)
     const result = await work({ query: (statement, values) => run(client, statement, values) })
@@ -63,6 +66,7 @@ async function inTransaction<T>(pool: Pool, begin: string, work: (tx: Queryable)
     throw error
   } finally {
     client.release(broken)
+    client.off('error', hearLoss)
   }
 }
 

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { isDatabaseAway } from './db.ts'
+
+describe('database', () => {
+  let ctx: TestContext
+  before(async () => { ctx = await createContext() })
+  after(() => ctx.close())
+
+  it('a connection that ends between two statements of a transaction rejects that transaction, as "away", and nothing else', async () => {
+    const lost = ctx.db.transaction(async (tx) => {
+      const { rows: [row] } = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+      await ctx.db.query('SELECT pg_terminate_backend($1)', [row?.pid])
+      for (let gone = false; !gone; await sleep(5)) gone = (await ctx.db.query('SELECT 1 FROM pg_stat_activity WHERE pid = $1', [row?.pid])).rows.length === 0
+      await sleep(50) // its end is read from the socket while nothing is asked
+      await tx.query('SELECT 1')
+    })
+    await assert.rejects(lost, isDatabaseAway)
+    assert.equal((await ctx.db.transaction((tx) => tx.query('SELECT 1'))).rows.length, 1)
+  })
+})
