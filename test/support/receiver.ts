@@ -22,6 +22,8 @@ export interface Receiver {
   readonly commands: readonly { readonly connection: number; readonly line: string }[]
   /** How many connections there have been. */
   readonly connections: number
+  /** How many are open now. */
+  readonly open: number
   /** May be replaced at any time; holds from the next stage on, whatever the connection. */
   script: ReceiverScript
   /** Resolves when so many messages have been taken in all. */
@@ -64,6 +66,7 @@ export async function startReceiver(script: ReceiverScript = {}, { host = '127.0
   const receiver: Receiver = {
     host, port: (server.address() as AddressInfo).port, ca: certificate.cert, messages, commands, script,
     get connections() { return connected },
+    get open() { return connections.size },
     until: (count) => new Promise((resolve) => {
       if (messages.length >= count) resolve(messages)
       else waiting.add({ count, resolve })

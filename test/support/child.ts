@@ -1,0 +1,89 @@
+/**
+ * One role of Mailstead as a real process of its own (`bin/mailstead.ts <role>`), for tests that kill it. It is ready when it says so over IPC.
+ * However the test run ends, the process ends with it: it stops when the channel closes, and a leash kills what does not, also what is held by SIGSTOP.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { leash } from '#bin/supervisor/leash.ts'
+import { lastLines } from '#bin/supervisor/log-file.ts'
+
+const PROGRAM = join(import.meta.dirname, '../../bin/mailstead.ts')
+
+export interface Plan {
+  /** Arguments of bin/mailstead.ts. */
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** stdout and stderr of all its lives are appended. */
+  readonly logFile: string
+}
+
+export class Child {
+  readonly logFile: string
+  readonly #plan: Plan
+  #process: ChildProcess | null = null
+
+  constructor(plan: Plan) {
+    this.#plan = plan
+    this.logFile = plan.logFile
+  }
+
+  get isRunning(): boolean {
+    return this.#process !== null
+  }
+
+  /** Starts it and waits until it is ready; `env` are settings for this life only. */
+  async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    if (this.#process !== null) throw new Error(`${this.#plan.args.join(' ')} runs already`)
+    const log = openSync(this.#plan.logFile, 'a')
+    const child = spawn(process.execPath, [PROGRAM, ...this.#plan.args], {
+      env: { PATH: process.env['PATH'], ...this.#plan.env, ...env }, stdio: ['ignore', log, log, 'ipc'], detached: true,
+    })
+    closeSync(log)
+    await once(child, 'spawn')
+    this.#process = child
+    const tie = leash(child.pid ?? 0, 'TERM')
+    const gone = once(child, 'exit').then(() => {
+      tie.release()
+      if (this.#process === child) this.#process = null
+      return false
+    })
+    const isReady = await Promise.race([once(child, 'message').then(() => true), gone])
+    if (!isReady) throw new Error(`${this.#plan.args.join(' ')} did not start:\n${lastLines(this.#plan.logFile, 10)}`)
+  }
+
+  /** kill -9; resolves when it is gone. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL')
+  }
+
+  /** SIGTERM; resolves with the exit code, null when a signal ended it. */
+  terminate(): Promise<number | null> {
+    return this.#end('SIGTERM')
+  }
+
+  /** SIGSTOP: not a step more until `resume`. */
+  pause(): void {
+    this.#process?.kill('SIGSTOP')
+  }
+
+  resume(): void {
+    this.#process?.kill('SIGCONT')
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.#process
+    if (child === null) return null
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    const [code] = await exited as [number | null]
+    return code
+  }
+
+  /** Ends it for good, in order where that is possible. */
+  async stop(): Promise<void> {
+    this.resume()
+    await this.terminate()
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * What a client was told about each message, exactly: accepted (2xx, with its id), refused (another status), or nothing (no answer came).
+ * Held against what a receiver took: a message that was accepted and never received is lost, one that was received twice is doubled.
+ * Each message has one recipient with an address of its own, by which the receiver's copies are counted.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDatabaseAway } from '#src/db.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+import type { ReceivedMessage } from './receiver-connection.ts'
+import type { System } from './system.ts'
+
+export interface Entry {
+  readonly address: string
+  readonly told: 'accepted' | 'refused' | 'nothing'
+  /** 0 when there was no answer. */
+  readonly status: number
+  readonly id: string
+  readonly retryAfter: string | null
+}
+
+export interface Balance {
+  /** Accepted and never received. */
+  readonly lost: readonly string[]
+  /** Received more than once. */
+  readonly doubled: readonly string[]
+  /** Received although the client was told 4xx. */
+  readonly uninvited: readonly string[]
+}
+
+export interface Load {
+  /** Messages that are accepted in the end. */
+  readonly count: number
+  /** Requests under way at once. */
+  readonly clients?: number
+  readonly tiers?: readonly Tier[]
+  readonly text?: string
+  readonly domain?: string
+}
+
+const PATHS: Readonly<Record<Tier, string>> = { instant: 'instant', high: 'high', normal: 'async', bulk: 'bulk' }
+const PAUSE_MS = 20
+let ledgers = 0
+
+export class Ledger {
+  readonly entries: Entry[] = []
+  readonly #system: System
+  readonly #prefix = `l${++ledgers}`
+  #sent = 0
+  #isClosed = false
+
+  constructor(system: System) {
+    this.#system = system
+  }
+
+  count(told: Entry['told']): number {
+    return this.entries.filter((entry) => entry.told === told).length
+  }
+
+  /** Sends one message and writes down what came back. */
+  async send(tier: Tier, { text = 'Hello', domain = 'receiver.example' }: Pick<Load, 'text' | 'domain'> = {}): Promise<Entry> {
+    const address = `${this.#prefix}-${++this.#sent}@${domain}`
+    const entry = await this.#ask(tier, address, text)
+    this.entries.push(entry)
+    return entry
+  }
+
+  async #ask(tier: Tier, address: string, text: string): Promise<Entry> {
+    const body = { from: `shop@${this.#system.domain}`, to: address, subject: `To ${address}`, text }
+    try {
+      const { status, headers, body: answer } = await this.#system.call('POST', `/send-email/${PATHS[tier]}`, { body })
+      return { address, status, told: status >= 200 && status < 300 ? 'accepted' : 'refused', id: String(answer['email_id'] ?? ''), retryAfter: headers.get('retry-after') }
+    } catch {
+      return { address, status: 0, told: 'nothing', id: '', retryAfter: null }
+    }
+  }
+
+  /** Sends until so many were accepted, several at once, the tiers in turn. A client that was not served waits a moment. */
+  async load({ count, clients = 8, tiers = ['instant', 'high', 'normal', 'bulk'], ...message }: Load): Promise<void> {
+    let left = count
+    await Promise.all(Array.from({ length: Math.min(clients, count) }, async () => {
+      while (left-- > 0 && !this.#isClosed) {
+        const { told } = await this.send(tiers[left % tiers.length] ?? 'normal', message)
+        if (told === 'accepted') continue
+        left++
+        await sleep(PAUSE_MS)
+      }
+    }))
+  }
+
+  /** Ends loads that are under way; for tests that failed. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /** Copies by address, of this ledger's messages only. */
+  copies(received: readonly ReceivedMessage[]): Map<string, number> {
+    const mine = new Set(this.entries.map(({ address }) => address))
+    const copies = new Map<string, number>()
+    for (const { to } of received) for (const address of to) if (mine.has(address)) copies.set(address, (copies.get(address) ?? 0) + 1)
+    return copies
+  }
+
+  compare(received: readonly ReceivedMessage[]): Balance {
+    const copies = this.copies(received)
+    const isRefusedForGood = ({ told, status }: Entry): boolean => told === 'refused' && status < 500
+    return {
+      lost: this.entries.filter(({ told, address }) => told === 'accepted' && !copies.has(address)).map(({ address }) => address),
+      doubled: [...copies].filter(([, count]) => count > 1).map(([address]) => address),
+      uninvited: this.entries.filter((entry) => isRefusedForGood(entry) && copies.has(entry.address)).map(({ address }) => address),
+    }
+  }
+}
+
+interface OpenRow { readonly state: string; readonly tier: string; readonly count: number; readonly reason: string | null; readonly is_leased: boolean }
+
+/** Waits until no recipient is open any more. Rejects with a picture of what is, when that takes longer than `patienceMs`. */
+export async function drained({ db }: Pick<System, 'db'>, patienceMs = 40_000): Promise<void> {
+  for (const end = Date.now() + patienceMs; ; await sleep(50)) {
+    const open = await readOpen(db)
+    if (open?.length === 0) return
+    if (Date.now() > end) throw new Error(`the queue did not drain:\n${open === null ? 'PostgreSQL is away' : open.map((row) => JSON.stringify(row)).join('\n')}`)
+  }
+}
+
+/** Null while PostgreSQL is away. */
+async function readOpen(db: System['db']): Promise<OpenRow[] | null> {
+  try {
+    const { rows } = await db.query<OpenRow>(`
+      SELECT r.state, r.tier, l.id IS NOT NULL AS is_leased, min(r.reason) AS reason, count(*) AS count
+      FROM recipients r LEFT JOIN leases l ON l.id = r.lease WHERE r.is_open GROUP BY r.state, r.tier, l.id ORDER BY 1, 2`)
+    return rows
+  } catch (error) {
+    if (isDatabaseAway(error)) return null
+    throw error
+  }
+}

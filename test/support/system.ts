@@ -1,0 +1,130 @@
+/**
+ * A whole Mailstead for scenarios and faults: api, mta and worker as real processes with the settings of an operator, on a Redis of its own and
+ * on a cloned database, or on a PostgreSQL of its own where the scenario crashes it. Clients speak HTTP; `db` and `redis` are for looking and for
+ * what time or an operator would do. Where the mail goes is said by the test (ROUTES, or DNS_SERVERS with SMTP_OUT_PORT).
+ *
+ * Everything ends and is removed at `stop`, and with the test process however that ends.
+ */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { lastLines } from '#bin/supervisor/log-file.ts'
+import { loadConfig, type Config } from '#config/load.ts'
+import { openDb, type Db } from '#src/db.ts'
+import { openLog } from '#src/log.ts'
+import { openRedis, type Redis } from '#src/redis.ts'
+import { openVault, type Vault } from '#src/vault.ts'
+import { request, type TestAnswer, type TestCall } from './api.ts'
+import { Child } from './child.ts'
+import { createSender, type Sender } from './sender.ts'
+import { createDatabase, startPostgres, startRedis, type TestServer } from './stores.ts'
+
+const ROLES = { api: ['api'], mta: ['mta'], mta2: ['mta'], worker: ['worker'] } as const satisfies Record<string, readonly string[]>
+export type RoleName = keyof typeof ROLES
+
+export interface SystemOrder {
+  /** Settings as an operator writes them. */
+  readonly env: Readonly<Record<string, string>>
+  /** A PostgreSQL of its own, with fsync, as `postgres`; else a cloned database. */
+  readonly isCrashable?: boolean
+}
+
+export interface System extends Sender {
+  readonly url: string
+  readonly config: Config
+  readonly vault: Vault
+  readonly db: Db
+  readonly redis: Redis
+  readonly redisServer: TestServer
+  /** Only of a crashable system. */
+  readonly postgres: TestServer
+  /** `mta2` is there to be started by a test that wants two. */
+  readonly roles: Readonly<Record<RoleName, Child>>
+  /** One request to a path below /api/v1, with the regular key when no other is given. Rejects when there is no answer. */
+  call(method: string, path: string, call?: TestCall): Promise<TestAnswer>
+  /** Starts whatever of api, mta and worker does not run. */
+  heal(): Promise<void>
+  /** The ends of all logs; printed by a test that failed. */
+  tellLogs(): string
+  stop(): Promise<void>
+}
+
+/** Short times, so that what takes minutes in life takes moments here; a lease long enough that a busy machine does not end it. */
+const ENV = {
+  HTTP_HOST: '127.0.0.1', HOSTNAME: 'mta.sender.example', MASTER_KEY: '5a'.repeat(32), ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
+  RETRY_SCALE: '0.01', LEASE_SECONDS: '15', RECONCILE_SECONDS: '1', LOG_LEVEL: 'info',
+} as const
+
+export async function startSystem(order: SystemOrder): Promise<System> {
+  const undo: (() => Promise<unknown> | void)[] = []
+  const stop = async (): Promise<void> => {
+    for (const step of undo.splice(0).toReversed()) await step()
+  }
+  try {
+    return await build(order, undo, stop)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function build(order: SystemOrder, undo: (() => Promise<unknown> | void)[], stop: () => Promise<void>): Promise<System> {
+  const dir = mkdtempSync('/tmp/mailstead-test-')
+  undo.push(() => rmSync(dir, { recursive: true, force: true }))
+  const { databaseUrl, postgres } = await openDatabase(order.isCrashable ?? false, undo)
+  const redisServer = await startRedis()
+  undo.push(() => redisServer.stop())
+  const port = await freePort()
+  const env = { ...ENV, DATABASE_URL: databaseUrl, REDIS_URL: redisServer.url, DATA_DIR: dir, HTTP_PORT: String(port), ...order.env }
+  const config = loadConfig(env)
+  const log = openLog({ logLevel: 'silent' }, 'test')
+  const db = openDb(databaseUrl, log, 4)
+  undo.push(() => db.close())
+  const redis = openRedis(redisServer.url, log)
+  undo.push(() => redis.disconnect())
+  const vault = openVault(Buffer.from(ENV.MASTER_KEY, 'hex'))
+  const sender = await createSender({ db, vault, keyPrefix: config.keyPrefix }, { domain: 'sender.example' })
+  const roles = makeRoles(dir, env)
+  for (const role of Object.values(roles)) undo.push(() => role.stop())
+  const heal = async (): Promise<void> => {
+    await Promise.all([roles.api, roles.mta, roles.worker].map((role) => role.isRunning ? undefined : role.start()))
+  }
+  await heal()
+  const url = `http://127.0.0.1:${port}`
+  return {
+    ...sender, url, config, vault, db, redis, redisServer, roles, heal, stop,
+    get postgres() {
+      if (postgres === null) throw new Error('this system has no PostgreSQL of its own')
+      return postgres
+    },
+    call: (method, path, call = {}) => request(method, `${url}/api/v1${path}`, { key: sender.regular, ...call }),
+    tellLogs: () => Object.entries(roles).map(([name, { logFile }]) => `--- ${name}\n${lastLines(logFile, 15).replaceAll(/^(.{240}).*$/gm, '$1…')}\n`).join(''),
+  }
+}
+
+async function openDatabase(isCrashable: boolean, undo: (() => Promise<unknown> | void)[]): Promise<{ databaseUrl: string; postgres: TestServer | null }> {
+  if (isCrashable) {
+    const postgres = await startPostgres()
+    undo.push(() => postgres.stop())
+    return { databaseUrl: postgres.url, postgres }
+  }
+  const database = await createDatabase()
+  undo.push(() => database.drop())
+  return { databaseUrl: database.url, postgres: null }
+}
+
+function makeRoles(dir: string, env: Readonly<Record<string, string>>): Record<RoleName, Child> {
+  const of = (name: RoleName): Child => new Child({ args: ROLES[name], env, logFile: join(dir, `${name}.log`) })
+  return { api: of('api'), mta: of('mta'), mta2: of('mta2'), worker: of('worker') }
+}
+
+/** A port that stays the same when the api is started again. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
