@@ -17,9 +17,9 @@ import type { Stages } from './stages.ts'
 
 /**
  * Carries a claimed recipient to the end of this attempt. What is made ready waits at the gate for a session of its site;
- * large content is loaded only behind the gate, and only so much of it at once.
+ * large content is loaded only behind the gate, and only so much of it at once. Null when the gate did not let it begin: nothing was tried.
  */
-export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Promise<Attempt> {
+export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Promise<Attempt | null> {
   const startedAt = stages.now()
   const send = async (job: Job | Outcome): Promise<Attempt> => 'kind' in job ? untried(job, startedAt) : stages.transport.deliver(job)
   if (claimed.content.isLarge)
@@ -28,10 +28,10 @@ export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Pro
   return 'kind' in job ? send(job) : withSession(gate, claimed, () => send(job))
 }
 
-async function withSession(gate: Gate, { tier }: Claimed, work: () => Promise<Attempt>): Promise<Attempt> {
-  await gate.enter(tier)
+async function withSession(gate: Gate, { tier }: Claimed, work: () => Promise<Attempt>): Promise<Attempt | null> {
+  const mayBegin = await gate.enter(tier)
   try {
-    return await work()
+    return mayBegin ? await work() : null
   } finally {
     gate.leave(tier)
   }

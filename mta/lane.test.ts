@@ -13,6 +13,18 @@ describe('a lane', () => {
     for (const tier of ['bulk', 'normal', 'instant', 'high', 'bulk'] as const) lane.push(mail(tier))
     assert.deepEqual(Array.from({ length: 6 }, () => lane.next()?.tier), ['instant', 'high', 'normal', 'bulk', 'bulk', undefined])
   })
+  it('begins no more than two for each session, instant mail counted apart', () => {
+    const lane = new Lane('s', LIMITS)
+    for (const tier of ['instant', 'bulk'] as const) for (let i = 0; i < 100; i++) lane.push(mail(tier))
+    const begun: Tier[] = []
+    for (let one = lane.next(); one !== undefined; one = lane.next()) {
+      lane.started(one)
+      begun.push(one.tier)
+    }
+    assert.deepEqual(begun, [...Array.from({ length: 20 }, () => 'instant'), ...Array.from({ length: 20 }, () => 'bulk')])
+    lane.finished(mail('instant'), 0)
+    assert.equal(lane.next()?.tier, 'instant')
+  })
   it('keeps sessions for instant mail, however much else waits', async () => {
     const lane = new Lane('s', LIMITS)
     const order: string[] = []

@@ -13,14 +13,14 @@ const HELD_MS = 60
 const INSTANT_AT_ONCE = 50
 const RATE_WINDOW_MS = 250
 
-/** Hands out the sessions of a site. */
+/** Hands out the sessions of a site to one delivery. */
 export interface Gate {
-  /** Resolves when it is this tier's turn; `leave` must follow. */
-  enter(tier: Tier): Promise<void>
+  /** Resolves when it is this tier's turn: false when it must not begin any more. `leave` must follow in any case. */
+  enter(tier: Tier): Promise<boolean>
   leave(tier: Tier): void
 }
 
-export class Lane implements Gate {
+export class Lane {
   readonly site: string
   limits: SiteLimits
   /** Counts wake-ups: a claim that was overtaken by one is not the last word. */
@@ -54,20 +54,27 @@ export class Lane implements Gate {
     return this.active === 0 && this.held === 0 && !this.isClaiming
   }
 
+  /** An instant mail waits that may begin now. */
   get hasInstant(): boolean {
-    return (this.#waiting[0]?.length ?? 0) > 0
+    return (this.#waiting[0]?.length ?? 0) > 0 && this.#mayBeginInstant
+  }
+
+  get #mayBeginInstant(): boolean {
+    return this.active - this.#activeOthers < this.limits.connections * 2
   }
 
   push(claimed: Claimed): void {
     this.#waiting[rankOf(claimed.tier)]?.push(claimed)
   }
 
-  /** The next to begin, taken out; undefined when enough is under way. As many are made ready ahead as hold sessions. */
+  /**
+   * The next to begin, taken out; undefined when enough is under way. As many are made ready ahead as hold sessions, of instant mail and
+   * of all other: more would take the process's room from other sites while they wait here.
+   */
   next(): Claimed | undefined {
-    const instant = this.#waiting[0]?.shift()
-    if (instant !== undefined) return instant
-    if (this.#activeOthers >= this.limits.connections * 2) return undefined
-    return this.#waiting.find((list) => list.length > 0)?.shift()
+    const instant = this.#mayBeginInstant ? this.#waiting[0]?.shift() : undefined
+    if (instant !== undefined || this.#activeOthers >= this.limits.connections * 2) return instant
+    return this.#waiting.slice(1).find((list) => list.length > 0)?.shift()
   }
 
   started(claimed: Claimed): void {

@@ -14,6 +14,7 @@ import type { Attempt } from '#src/messages/outcome.ts'
 import type { Lease } from '#src/queue/lease.ts'
 import { isSuspendedSite } from '#src/queue/keys.ts'
 import { parseMember, type Member } from '#src/queue/member.ts'
+import { Holdings, type Held } from './holdings.ts'
 import { Lane, type Gate } from './lane.ts'
 
 const CLAIM_BATCH = 200
@@ -27,14 +28,14 @@ export interface LaneParts {
   readonly limitsFor: (domain: string) => Promise<SiteLimits>
   readonly startLimits: SiteLimits
   readonly isSuspended: (domain: string) => boolean
-  /** One attempt, to the end of its conversation. */
-  readonly deliver: (claimed: Claimed, gate: Gate) => Promise<Attempt>
+  /** One attempt, to the end of its conversation; null when the gate did not let it begin. */
+  readonly deliver: (claimed: Claimed, gate: Gate) => Promise<Attempt | null>
   /** Writes the result of an attempt down. */
   readonly settle: (claimed: Claimed, attempt: Attempt) => Promise<void>
   /** Too many results wait to be written. */
   readonly isBehind: () => boolean
   /** Gives back what was claimed and not begun. */
-  readonly release: (claimed: readonly Claimed[]) => Promise<void>
+  readonly release: (held: readonly Held[]) => Promise<void>
 }
 
 export interface Lanes {
@@ -50,6 +51,7 @@ interface State {
   readonly parts: LaneParts
   readonly lanes: Map<string, Lane>
   readonly load: (member: Member) => Promise<Claimed | undefined>
+  readonly holdings: Holdings
   active: number
   settling: number
   isStopped: boolean
@@ -58,8 +60,11 @@ interface State {
 }
 
 export function createLanes(ctx: Context, parts: LaneParts): Lanes {
-  const loader = createBatcher<Member, Claimed | undefined>((members) => loadBatch(ctx, parts.lease, members), { max: CLAIM_BATCH, lanes: CLAIM_LANES })
-  const state: State = { ctx, parts, lanes: new Map(), load: (member) => loader.add(member), active: 0, settling: 0, isStopped: false, starved: new Set() }
+  const holdings = new Holdings()
+  const loader = createBatcher<Member, Claimed | undefined>((members) => loadBatch(ctx, parts.lease, holdings, members), { max: CLAIM_BATCH, lanes: CLAIM_LANES })
+  const state: State = {
+    ctx, parts, lanes: new Map(), load: (member) => loader.add(member), holdings, active: 0, settling: 0, isStopped: false, starved: new Set(),
+  }
   const scan = setInterval(() => void scanSites(state), SCAN_MS)
   void scanSites(state)
   return {
@@ -77,15 +82,23 @@ export function createLanes(ctx: Context, parts: LaneParts): Lanes {
   }
 }
 
-async function loadBatch(ctx: Context, lease: Lease, members: readonly Member[]): Promise<(Claimed | undefined)[]> {
-  const claimed = await claimRecipients(ctx.db, lease.id, members, new Date(ctx.clock.now()))
+async function loadBatch(ctx: Context, lease: Lease, holdings: Holdings, members: readonly Member[]): Promise<(Claimed | undefined)[]> {
+  const wanted = members.filter((member) => !holdings.isLeaving(member))
+  holdings.take(wanted)
+  const claimed = await claimRecipients(ctx.db, lease.id, wanted, new Date(ctx.clock.now())).catch((error: unknown) => {
+    holdings.drop(wanted)
+    holdings.doubt()
+    throw error
+  })
   const byKey = new Map(claimed.map((one) => [`${one.messageId}:${one.n}`, one]))
-  return members.map((member) => {
+  const given = new Map(wanted.map((member) => {
     const key = `${member.messageId}:${member.n}`
     const one = byKey.get(key)
     byKey.delete(key) // the same recipient twice in a batch is started once
-    return one
-  })
+    return [member, one] as const
+  }))
+  holdings.drop(wanted.filter((member) => given.get(member) === undefined))
+  return members.map((member) => given.get(member))
 }
 
 function wake(state: State, site: string, hasInstant: boolean): void {
@@ -125,20 +138,28 @@ async function claim(state: State, lane: Lane, room: { instant: number; others: 
 }
 
 async function makeGood(state: State, lane: Lane, entries: readonly ReadyEntry[]): Promise<void> {
-  const members = entries.map(({ member }) => parseMember(member)).filter((member) => member !== null)
-  try {
-    const claimed = (await Promise.all(members.map((member) => state.load(member)))).filter((one) => one !== undefined)
-    if (claimed[0] !== undefined) lane.limits = await state.parts.limitsFor(claimed[0].domain)
-    if (state.isStopped) return await state.parts.release(claimed)
-    // suspended after it became ready: given back, it is kept aside when it is dispatched again
-    const suspended = claimed.filter((one) => state.parts.isSuspended(one.domain))
-    if (suspended.length > 0) await state.parts.release(suspended)
-    for (const one of claimed) if (!suspended.includes(one)) lane.push(one)
-  } catch (error) {
-    lane.isDry = false
-    await addReady(state.ctx.redis, new Map([[lane.site, entries]]))
-    throw error
-  }
+  const wanted = entries.flatMap((entry) => ({ entry, member: parseMember(entry.member) }))
+  const loaded = await Promise.allSettled(wanted.map(({ member }) => member === null ? Promise.resolve(undefined) : state.load(member)))
+  const claimed = loaded.flatMap((one) => one.status === 'fulfilled' && one.value !== undefined ? [one.value] : [])
+  if (claimed[0] !== undefined) lane.limits = await state.parts.limitsFor(claimed[0].domain)
+  // suspended after it became ready: given back, it is kept aside when it is dispatched again
+  const unwanted = claimed.filter((one) => state.isStopped || state.parts.isSuspended(one.domain))
+  if (unwanted.length > 0) await giveBack(state, unwanted)
+  for (const one of claimed) if (!unwanted.includes(one)) lane.push(one)
+  const failed = wanted.filter((_, i) => loaded[i]?.status === 'rejected').map(({ entry }) => entry)
+  if (failed.length > 0) await putBack(state, lane, failed)
+}
+
+/** What a claim in PostgreSQL failed for stays ready. */
+async function putBack(state: State, lane: Lane, entries: readonly ReadyEntry[]): Promise<void> {
+  lane.isDry = false
+  await addReady(state.ctx.redis, new Map([[lane.site, entries]]))
+  throw new Error(`${entries.length} recipients could not be claimed`)
+}
+
+async function giveBack(state: State, claimed: readonly Claimed[]): Promise<void> {
+  await state.parts.release(claimed)
+  state.holdings.drop(claimed)
 }
 
 /** Starts what may start, then sees whether to claim more. */
@@ -150,11 +171,15 @@ function pump(state: State, lane: Lane): void {
     }
     const claimed = lane.next()
     if (claimed === undefined) break
-    // held under a lease that was lost meanwhile: it is another's now
-    if (claimed.lease !== state.parts.lease.id) continue
-    void begin(state, lane, claimed)
+    if (isOurs(state, claimed)) void begin(state, lane, claimed)
+    else state.holdings.drop([claimed])
   }
   fill(state, lane)
+}
+
+/** Held under a lease that was lost meanwhile, it is another's now. */
+function isOurs(state: State, claimed: Claimed): boolean {
+  return claimed.lease === state.parts.lease.id
 }
 
 /** A tenth on top is for instant mail only: a process that is full of bulk still has room for a code. */
@@ -164,18 +189,20 @@ function hasSession(state: State, lane: Lane): boolean {
   return state.active < most || (lane.hasInstant && state.active < most * 1.1)
 }
 
+/** A session came free: those that found none go on, until there is none again. */
 function feedStarved(state: State): void {
-  const [lane] = state.starved
-  if (lane === undefined) return
-  state.starved.delete(lane)
-  pump(state, lane)
+  for (const lane of state.starved) {
+    if (!hasSession(state, lane)) return
+    state.starved.delete(lane)
+    pump(state, lane)
+  }
 }
 
 /** The lane is free for the next as soon as the conversation is over; the result is written beside it. */
 async function begin(state: State, lane: Lane, claimed: Claimed): Promise<void> {
   lane.started(claimed)
   state.active++
-  const attempt = await state.parts.deliver(claimed, lane).catch((error: unknown) => complain(state, claimed, error))
+  const attempt = await state.parts.deliver(claimed, gateFor(state, lane, claimed)).catch((error: unknown) => complain(state, claimed, error))
   state.active--
   lane.finished(claimed, state.ctx.clock.now())
   if (attempt !== undefined) void settle(state, claimed, attempt)
@@ -183,9 +210,21 @@ async function begin(state: State, lane: Lane, claimed: Claimed): Promise<void> 
   pump(state, lane)
 }
 
-async function settle(state: State, claimed: Claimed, attempt: Attempt): Promise<void> {
+/** A wait at the gate can be long: what was stopped, or lost its lease meanwhile, does not begin. */
+function gateFor(state: State, lane: Lane, claimed: Claimed): Gate {
+  return {
+    enter: async (tier) => {
+      await lane.enter(tier)
+      return !state.isStopped && state.parts.lease.isHeld() && isOurs(state, claimed)
+    },
+    leave: (tier) => lane.leave(tier),
+  }
+}
+
+async function settle(state: State, claimed: Claimed, attempt: Attempt | null): Promise<void> {
   state.settling++
-  await state.parts.settle(claimed, attempt).catch((error: unknown) => complain(state, claimed, error))
+  const settled = attempt === null ? giveBack(state, [claimed]) : state.parts.settle(claimed, attempt).then(() => state.holdings.drop([claimed]))
+  await settled.catch((error: unknown) => complain(state, claimed, error))
   state.settling--
   feedStarved(state)
 }
@@ -196,6 +235,7 @@ function complain(state: State, claimed: Claimed, error: unknown): undefined {
 
 /** Finds sites that another process filled and died, or whose wake-up was lost; forgets those that stay empty. */
 async function scanSites(state: State): Promise<void> {
+  void lookForForgotten(state)
   try {
     for (const site of await listSites(state.ctx.redis)) if (state.lanes.get(site)?.isDry !== false) wakeQuietly(state, site)
     for (const lane of state.lanes.values()) {
@@ -205,6 +245,14 @@ async function scanSites(state: State): Promise<void> {
   } catch (error) {
     state.ctx.log.debug({ err: error }, 'sites cannot be listed; Redis is away')
   }
+}
+
+async function lookForForgotten({ holdings, parts, ctx }: State): Promise<void> {
+  if (!holdings.isInDoubt) return
+  await holdings.look(ctx.db, parts.lease.id, async (forgotten) => {
+    ctx.log.warn({ count: forgotten.length }, 'claims whose answer was lost are given back')
+    await parts.release(forgotten)
+  }).catch((error: unknown) => ctx.log.debug({ err: error }, 'PostgreSQL cannot be asked for what we hold'))
 }
 
 function wakeQuietly(state: State, site: string): void {

@@ -13,6 +13,7 @@ import { watchSuspensions, type SuspensionWatch } from '#src/queue/suspensions.t
 import { limitsOf } from './limits/site-limits.ts'
 import { deliver } from './deliver.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
+import type { Held } from './holdings.ts'
 import { createLanes, type Lanes } from './lanes.ts'
 import { createSettler, type Settler } from './settle.ts'
 import { assembleStages, limitsOfRoute } from './stages.ts'
@@ -38,7 +39,7 @@ export async function startOutbound(ctx: Context, redisUrl: string): Promise<Out
     deliver: (claimed, gate) => deliver(stages, claimed, gate),
     settle: (claimed, attempt) => settle(ctx, settler, claimed, attempt),
     isBehind: () => settler.waiting > MOST_UNSETTLED,
-    release: (claimed) => release(ctx, settler, claimed),
+    release: (held) => release(ctx, settler, held),
   })
   const dispatcher = createDispatcher(ctx, { siteOf: async (domain) => suspensions.find(domain) === undefined ? (await router.route(domain)).site : suspendedSite(domain), onReady: (site, hasInstant) => lanes.wake(site, hasInstant) })
   const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions })
@@ -66,9 +67,9 @@ function listen(ctx: Context, redisUrl: string, { dispatcher, lanes, suspensions
   return subscriber
 }
 
-async function release(ctx: Context, settler: Settler, claimed: readonly Claimed[]): Promise<void> {
+async function release(ctx: Context, settler: Settler, held: readonly Held[]): Promise<void> {
   const now = new Date(ctx.clock.now())
-  await Promise.all(claimed.map((one) => settler.settle({ claimed: one, moving: releaseOf(one, now, null) })))
+  await Promise.all(held.map((one) => settler.settle({ claimed: one, moving: releaseOf(one, now, null) })))
 }
 
 interface Parts {

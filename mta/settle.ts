@@ -18,7 +18,7 @@ const GATHER_MS = 8
 const RETRY_MS = 300
 
 export interface Settlement {
-  readonly claimed: Pick<Claimed, 'messageId' | 'n' | 'domain' | 'tier' | 'address'>
+  readonly claimed: Pick<Claimed, 'messageId' | 'n' | 'domain' | 'tier'>
   readonly moving: Moving
 }
 
@@ -60,7 +60,7 @@ async function settleApart(ctx: Context, batch: readonly Settlement[], error: un
     return [...await settleBatch(ctx, batch.slice(0, middle)), ...await settleBatch(ctx, batch.slice(middle))]
   }
   if (only === undefined || only.moving.attempt?.record.conversation === UNKEEPABLE) throw error
-  ctx.log.error({ err: error, id: only.claimed.messageId, to: only.claimed.address }, 'a conversation could not be stored; its outcome is')
+  ctx.log.error({ err: error, id: only.claimed.messageId, n: only.claimed.n }, 'a conversation could not be stored; its outcome is')
   return settleBatch(ctx, [withoutTexts(only)])
 }
 

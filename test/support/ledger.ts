@@ -68,7 +68,8 @@ export class Ledger {
     const body = { from: `shop@${this.#system.domain}`, to: address, subject: `To ${address}`, text }
     try {
       const { status, headers, body: answer } = await this.#system.call('POST', `/send-email/${PATHS[tier]}`, { body })
-      return { address, status, told: status >= 200 && status < 300 ? 'accepted' : 'refused', id: String(answer['email_id'] ?? ''), retryAfter: headers.get('retry-after') }
+      const told = status >= 200 && status < 300 ? 'accepted' : 'refused'
+      return { address, status, told, id: JSON.stringify(answer['email_id']), retryAfter: headers.get('retry-after') }
     } catch {
       return { address, status: 0, told: 'nothing', id: '', retryAfter: null }
     }

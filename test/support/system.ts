@@ -88,7 +88,7 @@ async function build(order: SystemOrder, undo: (() => Promise<unknown> | void)[]
   const roles = makeRoles(dir, env)
   for (const role of Object.values(roles)) undo.push(() => role.stop())
   const heal = async (): Promise<void> => {
-    await Promise.all([roles.api, roles.mta, roles.worker].map((role) => role.isRunning ? undefined : role.start()))
+    await Promise.all([roles.api, roles.mta, roles.worker].map((role) => role.isRunning ? Promise.resolve() : role.start()))
   }
   await heal()
   const url = `http://127.0.0.1:${port}`

@@ -1,0 +1,59 @@
+/**
+ * The connection to PostgreSQL breaks after a statement was carried out and before its answer came: the process does not know what happened.
+ * Each case lets exactly that happen once, on the real outbound role.
+ */
+import assert from 'node:assert/strict'
+import { startOutbound, type Outbound } from '#mta/outbound.ts'
+import type { Context } from '#src/context.ts'
+import type { Db } from '#src/db.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { readMessage } from '#src/messages/read.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { startReceiver, type Receiver } from '#test/support/receiver.ts'
+import { addressees, submissionOf } from '#test/support/submission.ts'
+import { until } from '#test/support/until.ts'
+
+const RECIPIENTS = 20
+
+describe('the answer of PostgreSQL is lost', () => {
+  let ctx: TestContext
+  let mx: Receiver
+  let outbound: Outbound
+
+  beforeEach(async () => {
+    mx = await startReceiver()
+    ctx = await createContext({ ROUTES: `*=smtp://127.0.0.1:${mx.port}`, RETRY_SCALE: '0.01' })
+  })
+  afterEach(async () => {
+    await outbound.stop()
+    await ctx.close()
+    await mx.stop()
+  })
+
+  /** A database whose connection breaks once, after this statement was carried out. */
+  function losing(statementName: string): Context & { readonly hasLost: () => boolean } {
+    let hasLost = false
+    const query: Db['query'] = async (statement, values) => {
+      const result = await ctx.db.query<never>(statement, values)
+      if (hasLost || typeof statement === 'string' || statement.name !== statementName || result.rows.length === 0) return result
+      hasLost = true
+      throw new Error('Connection terminated unexpectedly')
+    }
+    return { ...ctx, db: { ...ctx.db, query }, hasLost: () => hasLost }
+  }
+
+  for (const [name, what] of [['recipients-claim', 'a claim'], ['recipients-move', 'the results']] as const) {
+    it(`of ${what}: everything is delivered once, by the same process`, async () => {
+      const broken = losing(name)
+      outbound = await startOutbound(broken, ctx.redisUrl)
+      const workspaceId = await ctx.newWorkspace()
+      const submission = submissionOf(workspaceId, { recipients: addressees(RECIPIENTS), tier: 'instant' })
+      await createAcceptor(ctx).accept(submission)
+
+      const states = async (): Promise<string[]> => (await readMessage(ctx.db, workspaceId, submission.id))?.recipients.map(({ state }) => state) ?? []
+      await until(async () => (await states()).every((state) => state === 'delivered'), () => `${mx.messages.length} of ${RECIPIENTS} were received`, 25_000)
+      assert.ok(broken.hasLost(), 'an answer was lost')
+      assert.equal(mx.messages.length, RECIPIENTS)
+    })
+  }
+})
