@@ -16,14 +16,18 @@ if (process.env.BROKEN) process.exit(1)
 const { ino, size, mtimeMs } = statSync(process.execPath)
 const sum = execFileSync('cksum', { input: readFileSync(join(root, 'package-lock.json')), encoding: 'utf8' }).trim()
 mkdirSync(join(root, 'node_modules'), { recursive: true })
-writeFileSync(join(root, 'node_modules/.mailstead'), [sum, process.execPath, [ino, size, Math.floor(mtimeMs / 1000)].join(' '), ''].join('\\n'))
+const identity = [ino, size, Math.floor(mtimeMs / 1000)].join(' ')
+writeFileSync(join(root, 'node_modules/.mailstead'), [sum, process.execPath, identity, ''].join('\\n'))
 `
 const MAIN = 'console.log(process.pid, process.argv.slice(2))'
 
-describe('bin/mailstead', () => {
+interface Ended { readonly out: string; readonly err: string; readonly status: number | null }
+
+describe('bin/mailstead', function () {
+  this.timeout(120_000)
   let root: string
   const PATH = [dirname(process.execPath), process.env['PATH']].join(':')
-  const run = (args: readonly string[], env: object = {}, program = join(root, 'bin/mailstead')): { out: string; err: string; status: number | null } => {
+  const run = (args: readonly string[], env: object = {}, program = join(root, 'bin/mailstead')): Ended => {
     const { stdout, stderr, status } = spawnSync(program, args, { encoding: 'utf8', env: { PATH, ...env } })
     return { out: stdout, err: stderr, status }
   }
@@ -84,15 +88,18 @@ describe('bin/mailstead', () => {
     const { status, err } = run([], { PATH: '/nonexistent' }, '/bin/sh')
     assert.equal(status, 0, err)
     mkdirSync(join(root, 'tools'))
-    for (const tool of ['cksum', 'stat', 'readlink']) symlinkSync(existsSync(`/usr/bin/${tool}`) ? `/usr/bin/${tool}` : `/bin/${tool}`, join(root, 'tools', tool))
+    for (const tool of ['cksum', 'stat', 'readlink']) {
+      symlinkSync(existsSync(`/usr/bin/${tool}`) ? `/usr/bin/${tool}` : `/bin/${tool}`, join(root, 'tools', tool))
+    }
     const without = run([], { PATH: join(root, 'tools') })
     assert.equal(without.status, 1)
     assert.match(without.err, /Node\.js is missing\. Install Node 20/)
   })
 })
 
-describe('mailstead', () => {
-  const run = (...args: string[]): { out: string; err: string; status: number | null } => {
+describe('mailstead', function () {
+  this.timeout(120_000)
+  const run = (...args: string[]): Ended => {
     const { stdout, stderr, status } = spawnSync(process.execPath, [`${PROGRAM}.ts`, ...args], { encoding: 'utf8' })
     return { out: stdout, err: stderr, status }
   }
@@ -105,7 +112,9 @@ describe('mailstead', () => {
     assert.deepEqual(names.filter((name) => !existsSync(join(import.meta.dirname, 'commands', `${name}.ts`))), [])
   })
 
-  const wrong: readonly (readonly string[])[] = [['nope'], ['toString'], ['../mailstead'], ['start', 'now'], ['mta', '--roles', 'all'], ['mta', '--role', 'x']]
+  const wrong: readonly (readonly string[])[] = [
+    ['nope'], ['toString'], ['../mailstead'], ['start', 'now'], ['mta', '--roles', 'all'], ['mta', '--role', 'x'],
+  ]
   for (const args of wrong) {
     it(`${args.join(' ')} is wrong use: usage on stderr, exit code 2`, () => {
       const { out, err, status } = run(...args)

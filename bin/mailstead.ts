@@ -44,7 +44,8 @@ async function main([name = '--help', ...args]: string[]): Promise<number> {
 
 function usage(): string {
   const rows = COMMANDS.map(([name, summary]) => `  ${name.padEnd(12)} ${summary}`)
-  return `Usage: mailstead <command> [options]\n\n${rows.join('\n')}\n\nmailstead <command> --help tells more. Settings come from the environment: docs/settings.md\n`
+  const more = 'mailstead <command> --help tells more. Settings come from the environment: docs/settings.md'
+  return `Usage: mailstead <command> [options]\n\n${rows.join('\n')}\n\n${more}\n`
 }
 
 // Compiled code is kept: it halves the time that five processes on two cores need to start. Where it cannot be kept, nothing happens.

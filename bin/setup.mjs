@@ -9,7 +9,10 @@
  * them either); the one that matters, the links of the embedded PostgreSQL, is called here.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync, constants, existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync, statSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,16 +32,19 @@ const COMPLAINTS = [
   [/ENOSPC|no space left/i, `the disk is full: set-up needs about ${NEEDED_MB} MB.`],
   [/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|network/i,
     'the package registry cannot be reached: check the network (behind a proxy: npm config set proxy and https-proxy), then start again.'],
-  [/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/, 'the certificate of the package registry is not trusted: point NODE_EXTRA_CA_CERTS at your own authority.'],
+  [/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/,
+    'the certificate of the package registry is not trusted: point NODE_EXTRA_CA_CERTS at your own authority.'],
   [/EACCES|EPERM|EROFS/, 'this user may not write here: start as the owner of this folder, or give it over (chown -R).'],
-  [/EUSAGE|in sync/, 'package.json and package-lock.json do not belong together: restore both (git checkout package.json package-lock.json).'],
+  [/EUSAGE|in sync/,
+    'package.json and package-lock.json do not belong together: restore both (git checkout package.json package-lock.json).'],
   [/EINTEGRITY/, 'a package arrived damaged: clear the cache (npm cache clean --force), then start again.'],
 ]
 
 class Failure extends Error {}
 
 async function main() {
-  if (Number(process.versions.node.split('.')[0]) < 18) throw new Failure(`Node ${process.versions.node} is too old. Install Node 20 or newer.`)
+  const { node: version } = process.versions
+  if (Number(version.split('.')[0]) < 18) throw new Failure(`Node ${version} is too old. Install Node 20 or newer.`)
   await takeLock()
   try {
     const lock = checksum()
@@ -112,7 +118,7 @@ function chooseNode(output) {
   if (Number(process.versions.node.split('.')[0]) >= OLDEST_NODE) return process.execPath
   if (runs(BUNDLED)) return BUNDLED
   rmSync(INSTALLED, { force: true })
-  const missing = `Node ${OLDEST_NODE} is needed, and there is no package of it that runs on this machine (${process.platform}-${process.arch}).`
+  const missing = `Node ${OLDEST_NODE} is needed, and no package of it runs on this machine (${process.platform}-${process.arch}).`
   throw new Failure(explain(output, `${missing} Install Node ${OLDEST_NODE} or newer.`))
 }
 
@@ -143,7 +149,7 @@ function writeStamp(lock, node) {
   renameSync(`${STAMP}.new`, STAMP)
 }
 
-/** Waits until the lock is ours. The lock of a process that is gone is moved away; what was moved is looked at, since a twin may have been faster. */
+/** Waits until the lock is ours. The lock of a process that is gone is moved away. */
 async function takeLock() {
   const mine = `${LOCK}.${process.pid}`
   const me = identify(process.pid)
@@ -164,6 +170,7 @@ async function takeLock() {
   }
 }
 
+/** Moves a dead holder's lock away, looks at what was moved, and puts it back when a twin had been faster. */
 function dropStale(holder) {
   const aside = `${LOCK}.stale.${process.pid}`
   try {
@@ -232,6 +239,8 @@ function tell(line) {
 
 main().catch((error) => {
   const isPermission = error.code === 'EACCES' || error.code === 'EROFS'
-  tell(`Mailstead could not be set up: ${isPermission ? `this user may not write in ${ROOT}: start as its owner, or give it over (chown -R).` : error instanceof Failure ? error.message : error.stack}`)
+  const reason = error instanceof Failure ? error.message : error.stack
+  const permission = `this user may not write in ${ROOT}: start as its owner, or give it over (chown -R).`
+  tell(`Mailstead could not be set up: ${isPermission ? permission : reason}`)
   process.exitCode = 1
 })

@@ -54,7 +54,8 @@ async function runMocha(args: readonly string[], signal: AbortSignal): Promise<C
   const cluster = await startTemplateCluster()
   try {
     const child = spawn(process.execPath, mochaArguments(args), {
-      cwd: ROOT, env: { ...plainEnvironment(), PATH, TEST_PG_URL: cluster.url, TEST_COUNTS_FILE: countsFile }, stdio: ['ignore', 'inherit', 'inherit'],
+      cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...plainEnvironment(), PATH, TEST_PG_URL: cluster.url, TEST_COUNTS_FILE: countsFile },
     })
     signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true })
     const [code] = await once(child, 'exit')

@@ -50,7 +50,8 @@ describe('mailstead start', function () {
     }
   }
   /** What of it still runs: the roles by DATA_DIR in their environment, the stores by their working directory. */
-  const leftovers = (): string[] => readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid).flatMap((pid) => {
+  const leftovers = (): string[] => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
+    if (Number(pid) === process.pid) return []
     try {
       const isRole = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`DATA_DIR=${dataDir}\0`)
       const isStore = readlinkSync(`/proc/${pid}/cwd`).startsWith(realpathSync(join(dataDir, 'stores')))
@@ -95,13 +96,13 @@ describe('mailstead start', function () {
   it('starts again whatever of it dies', async () => {
     const one = start()
     await ready(one)
-    const { dir } = { dir: realpathSync(join(dataDir, 'stores')) }
-    const before = { pg: readFileSync(join(dir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0], worker: readFileSync(join(dataDir, 'run/worker.pid'), 'utf8') }
-    process.kill(Number(before.pg), 'SIGKILL')
-    process.kill(Number(before.worker), 'SIGKILL')
+    const postgres = Number.parseInt(readFileSync(join(dataDir, 'stores/postgres/postmaster.pid'), 'utf8'), 10)
+    const worker = readFileSync(join(dataDir, 'run/worker.pid'), 'utf8')
+    process.kill(postgres, 'SIGKILL')
+    process.kill(Number(worker), 'SIGKILL')
     while (!/PostgreSQL is running again/.test(one.output()) || !/worker is running again/.test(one.output())) await sleep(20)
     assert.equal(await query('SELECT x FROM kept'), 42)
-    assert.notEqual(readFileSync(join(dataDir, 'run/worker.pid'), 'utf8'), before.worker)
+    assert.notEqual(readFileSync(join(dataDir, 'run/worker.pid'), 'utf8'), worker)
     one.child.kill('SIGTERM')
     assert.equal(await one.exit, 0, one.output())
     assert.deepEqual(leftovers(), [])

@@ -7,10 +7,13 @@
  * Nothing is ever deleted here; what is in the way is moved aside or named.
  */
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync, renameSync, rmSync, rmdirSync, statSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync, renameSync, rmSync, rmdirSync,
+  statSync, symlinkSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Account, chooseAccount, mayEnter } from './account.ts'
-import { type Say, Trouble } from './trouble.ts'
+import { reasonOf, type Say, Trouble } from './trouble.ts'
 
 /** System-wide folder of a root supervisor whose own folder other users cannot enter. */
 export const SYSTEM_DIR = '/var/lib/mailstead'
@@ -38,7 +41,8 @@ export function openHome(dataDir: string, say: Say): Home {
   const dir = realpathSync(wanted)
   own(dir, account)
   if (!mayEnter(dir, account)) {
-    throw new Trouble(`User ${account?.name ?? process.getuid?.()} cannot enter ${dir}, where PostgreSQL and Redis keep their data: make all its parent folders enterable (chmod o+x).`)
+    throw new Trouble(`User ${account?.name ?? process.getuid?.()} cannot enter ${dir}, where PostgreSQL and Redis keep their data: `
+      + 'make all its parent folders enterable (chmod o+x).')
   }
   return { dir, account, sockets: openSockets(dir, account) }
 }
@@ -69,7 +73,8 @@ function makeHome(wanted: string, account: Account | null, say: Say): void {
     if (existsSync(target)) renameSync(target, `${target}.until-${Date.now()}`)
     makePrivate(target, account)
   } catch (error) {
-    throw new Trouble(`User ${account?.name} cannot enter ${wanted}, and ${SYSTEM_DIR} cannot be used instead (${String(error)}). Set DATA_DIR to a folder that every user can enter.`)
+    throw new Trouble(`User ${account?.name} cannot enter ${wanted}, and ${SYSTEM_DIR} cannot be used instead (${reasonOf(error)}). `
+      + 'Set DATA_DIR to a folder that every user can enter.')
   }
   symlinkSync(target, wanted)
   say(`User ${account?.name} cannot enter ${resolve(wanted, '..')}: PostgreSQL and Redis keep their data in ${target}.`)
@@ -79,8 +84,16 @@ function own(dir: string, account: Account | null): void {
   const { uid, mode } = statSync(dir)
   const me = account?.uid ?? process.getuid?.() ?? uid
   if (account !== null && uid !== account.uid) chownSync(dir, account.uid, account.gid)
-  else if (uid !== me) throw new Trouble(`${dir} belongs to user ${uid}: it was made by a start as root or as another user. Start as that user, or give it over: chown -R ${me} ${dir}`)
+  else if (uid !== me) {
+    throw new Trouble(`${dir} belongs to user ${uid}: it was made by a start as root or as another user. `
+      + `Start as that user, or give it over: chown -R ${me} ${dir}`)
+  }
   if ((mode & 0o777) !== 0o700) chmodSync(dir, 0o700)
+}
+
+function isPrivate(dir: string, owner: number | undefined): boolean {
+  const { uid, mode } = statSync(dir)
+  return uid === owner && (mode & 0o777) === 0o700
 }
 
 /** `<home>/sock`; where that is too long for a unix socket, a link to a short private folder. */
@@ -92,7 +105,7 @@ function openSockets(home: string, account: Account | null): string {
   }
   const owner = account?.uid ?? process.getuid?.()
   const present = existsSync(wanted) ? realpathSync(wanted) : null
-  if (present !== null && present !== wanted && statSync(present).uid === owner && (statSync(present).mode & 0o777) === 0o700) return present
+  if (present !== null && present !== wanted && isPrivate(present, owner)) return present
   rmSync(wanted, { force: true })
   const made = mkdtempSync('/tmp/mailstead-')
   own(made, account)

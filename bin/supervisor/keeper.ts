@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Running } from './processes.ts'
-import type { Say } from './trouble.ts'
+import { reasonOf, type Say } from './trouble.ts'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 10_000
@@ -36,7 +36,7 @@ export function keep(name: string, first: Running, again: (signal: AbortSignal) 
       let reason = await current.exited
       if (Date.now() - startedAt > HEALTHY_MS) pause = FIRST_PAUSE_MS
       for (let isUp = false; !isUp && !stopping.signal.aborted;) {
-        const failure = await pauseAndStart(reason).then(() => null, (error: unknown) => (error instanceof Error ? error.message : String(error)))
+        const failure = await pauseAndStart(reason).then(() => null, reasonOf)
         isUp = failure === null
         reason = failure ?? ''
       }

@@ -31,7 +31,7 @@ export function findPostgres(account: Account | null, dataMajor: number | null):
     tried.push(major)
   }
   if (tried.length === 0) {
-    throw new Trouble(`PostgreSQL ${OLDEST_MAJOR} or newer is missing: there is no embedded package for this platform (${process.platform}-${process.arch}) in node_modules. `
+    throw new Trouble(`PostgreSQL ${OLDEST_MAJOR} or newer is missing, without a package for ${process.platform}-${process.arch}. `
       + 'Set DATABASE_URL to a PostgreSQL of yours, or install it (Debian: apt-get install postgresql).')
   }
   throw new Trouble(`The data were written by PostgreSQL ${dataMajor}, and this machine has only ${tried.join(', ')}. `

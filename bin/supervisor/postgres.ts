@@ -79,7 +79,8 @@ function dataMajor(dir: string): number | null {
  */
 async function clearLeftovers({ dir, sockets }: PostgresOptions): Promise<void> {
   await sweep(dir, 'SIGINT', STOP_GRACE_MS)
-  for (const file of [join(dir, 'postmaster.pid'), join(sockets, '.s.PGSQL.5432'), join(sockets, '.s.PGSQL.5432.lock')]) rmSync(file, { force: true })
+  const socket = join(sockets, '.s.PGSQL.5432')
+  for (const file of [join(dir, 'postmaster.pid'), socket, `${socket}.lock`]) rmSync(file, { force: true })
 }
 
 /** initdb beside the final place, then one rename: a start killed half-way leaves no half cluster. */
@@ -87,11 +88,14 @@ function makeCluster({ dir, account, durable = true }: PostgresOptions, { bin }:
   const half = `${dir}.new`
   rmSync(half, { recursive: true, force: true })
   makePrivate(half, account)
-  const args = ['-D', half, '-U', NAME, '-E', 'UTF8', '--locale=C', '--auth-local=trust', '--auth-host=reject', ...(durable ? [] : ['--no-sync'])]
+  const args = ['-D', half, '-U', NAME, '-E', 'UTF8', '--locale=C', '--auth-local=trust', '--auth-host=reject']
+  if (!durable) args.push('--no-sync')
   const run = spawnSync(join(bin, 'initdb'), args, {
     ...identity(account), cwd: half, encoding: 'utf8', env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
   })
-  if (run.status !== 0) throw new Trouble(`PostgreSQL could not make its data folder ${dir}: ${run.error?.message ?? (run.stderr || run.stdout).trim()}`)
+  if (run.status !== 0) {
+    throw new Trouble(`PostgreSQL could not make its data folder ${dir}: ${run.error?.message ?? (run.stderr || run.stdout).trim()}`)
+  }
   rmSync(dir, { recursive: true, force: true })
   renameSync(half, dir)
 }
@@ -122,7 +126,8 @@ function writeSettings({ dir, sockets, account, durable = true }: PostgresOption
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`)
   const file = join(dir, 'postgresql.conf')
-  writeFileSync(file, `# Written at every start. Your own settings go into operator.conf beside this file.\n${lines.join('\n')}\ninclude_if_exists 'operator.conf'\n`, { mode: 0o600 })
+  const head = '# Written at every start. Your own settings go into operator.conf beside this file.'
+  writeFileSync(file, [head, ...lines, "include_if_exists 'operator.conf'", ''].join('\n'), { mode: 0o600 })
   if (account !== null) chownSync(file, account.uid, account.gid)
 }
 

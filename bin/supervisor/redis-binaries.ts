@@ -38,7 +38,8 @@ export function findRedis(account: Account | null, say: Say): RedisBinary {
   const fetched = failure === null ? unpacked(account) : null
   if (fetched !== null) return fetched
   const command = INSTALL.find(([program]) => onPath(program))?.[1]
-  throw new Trouble(`Redis ${OLDEST.join('.')} or newer (or Valkey) is missing and could not be fetched: ${failure ?? 'the unpacked server does not run'}.\n`
+  const reason = failure ?? 'the unpacked server does not run'
+  throw new Trouble(`Redis ${OLDEST.join('.')} or newer (or Valkey) is missing and could not be fetched: ${reason}.\n`
     + `Set REDIS_URL to a Redis of yours, or install it${command === undefined ? '' : `: ${command}`}`)
 }
 

@@ -15,7 +15,8 @@ async function ask<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<
   }
 }
 
-describe('the embedded Redis', () => {
+describe('the embedded Redis', function () {
+  this.timeout(120_000)
   let options: RedisOptions
   let root: string
   let said: string[]
@@ -26,7 +27,8 @@ describe('the embedded Redis', () => {
     root = mkdtempSync('/tmp/mailstead-redis-')
     makePrivate(root, account)
     makePrivate(join(root, 'sock'), account)
-    options = { dir: join(root, 'redis'), sockets: join(root, 'sock'), account, logFile: join(root, 'log'), say: (line) => said.push(line), removeAtDeath: root }
+    const say = (line: string): void => void said.push(line)
+    options = { dir: join(root, 'redis'), sockets: join(root, 'sock'), account, logFile: join(root, 'log'), say, removeAtDeath: root }
     const server = await startRedis(options)
     await ask(server.url, (redis) => redis.mset('one', '1', 'two', '2'))
     await server.stop()

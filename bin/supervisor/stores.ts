@@ -46,12 +46,15 @@ export async function openStores(config: Config, say: Say, signal: AbortSignal):
   throw database.status === 'rejected' ? database.reason : redis.status === 'rejected' ? redis.reason : new Error('unreachable')
 }
 
-/** The configuration with both URLs: given ones as they are, else those of the running `start` of this data folder. Throws Trouble when there is none. */
+/** The configuration with both URLs: those given, else those of the running `start` of this data folder. Throws Trouble when none runs. */
 export function attachStores(config: Config): Config & StoreUrls {
   const { databaseUrl, redisUrl } = config
   if (databaseUrl !== null && redisUrl !== null) return { ...config, databaseUrl, redisUrl }
   const running = readUrls(config.dataDir)
-  if (running === null) throw new Trouble(`Mailstead is not running with the data in ${config.dataDir}. Start it (npm start), or set DATABASE_URL and REDIS_URL.`)
+  if (running === null) {
+    throw new Trouble(`Mailstead is not running with the data in ${config.dataDir}. `
+      + 'Start it (npm start), or set DATABASE_URL and REDIS_URL.')
+  }
   return { ...config, databaseUrl: databaseUrl ?? running.databaseUrl, redisUrl: redisUrl ?? running.redisUrl }
 }
 

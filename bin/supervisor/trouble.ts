@@ -7,5 +7,10 @@ export class Trouble extends Error {
   override readonly name = 'Trouble'
 }
 
+/** Why something failed, in a line. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message || String(error) : String(error)
+}
+
 /** Where progress is told: one line, without the newline. */
 export type Say = (line: string) => void

@@ -7,7 +7,7 @@ describe('what of a log a person sees', () => {
   const cases: readonly (readonly [string, string, readonly string[]])[] = [
     ['no information', line(30, 'delivered'), []],
     ['a warning', line(40, 'Redis is away'), ['api: warning: Redis is away']],
-    ['an error with its cause', line(50, 'cannot claim', { err: { message: 'connect ENOENT' } }), ['api: error: cannot claim (connect ENOENT)']],
+    ['an error with its cause', line(50, 'no claim', { err: { message: 'connect ENOENT' } }), ['api: error: no claim (connect ENOENT)']],
     ['the end of a process', line(60, 'bug'), ['api: fatal: bug']],
     ['no word about a level in a message', line(30, 'a subject: {"level":50}'), []],
     ['what is no JSON', '"level":50 but broken\n', ['api: "level":50 but broken']],

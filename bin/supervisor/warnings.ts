@@ -43,10 +43,9 @@ function tell(line: string): string | null {
   const entry = parse(line)
   const level = LEVELS.get(entry['level'])
   if (level === undefined) return null
-  const error = entry['err']
-  const cause = typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string' ? ` (${error.message})` : ''
-  const message = entry['msg']
-  return `${level}: ${typeof message === 'string' ? message : line}${cause}`
+  const { err: error, msg: message } = entry
+  const cause = typeof error === 'object' && error !== null && 'message' in error ? error.message : null
+  return `${level}: ${typeof message === 'string' ? message : line}${typeof cause === 'string' ? ` (${cause})` : ''}`
 }
 
 function parse(line: string): Record<string, unknown> {

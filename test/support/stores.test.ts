@@ -13,11 +13,13 @@ async function ask(url: string, statement: string): Promise<unknown[]> {
   }
 }
 
-describe('stores of a test', () => {
+describe('stores of a test', function () {
+  this.timeout(120_000)
   it('gives each test a migrated database that others do not see', async () => {
     const [one, two] = await Promise.all([createDatabase(), createDatabase()])
     await ask(one.url, 'CREATE TABLE mine (x int)')
-    assert.deepEqual(await ask(two.url, "SELECT to_regclass('mine') AS mine, to_regclass('messages') IS NOT NULL AS migrated"), [{ mine: null, migrated: true }])
+    const seen = await ask(two.url, "SELECT to_regclass('mine') AS mine, to_regclass('messages') IS NOT NULL AS migrated")
+    assert.deepEqual(seen, [{ mine: null, migrated: true }])
     await one.drop()
     await two.drop()
     await assert.rejects(ask(one.url, 'SELECT 1'), /does not exist/)

@@ -1,6 +1,7 @@
 /**
- * Real stores for tests. `createDatabase` clones a migrated template in the cluster of the test run (TEST_PG_URL), or, when one file is run by
- * mocha directly, in a cluster that starts on first use. `startRedis` and `startPostgres` give a test a server of its own that may be crashed.
+ * Real stores for tests. `createDatabase` clones a migrated template in the cluster of the test run (TEST_PG_URL), or, when one file is
+ * run by mocha directly, in a cluster that starts on first use. `startRedis` and `startPostgres` give a test a server of its own that may
+ * be crashed.
  * Everything lives in /tmp and is gone when the test process is, however that ends.
  */
 import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
@@ -60,7 +61,8 @@ export async function startPostgres(): Promise<TestServer> {
 
 /** The cluster of a test run: without fsync, with the template database. Its url goes into TEST_PG_URL. */
 export async function startTemplateCluster(): Promise<TestServer> {
-  const server = await serve((place) => launchPostgres({ ...place, dir: join(place.root, 'postgres'), durable: false, removeAtDeath: place.root }))
+  const server = await serve((place) =>
+    launchPostgres({ ...place, dir: join(place.root, 'postgres'), durable: false, removeAtDeath: place.root }))
   await administer(server.url, `CREATE DATABASE ${TEMPLATE}`)
   const url = new URL(server.url)
   url.pathname = `/${TEMPLATE}`
