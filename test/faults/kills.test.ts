@@ -1,0 +1,140 @@
+/**
+ * kill -9 of each process in the middle of a load, once and several times in a row, and the schedule thrown away. The ledger holds what clients were
+ * told against what the receiver took. FAULT_MESSAGES makes the loads larger.
+ */
+import assert from 'node:assert/strict'
+import { checkBooks } from '#test/support/books.ts'
+import { killInFlight } from '#test/support/kill.ts'
+import { drained, Ledger, type Load } from '#test/support/ledger.ts'
+import { startReceiver, type Receiver } from '#test/support/receiver.ts'
+import { startSystem, type System } from '#test/support/system.ts'
+import { until } from '#test/support/until.ts'
+
+const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 600)
+const PATIENCE_MS = 30_000 + MESSAGES * 20
+
+describe('kills under load', function () {
+  this.timeout(PATIENCE_MS * 2)
+  let mx: Receiver
+  let system: System
+  let ledger: Ledger
+
+  before(async () => {
+    mx = await startReceiver()
+    system = await startSystem({ isCrashable: true, env: { ROUTES: `*=smtp://127.0.0.1:${mx.port}` } })
+  })
+  after(async () => {
+    await system.stop()
+    await mx.stop()
+  })
+  beforeEach(() => { ledger = new Ledger(system) })
+  afterEach(function () {
+    ledger.close()
+    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
+  })
+
+  /** Begins a load and comes back when the receiver has taken a share of it; `end` waits for the load and the queue. */
+  async function begin(share: number, load: Partial<Load> = {}): Promise<{ untilShare(share: number): Promise<void>; end(): Promise<void> }> {
+    const before = mx.messages.length
+    const loading = ledger.load({ count: MESSAGES, ...load })
+    const untilShare = (part: number): Promise<void> => until(() => mx.messages.length - before >= MESSAGES * part, undefined, PATIENCE_MS)
+    await untilShare(share)
+    return {
+      untilShare,
+      end: async () => {
+        await loading
+        await system.heal()
+        await drained(system, PATIENCE_MS)
+      },
+    }
+  }
+
+  /** Nothing lost, nothing that was refused sent, and only what may come twice did. */
+  async function balance(allowed: ReadonlySet<string> = new Set()): Promise<void> {
+    const { lost, doubled, uninvited } = ledger.compare(mx.messages)
+    assert.deepEqual({ lost, uninvited, doubled: doubled.filter((address) => !allowed.has(address)) }, { lost: [], uninvited: [], doubled: [] })
+    assert.ok(ledger.count('accepted') > 0, 'something was accepted')
+    await checkBooks(system)
+  }
+
+  it('outbound: nothing is lost, and only what the receiver had and PostgreSQL had not comes twice', async () => {
+    const load = await begin(0.3)
+    const window = await killInFlight(system, mx)
+    await load.end()
+    await balance(window)
+  })
+
+  it('outbound, five times in a row', async () => {
+    const load = await begin(0.1)
+    const windows = new Set<string>()
+    for (const share of [0.1, 0.25, 0.4, 0.55, 0.7]) {
+      await load.untilShare(share)
+      for (const address of await killInFlight(system, mx)) windows.add(address)
+      await system.roles.mta.start()
+    }
+    await load.end()
+    await balance(windows)
+  })
+
+  it('api: what was answered 2xx is sent once; what was not answered is sent once or never', async () => {
+    const load = await begin(0.3)
+    await system.roles.api.kill()
+    await system.roles.api.start()
+    await load.end()
+    assert.ok(ledger.count('nothing') > 0, 'some clients got no answer')
+    await balance()
+  })
+
+  it('worker: nothing is lost and nothing doubled', async () => {
+    const load = await begin(0.2)
+    await system.roles.worker.kill()
+    await load.untilShare(0.5)
+    await load.end()
+    await balance()
+  })
+
+  it('Redis: nothing is lost and nothing doubled', async () => {
+    const load = await begin(0.2)
+    await system.redisServer.crash()
+    await system.redisServer.restart()
+    await load.end()
+    assert.equal(ledger.count('accepted'), MESSAGES, 'every message was accepted')
+    await balance()
+  })
+
+  it('PostgreSQL: what was answered 2xx survives, and the results that could not be written wait', async () => {
+    const load = await begin(0.2)
+    await system.postgres.crash()
+    await system.postgres.restart()
+    await load.end()
+    await balance()
+  })
+
+  it('FLUSHALL in the middle of the load: nothing is lost and nothing doubled', async () => {
+    const load = await begin(0.1)
+    for (const share of [0.1, 0.4, 0.7]) {
+      await load.untilShare(share)
+      await system.redis.flushall()
+    }
+    await load.end()
+    await balance()
+  })
+
+  it('everything, one after the other, in one load', async () => {
+    const load = await begin(0.1)
+    const window = await killInFlight(system, mx)
+    await system.roles.mta.start()
+    await load.untilShare(0.2)
+    await system.roles.worker.kill()
+    await system.redisServer.crash()
+    await system.redisServer.restart()
+    await system.roles.worker.start()
+    await load.untilShare(0.35)
+    await system.roles.api.kill()
+    await system.postgres.crash()
+    await system.postgres.restart()
+    await system.heal()
+    await load.end()
+    await balance(window)
+  })
+})
