@@ -51,7 +51,7 @@ function check(schema: ZodType, value: unknown, details: Detail[]): unknown {
 const EXPLAINED: core.ParseContext<core.$ZodIssue> = { error: (issue) => (issue.input === undefined ? 'is required' : undefined) }
 
 /** One issue as our API tells it. */
-export function detailOf(issue: { readonly path: readonly PropertyKey[]; readonly message: string }): Detail {
+function detailOf(issue: { readonly path: readonly PropertyKey[]; readonly message: string }): Detail {
   return { path: issue.path.map(String).join('.').slice(0, 200), message: issue.message }
 }
 

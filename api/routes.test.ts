@@ -205,7 +205,8 @@ describe('the table of routes', () => {
 describe('the request rate', () => {
   let api: TestApi
   before(async () => {
-    api = await startApi({ PLANS_FILE: new URL('../test/support/small-plans.json', import.meta.url).pathname })
+    const plans = new URL('../test/support/small-plans.json', import.meta.url).pathname
+    api = await startApi({ PLANS_FILE: plans, PUBLIC_URL: 'https://mail.example' })
   })
   after(() => api.stop())
 
@@ -221,5 +222,8 @@ describe('the request rate', () => {
       assert.ok(Number(headers.get('retry-after')) >= 1 && Number(headers.get('retry-after')) <= 10)
     }
     assert.equal((await call(api.regular)).status, 200)
+  })
+  it('where the service is reached by https, answers say that it stays so', async () => {
+    assert.match((await api.call('GET', '//healthz')).headers.get('strict-transport-security') ?? '', /^max-age=\d+$/)
   })
 })
