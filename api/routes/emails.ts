@@ -1,9 +1,10 @@
 /** GET /public/emails/get-email: what became of a message: its status, each recipient with its attempts, and the timeline of events. */
 import { z } from 'zod'
 import { refuse, type Refusal } from '#src/errors.ts'
-import { hexOf, messageIdOf } from '#src/id.ts'
+import { messageIdOf } from '#src/id.ts'
 import { readMessage, type AttemptView, type EventView, type MessageView, type RecipientView } from '#src/messages/read.ts'
 import { TIERS } from '#src/queue/tiers.ts'
+import { eventName } from '#src/webhooks/payload.ts'
 import type { ApiContext } from '#api/context.ts'
 import { route, type Answer } from '#api/route.ts'
 import { idsOf } from '#api/sending/answer.ts'
@@ -109,7 +110,7 @@ function presentAttempt(attempt: AttemptView): Record<string, unknown> {
 
 function presentEvent(event: EventView): Record<string, unknown> {
   return {
-    id: `evt_${hexOf(event.id)}`,
+    id: eventName(event.id),
     type: event.type,
     sequence: event.sequence,
     recipient: event.recipient,
