@@ -30,7 +30,8 @@ export interface Outbound {
 export async function startOutbound(ctx: Context, redisUrl: string): Promise<Outbound> {
   const lease = await takeLease(ctx)
   const settler = createSettler(ctx)
-  const { stages, router, close } = assembleStages(ctx)
+  const assembled = assembleStages(ctx)
+  const { stages, router } = assembled
   const suspensions = await watchSuspensions(ctx)
   const lanes = createLanes(ctx, {
     lease, startLimits: limitsOf([]),
@@ -43,7 +44,7 @@ export async function startOutbound(ctx: Context, redisUrl: string): Promise<Out
   })
   const dispatcher = createDispatcher(ctx, { siteOf: async (domain) => suspensions.find(domain) === undefined ? (await router.route(domain)).site : suspendedSite(domain), onReady: (site, hasInstant) => lanes.wake(site, hasInstant) })
   const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions })
-  return { stop: () => stop({ ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, close }) }
+  return { stop: () => stop({ ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, close: () => assembled.close() }) }
 }
 
 async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt: Attempt): Promise<void> {

@@ -106,7 +106,7 @@ async function show(config: Config): Promise<number> {
     say('Sending:')
     for (const mail of MAILS) await send(config, sending, mail)
     say(`Events, as their webhooks arrive (the scheduled mail is due in ${SCHEDULE_MS / 1000} seconds):`)
-    for (const end = Date.now() + EVENTS_WAIT_MS; Date.now() < end && !MAILS.every((mail) => isDone(mail, events)); ) await sleep(100)
+    for (const until = Date.now() + EVENTS_WAIT_MS; Date.now() < until && !MAILS.every((mail) => isDone(mail, events)); ) await sleep(100)
     return await judge(config, events)
   } finally {
     receiver.server.close()

@@ -33,11 +33,8 @@ export function createSessionPool(): SessionPool {
     },
     put: (site, pooled, messagesPerConnection) => {
       if (!pooled.session.isUsable) return
-      if (pooled.session.delivered >= messagesPerConnection) return void pooled.session.quit()
-      pooled.idleSinceMs = performance.now()
-      const waiting = idle.get(site)
-      if (waiting === undefined) idle.set(site, [pooled])
-      else waiting.push(pooled)
+      if (pooled.session.delivered >= messagesPerConnection) void pooled.session.quit()
+      else keep(idle, site, pooled)
     },
     close: async () => {
       clearInterval(timer)
@@ -45,6 +42,13 @@ export function createSessionPool(): SessionPool {
       idle.clear()
     },
   }
+}
+
+function keep(idle: Map<string, Pooled[]>, site: string, pooled: Pooled): void {
+  pooled.idleSinceMs = performance.now()
+  const waiting = idle.get(site)
+  if (waiting === undefined) idle.set(site, [pooled])
+  else waiting.push(pooled)
 }
 
 function endIdle(idle: Map<string, Pooled[]>): void {

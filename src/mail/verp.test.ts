@@ -22,6 +22,6 @@ describe('return-paths', () => {
       assert.equal(readReturnPath(changed, mac), null, changed)
     }
     assert.equal(readReturnPath(path, (data) => createHmac('sha256', 'other').update(data).digest()), null)
-    for (const other of ['', 'b-@x', 'postmaster@b.example', `${path.slice(0, 30)}@b.example`, `${'b-'}${'1'.repeat(45)}@x`]) assert.equal(readReturnPath(other, mac), null)
+    for (const other of ['', 'b-@x', 'postmaster@b.example', `${path.slice(0, 30)}@b.example`, `b-${'1'.repeat(45)}@x`]) assert.equal(readReturnPath(other, mac), null)
   })
 })

@@ -79,7 +79,7 @@ SELECT ARRAY(SELECT ord FROM moved) AS done, (SELECT count(*) FROM new_deliverie
 /** Carries out a batch of moves in one statement, which is one transaction. A recipient may stand in a batch once. */
 export async function moveRecipients(db: Queryable, moves: readonly Moving[], now: Date): Promise<Moved> {
   const values = [...moveColumns(moves), now, ...attemptColumns(moves), ...eventColumns(moves, now)]
-  const { rows } = await db.query<{ done: number[]; deliveries: number }>(MOVE, values)
+  const { rows } = await db.query<{ done: (string | number)[]; deliveries: number }>(MOVE, values)
   return { done: new Set(rows[0]?.done.map((ordinality) => Number(ordinality) - 1)), hasDeliveries: (rows[0]?.deliveries ?? 0) > 0 }
 }
 

@@ -31,18 +31,12 @@ export function releaseOf(claimed: { readonly messageId: string; readonly n: num
 }
 
 function judge(claimed: Claimed, outcome: Outcome, rules: RetryRules & { readonly nowMs: number }): Verdict {
-  switch (outcome.kind) {
-    case 'delivered':
-      return { move: 'deliver', reason: null, dueAt: null, isCounted: true, eventData: { reply: outcome.reply.text, code: outcome.reply.code } }
-    case 'bounced':
-      return { move: 'bounce', reason: outcome.detail, dueAt: null, isCounted: true, eventData: bounceData(outcome) }
-    case 'unknown':
-      return { move: 'lose_sight', reason: outcome.detail, dueAt: new Date(rules.nowMs + rowOf(claimed.tier).unknownWaitSeconds * 1000 * rules.scale), isCounted: true, eventData: null }
-    case 'failed':
-      return { move: 'expire', reason: outcome.detail, dueAt: null, isCounted: false, eventData: { reason: outcome.reason, message: outcome.detail } }
-    case 'deferred':
-      return deferOrExpire(claimed, outcome, rules)
-  }
+  if (outcome.kind === 'deferred') return deferOrExpire(claimed, outcome, rules)
+  if (outcome.kind === 'delivered') return { move: 'deliver', reason: null, dueAt: null, isCounted: true, eventData: { reply: outcome.reply.text, code: outcome.reply.code } }
+  if (outcome.kind === 'bounced') return { move: 'bounce', reason: outcome.detail, dueAt: null, isCounted: true, eventData: bounceData(outcome) }
+  if (outcome.kind === 'failed') return { move: 'expire', reason: outcome.detail, dueAt: null, isCounted: false, eventData: { reason: outcome.reason, message: outcome.detail } }
+  const waitMs = rowOf(claimed.tier).unknownWaitSeconds * 1000 * rules.scale
+  return { move: 'lose_sight', reason: outcome.detail, dueAt: new Date(rules.nowMs + waitMs), isCounted: true, eventData: null }
 }
 
 function bounceData(outcome: Extract<Outcome, { kind: 'bounced' }>): object {

@@ -7,9 +7,6 @@ const ORDER: readonly (readonly [state: State, status: string])[] = [
   ['bounced', 'bounced'], ['failed', 'failed'], ['sent', 'sent'], ['delivered', 'delivered'], ['suppressed', 'suppressed'], ['cancelled', 'cancelled'],
 ]
 
-/** Statuses a message can have. */
-export const STATUSES = ORDER.map(([, status]) => status)
-
 export function statusOf(states: readonly State[]): string {
   return ORDER.find(([state]) => states.includes(state))?.[1] ?? 'queued'
 }

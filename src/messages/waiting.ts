@@ -56,8 +56,9 @@ export async function readOrphans(db: Queryable, limit: number): Promise<(Due & 
   return rows.map((row) => ({ ...dueOf(row), lease: row.lease }))
 }
 
-/** Recipients in `unknown` whose wait is over. */
-export async function readUnknown(db: Queryable, until: Date, limit: number): Promise<Due[]> {
-  const { rows } = await db.query<OpenRow>(`SELECT ${COLUMNS} FROM recipients WHERE is_open AND state = 'unknown' AND due_at <= $1 LIMIT $2`, [until, limit])
-  return rows.map(dueOf)
+/** Recipients in `unknown` whose wait is over; `tries` counts the try that led there. */
+export async function readUnknown(db: Queryable, until: Date, limit: number): Promise<(Due & { readonly tries: number })[]> {
+  const { rows } = await db.query<OpenRow & { readonly tries: number }>(
+    `SELECT ${COLUMNS}, tries FROM recipients WHERE is_open AND state = 'unknown' AND due_at <= $1 LIMIT $2`, [until, limit])
+  return rows.map((row) => ({ ...dueOf(row), tries: row.tries }))
 }

@@ -1,6 +1,7 @@
 /**
- * Ends the state `unknown` after its wait, by the tier's policy: sent again, or taken as sent. A late bounce that came meanwhile has moved the
- * recipient away, and the guard of the move leaves it alone.
+ * Ends the state `unknown` after its wait, by the tier's policy: sent again, or taken as sent. A receiver that breaks off every time gets no more
+ * copies than the tier has tries; after the last it is taken as sent. A late bounce that came meanwhile has moved the recipient away, and the
+ * guard of the move leaves it alone.
  */
 import type { Context } from '#src/context.ts'
 import { moveRecipients, type Moving } from '#src/messages/move.ts'
@@ -12,6 +13,8 @@ import type { LoopSpec } from './loop.ts'
 const EVERY_MS = 2000
 const SLICE = 500
 
+type Unknown = Due & { readonly tries: number }
+
 export function unknownLoop(ctx: Context): LoopSpec {
   return {
     name: 'unknowns', everyMs: Math.min(EVERY_MS, Math.max(100, EVERY_MS * ctx.config.retryScale)),
@@ -19,19 +22,21 @@ export function unknownLoop(ctx: Context): LoopSpec {
       const now = ctx.clock.now()
       const over = await readUnknown(ctx.db, new Date(now), SLICE)
       if (over.length === 0) return false
-      const { done, hasDeliveries } = await moveRecipients(ctx.db, over.map((one) => verdict(one, now)), new Date(now))
-      const again = over.filter((one, i) => done.has(i) && rowOf(one.tier).afterUnknown === 'try_again')
+      const moves = over.map((one) => verdict(one, now))
+      const { done, hasDeliveries } = await moveRecipients(ctx.db, moves, new Date(now))
+      const again = over.filter((_, i) => done.has(i) && moves[i]?.move === 'try_again')
       schedule(ctx, again.map((one) => ({ ...one, dueMs: now })), { hasDeliveries })
       return over.length === SLICE
     },
   }
 }
 
-function verdict({ messageId, n, tier }: Due, nowMs: number): Moving {
-  const move = rowOf(tier).afterUnknown
+function verdict({ messageId, n, tier, tries }: Unknown, nowMs: number): Moving {
+  const { afterUnknown, retries } = rowOf(tier)
+  const move = tries > retries ? 'presume' : afterUnknown
   return {
     messageId, n, move, lease: null, dueAt: move === 'try_again' ? new Date(nowMs) : null, isCounted: false, attempt: null,
-    reason: move === 'try_again' ? 'the link was lost after the final dot; it is sent again' : 'the link was lost after the final dot; taken as sent',
-    eventData: { reason: 'lost-after-dot' },
+    reason: `the link was lost after the final dot; ${move === 'try_again' ? 'it is sent again' : 'taken as sent'}`,
+    eventData: { reason: 'lost-after-dot', tries },
   }
 }
