@@ -96,8 +96,11 @@ function fetch(say: Say): string | null {
     mkdirSync(join(work, 'lists/partial'), { recursive: true })
     mkdirSync(join(work, 'cache/archives/partial'), { recursive: true })
     const own = ['-o', `Dir::State::lists=${work}/lists`, '-o', `Dir::Cache=${work}/cache`, '-o', 'APT::Sandbox::User=root']
-    const failure = download(work, []) === null ? null : refresh(work, own) ?? download(work, own)
-    return failure ?? unpack(work)
+    if (download(work, []) === null) return unpack(work)
+    // One source of many that fails is no reason to give up, but it explains why nothing was found.
+    const stale = refresh(work, own)
+    const failure = download(work, own)
+    return failure === null ? unpack(work) : stale ?? failure
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
@@ -105,24 +108,25 @@ function fetch(say: Say): string | null {
 
 /** Fetches fresh package lists for our own use: the system's are missing or name versions that are gone. */
 function refresh(work: string, own: readonly string[]): string | null {
-  return complaint('apt-get', [...own, 'update'], work)
+  return complaint('apt-get', [...own, '-o', 'APT::Update::Error-Mode=any', 'update'], work)
 }
 
+/** Null, or why the first of the servers, which every Debian has had, could not be had. */
 function download(work: string, options: readonly string[]): string | null {
-  let failure = 'no package'
+  let failure: string | null = null
   for (const name of NAMES) {
     // A dry run of the install, which any user may do, names exactly the packages that this machine lacks.
     const plan = spawnSync('apt-get', [...options, '-s', '--no-install-recommends', 'install', name], { encoding: 'utf8' })
     const packages = [...(plan.stdout ?? '').matchAll(/^Inst (\S+)/gm)].map((match) => match[1] ?? '')
     if (!packages.includes(name)) {
-      failure = firstError(plan.stderr)
+      failure ??= plan.status === 0 ? `the ${name} of this system is too old` : `apt-get: ${firstError(plan.stderr)}`
       continue
     }
     // The server is a link to a program of its tools package, which may be installed, and yet cannot be reached by that link.
     const wanted = new Set([...packages, name.replace('-server', '-tools')])
     const failed = complaint('apt-get', [...options, 'download', ...wanted], work)
     if (failed === null) return null
-    failure = failed
+    failure ??= failed
   }
   return failure
 }
