@@ -34,7 +34,7 @@ export function findPostgres(account: Account | null, dataMajor: number | null):
     throw new Trouble(`PostgreSQL ${OLDEST_MAJOR} or newer is missing, without a package for ${process.platform}-${process.arch}. `
       + 'Set DATABASE_URL to a PostgreSQL of yours, or install it (Debian: apt-get install postgresql).')
   }
-  throw new Trouble(`The data were written by PostgreSQL ${dataMajor}, and this machine has only ${tried.join(', ')}. `
+  throw new Trouble(`The data were written by PostgreSQL ${dataMajor}, and this machine has only ${[...new Set(tried)].join(', ')}. `
     + `Install PostgreSQL ${dataMajor} beside it to go on, or dump there (pg_dumpall) and restore into a new DATA_DIR.`)
 }
 
