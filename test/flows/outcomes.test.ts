@@ -1,0 +1,196 @@
+/** What becomes of a message when the world is not as it should be: each case is a sentence a postmaster would say, seen from outside. */
+import assert from 'node:assert/strict'
+import { resume, suspend } from '#src/queue/suspensions.ts'
+import { openPostOffice, type PostOffice, type Told } from '#test/support/post-office.ts'
+import type { Moment } from '#test/support/receiver-script.ts'
+import { createSender } from '#test/support/sender.ts'
+import { until } from '#test/support/until.ts'
+
+describe('outcomes', () => {
+  let office: PostOffice
+  before(async () => { office = await openPostOffice({ RETRY_SCALE: '0.002' }) })
+  after(() => office.stop())
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  })
+
+  const outcomes = (told: Told): string[] => told.recipients.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome))
+  const types = (told: Told): string[] => told.events.map(({ type }) => type)
+  /** A rule that answers so for the first messages, and kindly after. */
+  const first = (count: number, answer: string) => (): string | undefined => count-- > 0 ? answer : undefined
+
+  it('a 4xx twice, then accepted: two deferrals with their replies, and one copy', async () => {
+    const mx = await office.open('grey.example', { on: { rcpt: first(2, '451 4.7.1 Greylisted, come again') } })
+    const told = await office.settle(await office.send({ to: 'ann@grey.example' }))
+    assert.deepEqual(outcomes(told), ['deferred', 'deferred', 'delivered'])
+    assert.deepEqual(types(told), ['email.queued', 'email.deferred', 'email.deferred', 'email.sent', 'email.delivered'])
+    assert.match(JSON.stringify(told.events[1]?.data), /451 4\.7\.1 Greylisted/)
+    assert.equal(mx.messages.length, 1)
+  })
+
+  it('a 4xx every time: given up after the tries of the tier, with the last reply', async () => {
+    await office.open('never.example', { on: { rcpt: '450 4.2.1 Mailbox busy' } })
+    const told = await office.settle(await office.send({ to: 'ann@never.example', tier: 'instant' }))
+    assert.deepEqual(outcomes(told), ['deferred', 'deferred', 'deferred', 'deferred', 'deferred', 'deferred'])
+    assert.equal(told.status, 'failed')
+    assert.match(JSON.stringify(told.events.at(-1)), /email\.failed.*retries-used.*450 4\.2\.1/)
+  })
+
+  it('a 5xx: bounced at once, with the reply in the event', async () => {
+    await office.open('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })
+    const told = await office.settle(await office.send({ to: 'nobody@gone.example' }))
+    assert.deepEqual(outcomes(told), ['bounced'])
+    const data = told.events.at(-1)?.data
+    assert.deepEqual(told.events.at(-1)?.type, 'email.bounced')
+    assert.deepEqual([data?.['bounce_type'], data?.['bounce_code'], data?.['bounce_message']], ['hard', '5.1.1', '550 5.1.1 No such user here'])
+  })
+
+  it('nobody listens at the first MX: the next one gets it', async () => {
+    office.openNowhere('second.example')
+    const mx = await office.open('second.example')
+    const told = await office.settle(await office.send({ to: 'ann@second.example' }))
+    assert.deepEqual(outcomes(told), ['delivered'])
+    assert.equal(told.recipients[0]?.attempts[0]?.host, 'mx2.second.example')
+    assert.match(told.recipients[0]?.attempts[0]?.conversation ?? '', /ECONNREFUSED/)
+    assert.equal(mx.messages.length, 1)
+  })
+
+  it('the first MX greets with a 4xx: the next one gets it', async () => {
+    const busy = await office.open('busy.example', { on: { greeting: { reply: '421 4.3.2 Too busy', end: 'close' } } })
+    const mx = await office.open('busy.example')
+    const told = await office.settle(await office.send({ to: 'ann@busy.example' }))
+    assert.deepEqual(outcomes(told), ['delivered'])
+    assert.deepEqual([busy.messages.length, mx.messages.length], [0, 1])
+  })
+
+  it('no MX answers: deferred without counting a try, and delivered when one returns', async () => {
+    let isDown = true
+    await office.open('down.example', { on: { greeting: () => isDown ? { reply: '421 4.3.2 Down', end: 'close' } : undefined } })
+    const id = await office.send({ to: 'ann@down.example' })
+    const waiting = await office.settle(id, 'deferred')
+    assert.equal(waiting.recipients[0]?.tries, 0)
+    isDown = false
+    const told = await office.settle(id)
+    assert.equal(told.status, 'delivered')
+    assert.equal(told.recipients[0]?.tries, 1)
+  })
+
+  it('a null MX: bounced, nobody is asked', async () => {
+    office.dns.zone['null.example'] = { MX: [[0, '.']], A: ['127.0.0.1'] }
+    const told = await office.settle(await office.send({ to: 'ann@null.example' }))
+    assert.equal(told.status, 'bounced')
+    assert.match(told.recipients[0]?.reason ?? '', /5\.1\.10 .*null MX/)
+  })
+
+  it('a domain that does not exist: bounced', async () => {
+    const told = await office.settle(await office.send({ to: 'ann@no-such-domain.example' }))
+    assert.equal(told.status, 'bounced')
+    assert.match(told.recipients[0]?.reason ?? '', /5\.1\.2 .*does not exist/)
+  })
+
+  it('DNS fails: deferred, never bounced, and delivered when it is well again', async () => {
+    await office.open('servfail.example')
+    const healthy = office.dns.zone['servfail.example'] ?? {}
+    office.dns.zone['servfail.example'] = { ...healthy, trouble: 'servfail' }
+    const id = await office.send({ to: 'ann@servfail.example' })
+    const waiting = await office.settle(id, 'deferred')
+    assert.match(waiting.recipients[0]?.reason ?? '', /SERVFAIL/)
+    office.dns.zone['servfail.example'] = healthy
+    const told = await office.settle(id)
+    assert.equal(told.status, 'delivered')
+    assert.ok(!outcomes(told).includes('bounced'))
+  })
+
+  it('STARTTLS is offered and broken: once more without TLS, in the same attempt', async () => {
+    const mx = await office.open('tls.example', { handshake: 'drop' })
+    const told = await office.settle(await office.send({ to: 'ann@tls.example' }))
+    assert.deepEqual(outcomes(told), ['delivered'])
+    assert.equal(told.recipients[0]?.attempts[0]?.tls, null)
+    assert.match(told.recipients[0]?.attempts[0]?.conversation ?? '', /trying once more without TLS/)
+    assert.deepEqual([mx.connections, mx.messages.length, mx.messages[0]?.tls], [2, 1, false])
+  })
+
+  it('the link breaks after the final dot: unknown, and for instant mail sent again', async () => {
+    const dropOnce = first(1, 'drop')
+    const mx = await office.open('dot.example', { on: { dot: () => dropOnce() === undefined ? undefined : { take: true, end: 'reset' } } })
+    const told = await office.settle(await office.send({ to: 'ann@dot.example', tier: 'instant' }))
+    assert.deepEqual(outcomes(told), ['unknown', 'delivered'])
+    assert.deepEqual(types(told), ['email.queued', 'email.deferred', 'email.sent', 'email.delivered'])
+    assert.equal(mx.messages.length, 2)
+  })
+
+  it('the link breaks after the final dot: unknown, and bulk mail is taken as sent', async () => {
+    const mx = await office.open('bulkdot.example', { on: { dot: { take: true, end: 'reset' } } })
+    const told = await office.settle(await office.send({ to: 'ann@bulkdot.example', tier: 'bulk' }))
+    assert.deepEqual(outcomes(told), ['unknown'])
+    assert.equal(told.status, 'sent')
+    assert.equal(mx.messages.length, 1)
+  })
+
+  it('a receiver that takes every copy and breaks off gets no more of them than the tier has tries', async () => {
+    const mx = await office.open('liar.example', { on: { dot: { take: true, end: 'reset' } } })
+    const told = await office.settle(await office.send({ to: 'ann@liar.example', tier: 'high' }))
+    assert.equal(told.status, 'sent')
+    assert.equal(mx.messages.length, 4)
+    assert.deepEqual(types(told).slice(-2), ['email.deferred', 'email.sent'])
+  })
+
+  it('its time is over: failed with that reason, whatever tries are left', async () => {
+    await office.open('late.example', { on: { mail: '451 4.3.0 Later' } })
+    const told = await office.settle(await office.send({ to: 'ann@late.example', tier: 'normal', expires_at: new Date(Date.now() + 1500).toISOString() }))
+    assert.equal(told.status, 'failed')
+    assert.match(JSON.stringify(told.events.at(-1)), /too-old/)
+    assert.ok(outcomes(told).length < 4, 'tries were left')
+  })
+
+  it('several recipients, each with a fate of its own: one copy each, and events numbered 1 to n', async () => {
+    const fates = ({ address }: Moment): string | undefined => ({ 'no@fates.example': '550 5.1.1 No', 'full@fates.example': '552 5.2.2 Full' })[address]
+    const later = first(1, '450 4.2.0 Later')
+    const mx = await office.open('fates.example', { on: { rcpt: (moment) => fates(moment) ?? (moment.address.startsWith('later') ? later() : undefined) } })
+    const told = await office.settle(await office.send({
+      to: ['yes@fates.example', 'no@fates.example'], cc: ['full@fates.example', 'later@fates.example'], bcc: ['hidden@fates.example', 'ann@no-such-domain.example'],
+    }))
+    const states = Object.fromEntries(told.recipients.map(({ address, state }) => [address, state]))
+    assert.deepEqual(states, {
+      'yes@fates.example': 'delivered', 'no@fates.example': 'bounced', 'full@fates.example': 'bounced', 'later@fates.example': 'delivered',
+      'hidden@fates.example': 'delivered', 'ann@no-such-domain.example': 'bounced',
+    })
+    assert.deepEqual(told.events.map(({ sequence }) => sequence), told.events.map((_, i) => i + 1))
+    assert.equal(told.events.length, 6 + 3 * 2 + 3 + 1)
+    assert.deepEqual(mx.messages.map(({ to }) => to).flat().toSorted(), ['hidden@fates.example', 'later@fates.example', 'yes@fates.example'])
+  })
+
+  it('a stored row that cannot be composed fails alone; the others flow', async () => {
+    let isHolding = true
+    const mx = await office.open('poison.example', { on: { rcpt: () => isHolding ? '450 4.2.1 Wait' : undefined } })
+    const ids = await Promise.all(Array.from({ length: 5 }, (_, i) => office.send({ to: `p${i}@poison.example`, tier: 'high' })))
+    const [poisoned = '', ...others] = ids
+    await office.settle(poisoned, 'deferred')
+    await office.system.db.query(`UPDATE messages SET headers = '{"not": "a list"}' WHERE id = $1::uuid`, [poisoned.replace('em_', '')])
+    isHolding = false
+    const told = await office.settle(poisoned)
+    assert.equal(told.status, 'failed')
+    assert.match(JSON.stringify(told.events.at(-1)), /cannot-compose/)
+    for (const id of others) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.equal(mx.messages.length, 4)
+  })
+
+  it('the sending domain is removed while its mail is queued: failed with that reason', async () => {
+    const { system, system: { db, vault, config } } = office
+    const mx = await office.open('orphan.example')
+    const sender = await createSender({ db, vault, keyPrefix: config.keyPrefix }, { domain: 'removed.example' })
+    await suspend(system, 'orphan.example', 'to hold it')
+    const { status, body } = await system.call('POST', '/send-email/high', {
+      key: sender.regular, body: { from: 'shop@removed.example', to: 'ann@orphan.example', subject: 'Hello', text: 'Hello' },
+    })
+    assert.equal(status, 200)
+    await db.query('DELETE FROM domains WHERE id = $1', [sender.domainId])
+    await resume(system, 'orphan.example')
+    const id = body['email_id'] as unknown as string
+    const states = (): Promise<{ rows: { state: string; reason: string }[] }> =>
+      db.query(`SELECT state, reason FROM recipients WHERE message_id = $1::uuid`, [id.replace('em_', '')])
+    await until(async () => (await states()).rows[0]?.state === 'failed', () => 'it has not failed')
+    assert.match((await states()).rows[0]?.reason ?? '', /the sending domain of shop@removed\.example was removed/)
+    assert.equal(mx.messages.length, 0)
+  })
+})
