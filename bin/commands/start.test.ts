@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
@@ -19,7 +19,11 @@ describe('mailstead start', function () {
   this.timeout(120_000)
   let dataDir: string
 
-  before(() => { dataDir = mkdtempSync('/tmp/mailstead-start-') })
+  before(() => {
+    dataDir = mkdtempSync('/tmp/mailstead-start-')
+    // Else root's stores would go to /var/lib, for good.
+    chmodSync(dataDir, 0o755)
+  })
   after(() => rmSync(dataDir, { recursive: true }))
 
   const start = (env: object = {}): Started => {
