@@ -30,6 +30,8 @@ export async function run(args: string[]): Promise<number> {
   }
   process.title = 'bin/mailstead start'
   const stop = watchForStop(() => process.exit(130))
+  // A terminal that was closed cannot be told anything, and yet all is stopped in order.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   const config = loadConfig()
   const lock = lockData(config)
   try {
