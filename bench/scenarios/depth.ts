@@ -37,7 +37,7 @@ interface Mark { readonly done: number; readonly at: number; readonly cpuMs: Cpu
 type CpuTimes = Readonly<Record<string, number>>
 
 const SETTLE_MS = 500
-const POLL_MS = 50
+const POLL_MS = 200
 /** PostgreSQL is idle when it takes less than a twentieth of a core for so long; waited for no longer than the limit. */
 const IDLE_MS = 2000
 const IDLE_LIMIT_MS = 120_000
