@@ -26,7 +26,7 @@ describe('the embedded PostgreSQL', function () {
 
   before(async () => {
     const account = chooseAccount('/nonexistent')
-    root = mkdtempSync('/tmp/mailstead-pg-')
+    root = mkdtempSync('/tmp/mailstead-pg, \'a "b?#%41-')
     makePrivate(root, account)
     makePrivate(join(root, 'sock'), account)
     options = { dir: join(root, 'postgres'), sockets: join(root, 'sock'), account, logFile: join(root, 'log'), removeAtDeath: root }

@@ -106,7 +106,8 @@ function writeSettings({ dir, sockets, account, durable = true }: PostgresOption
   const megabytes = Math.max(32, Math.min(256, Math.floor(totalmem() / 8 / 1_048_576)))
   const settings: Readonly<Record<string, string>> = {
     listen_addresses: '',
-    unix_socket_directories: sockets,
+    // A list: quoted, because a path may hold commas and spaces.
+    unix_socket_directories: `"${sockets.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     max_connections: '100',
     shared_buffers: `${durable ? megabytes : 64}MB`,

@@ -7,7 +7,7 @@ import { makePrivate } from './home.ts'
 import { type RedisOptions, startRedis } from './redis.ts'
 
 async function ask<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis({ path: new URL(url).pathname })
+  const redis = new Redis({ path: decodeURIComponent(new URL(url).pathname) })
   try {
     return await work(redis)
   } finally {
@@ -24,7 +24,7 @@ describe('the embedded Redis', function () {
   beforeEach(async () => {
     const account = chooseAccount('/nonexistent')
     said = []
-    root = mkdtempSync('/tmp/mailstead-redis-')
+    root = mkdtempSync('/tmp/mailstead-redis, \'a "b?#%41-')
     makePrivate(root, account)
     makePrivate(join(root, 'sock'), account)
     const say = (line: string): void => void said.push(line)
@@ -35,7 +35,7 @@ describe('the embedded Redis', function () {
   })
   afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-  const lastFile = (): string => globSync(join(root, 'redis/appendonlydir/*.incr.aof')).toSorted().at(-1) ?? ''
+  const lastFile = (): string => globSync('redis/appendonlydir/*.incr.aof', { cwd: root }).map((name) => join(root, name)).toSorted().at(-1) ?? ''
 
   it('keeps its data, refuses to evict, and has no port', async () => {
     const server = await startRedis(options)
@@ -69,7 +69,7 @@ describe('the embedded Redis', function () {
     const server = await startRedis(options)
     assert.equal(await ask(server.url, (redis) => redis.dbsize()), 0)
     assert.match(said.join('\n'), /set aside in .*redis\.unreadable-\d+, and the queue is rebuilt from PostgreSQL/)
-    assert.equal(globSync(join(root, 'redis.unreadable-*')).length, 1)
+    assert.equal(globSync('redis.unreadable-*', { cwd: root }).length, 1)
     await server.stop()
   })
 })

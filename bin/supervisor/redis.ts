@@ -66,7 +66,7 @@ async function attempt({ dir, sockets, account, logFile, say, removeAtDeath, sig
   const tie = leash(server.pid, 'TERM', removeAtDeath)
   void server.exited.then(tie.release)
   const state = await awaitReady(server, () => answers(socket), { ms: READY_MS, signal })
-  if (state === 'ready') return { ...server, url: `unix://${encodeURI(socket)}` }
+  if (state === 'ready') return { ...server, url: `unix://${socket.split('/').map(encodeURIComponent).join('/')}` }
   await server.stop()
   return `Redis did not start: ${state}. The end of ${logFile}:\n${lastLines(logFile, 8)}`
 }

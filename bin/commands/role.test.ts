@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A role whose stop says so, and ends at once or never. */
+const ROLE = `
+import { runRole } from '#bin/commands/role.ts'
+const timer = setInterval(() => {}, 1000)
+const stop = async () => {
+  process.stdout.write('stopping\\n')
+  if (process.env.HANGS) await new Promise(() => {})
+  clearInterval(timer)
+}
+process.exitCode = await runRole('test', process.env.DATA_DIR, async () => {
+  process.stdout.write('started\\n')
+  return { stop }
+})
+`
+
+describe('a role', () => {
+  let dataDir: string
+  beforeEach(() => { dataDir = mkdtempSync('/tmp/mailstead-role-') })
+  afterEach(() => rmSync(dataDir, { recursive: true }))
+
+  const pidFile = (): string => join(dataDir, 'run/test.pid')
+  const start = async (env: object = {}): Promise<{ child: ChildProcess; said: () => string; exit: Promise<unknown[]> }> => {
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', ROLE], {
+      env: { ...process.env, DATA_DIR: dataDir, ...env }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    })
+    let said = ''
+    child.stdout?.on('data', (chunk: Buffer) => { said += chunk.toString() })
+    const exit = once(child, 'exit')
+    assert.deepEqual((await once(child, 'message'))[0], 'ready')
+    return { child, said: () => said, exit }
+  }
+
+  const ends: readonly (readonly [string, (child: ChildProcess) => void])[] = [
+    ['SIGTERM', (child) => { child.kill('SIGTERM') }],
+    ['SIGINT', (child) => { child.kill('SIGINT') }],
+    ['two signals at once (npm forwards the one of the terminal)', (child) => { child.kill('SIGINT'); child.kill('SIGINT') }],
+    ['the end of its supervisor', (child) => { child.disconnect() }],
+  ]
+  for (const [what, end] of ends) {
+    it(`stops in order at ${what}`, async () => {
+      const { child, said, exit } = await start()
+      assert.equal(readFileSync(pidFile(), 'utf8'), `${child.pid}\n`)
+      end(child)
+      assert.deepEqual(await exit, [0, null])
+      assert.equal(said(), 'started\nstopping\n')
+      assert.equal(existsSync(pidFile()), false)
+    })
+  }
+
+  it('that hangs in its stop ends at a second signal', async () => {
+    const { child, said, exit } = await start({ HANGS: '1' })
+    child.kill('SIGTERM')
+    while (!said().includes('stopping')) await once(child.stdout ?? child, 'data')
+    // A second one right away is taken for the same wish; one of these comes late enough.
+    const again = setInterval(() => child.kill('SIGTERM'), 300)
+    assert.deepEqual(await exit, [1, null])
+    clearInterval(again)
+  })
+})
