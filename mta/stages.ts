@@ -77,7 +77,7 @@ export function assembleStages(ctx: Context): Assembled {
 }
 
 export function limitsOfRoute(route: Route): SiteLimits {
-  return limitsOf(route.kind === 'hosts' ? route.hosts.map(({ name }) => name) : [])
+  return limitsOf(route.kind === 'hosts' ? route.hosts : [])
 }
 
 /** Mail between servers that never met: encrypted when offered, whoever's certificate it is (RFC 7435). Stricter is each domain's own wish. */

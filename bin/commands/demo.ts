@@ -82,7 +82,7 @@ function environment(dataDir: string): NodeJS.ProcessEnv {
 
 function startMailstead(config: Config, dataDir: string): ChildProcess {
   const env = { ...environment(dataDir), HTTP_PORT: String(config.httpPort) }
-  return spawn(process.execPath, [join(import.meta.dirname, '../mailstead.ts'), 'start'], { env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
+  return spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, '../mailstead.ts'), 'start'], { env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
 /** The banner is printed when everything is up. */

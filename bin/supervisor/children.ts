@@ -66,7 +66,7 @@ async function startRole(role: Role, { logDir, env, say, signal }: Setting): Pro
   const logFile = join(logDir, `${role.name}.log`)
   const log = openLogFile(logFile)
   const show = showWarnings(role.name, logFile, say)
-  const child = spawn(process.execPath, [PROGRAM, ...role.args], { detached: true, env, stdio: ['ignore', log.fd, log.fd, 'ipc'] })
+  const child = spawn(process.execPath, [...process.execArgv, PROGRAM, ...role.args], { detached: true, env, stdio: ['ignore', log.fd, log.fd, 'ipc'] })
   const watching = setInterval(() => show(log.read()), LOOK_MS)
   const endLog = (): void => {
     clearInterval(watching)

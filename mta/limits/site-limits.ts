@@ -11,6 +11,9 @@ export interface SiteLimits {
 
 const DEFAULT: SiteLimits = { connections: 10, messagesPerConnection: 100 }
 
+/** A host of the transport map: the operator's own next hop, which takes what it is given. */
+const OURS: SiteLimits = { connections: 20, messagesPerConnection: 1000 }
+
 /** By the names of MX hosts. */
 const RECEIVERS: readonly (SiteLimits & { readonly name: string; readonly hosts: RegExp })[] = [
   { name: 'Google', hosts: /\.(google|googlemail)\.com$/, connections: 5, messagesPerConnection: 50 },
@@ -21,9 +24,10 @@ const RECEIVERS: readonly (SiteLimits & { readonly name: string; readonly hosts:
   { name: 'web.de and GMX', hosts: /\.(web\.de|gmx\.net|kundenserver\.de)$/, connections: 4, messagesPerConnection: 20 },
 ]
 
-/** @param hosts MX host names, lower case */
-export function limitsOf(hosts: readonly string[]): SiteLimits {
-  const rows = RECEIVERS.filter((receiver) => hosts.some((host) => receiver.hosts.test(host)))
+/** @param hosts names in lower case; `isOurs` where the operator named them */
+export function limitsOf(hosts: readonly { readonly name: string; readonly isOurs: boolean }[]): SiteLimits {
+  if (hosts.length > 0 && hosts.every(({ isOurs }) => isOurs)) return OURS
+  const rows = RECEIVERS.filter((receiver) => hosts.some(({ name }) => receiver.hosts.test(name)))
   if (rows.length === 0) return DEFAULT
   return {
     connections: Math.min(...rows.map((row) => row.connections)),
