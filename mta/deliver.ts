@@ -17,18 +17,19 @@ import type { Stages } from './stages.ts'
 
 /**
  * Carries a claimed recipient to the end of this attempt. What is made ready waits at the gate for a session of its site;
- * large content is loaded only behind the gate, and only so much of it at once. Null when the gate did not let it begin: nothing was tried.
+ * large content is loaded only behind the gate, and only so much of it at once. Null when the gate did not let it begin,
+ * or the process stops and the receiver cannot have it: it is given back.
  */
 export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Promise<Attempt | null> {
   const startedAt = stages.now()
-  const send = async (job: Job | Outcome): Promise<Attempt> => 'kind' in job ? untried(job, startedAt) : stages.transport.deliver(job)
+  const send = async (job: Job | Outcome): Promise<Attempt | null> => 'kind' in job ? untried(job, startedAt) : stages.transport.deliver(job)
   if (claimed.content.isLarge)
     return withSession(gate, claimed, () => stages.memory.lend(claimed.content.size, async () => send(await prepareSafely(stages, claimed))))
   const job = await prepareSafely(stages, claimed)
   return 'kind' in job ? send(job) : withSession(gate, claimed, () => send(job))
 }
 
-async function withSession(gate: Gate, { tier }: Claimed, work: () => Promise<Attempt>): Promise<Attempt | null> {
+async function withSession(gate: Gate, { tier }: Claimed, work: () => Promise<Attempt | null>): Promise<Attempt | null> {
   const mayBegin = await gate.enter(tier)
   try {
     return mayBegin ? await work() : null

@@ -1,6 +1,7 @@
 /**
  * The outbound role: dispatcher, lanes, stages and settler of one process under one lease. Wakes on what the schedule publishes.
- * Stops in order: claims nothing more, lets conversations end, writes their results, gives the rest back, ends its lease.
+ * Stops in order: claims nothing more, lets conversations end for a while and cuts short the rest, writes the results, gives back what has none,
+ * ends its lease.
  */
 import type { Context } from '#src/context.ts'
 import { openRedis, type Redis } from '#src/redis.ts'
@@ -10,6 +11,7 @@ import { moveFor, releaseOf } from '#src/messages/settle.ts'
 import { DUE_CHANNEL, READY_CHANNEL, suspendedSite, SUSPENSIONS_CHANNEL } from '#src/queue/keys.ts'
 import { takeLease, type Lease } from '#src/queue/lease.ts'
 import { watchSuspensions, type SuspensionWatch } from '#src/queue/suspensions.ts'
+import type { Direct } from '#mta/transport/direct.ts'
 import { limitsOf } from './limits/site-limits.ts'
 import { deliver } from './deliver.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
@@ -19,11 +21,14 @@ import { createSettler, type Settler } from './settle.ts'
 import { assembleStages, limitsOfRoute } from './stages.ts'
 
 const GRACE_MS = 20_000
+/** For conversations that were cut short to say how far they were. */
+const CUT_MS = 2000
 /** Results that may wait for PostgreSQL before no more is begun. */
 const MOST_UNSETTLED = 2000
 
 export interface Outbound {
-  stop(): Promise<void>
+  /** Conversations may go on for so long; the contract with whoever starts us is less than 30 s in all. */
+  stop(graceMs?: number): Promise<void>
 }
 
 /** @throws when PostgreSQL is away at the start; the caller tries again. */
@@ -44,7 +49,8 @@ export async function startOutbound(ctx: Context, redisUrl: string): Promise<Out
   })
   const dispatcher = createDispatcher(ctx, { siteOf: async (domain) => suspensions.find(domain) === undefined ? (await router.route(domain)).site : suspendedSite(domain), onReady: (site, hasInstant) => lanes.wake(site, hasInstant) })
   const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions })
-  return { stop: () => stop({ ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, close: () => assembled.close() }) }
+  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, transport: stages.transport, close: () => assembled.close() }
+  return { stop: (graceMs = GRACE_MS) => stop(parts, graceMs) }
 }
 
 async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt: Attempt): Promise<void> {
@@ -81,16 +87,20 @@ interface Parts {
   readonly dispatcher: Dispatcher
   readonly subscriber: Redis
   readonly suspensions: SuspensionWatch
+  readonly transport: Direct
   readonly close: () => Promise<void>
 }
 
-async function stop({ ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, close }: Parts): Promise<void> {
+async function stop(parts: Parts, graceMs: number): Promise<void> {
+  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, transport, close } = parts
   subscriber.disconnect()
   suspensions.stop()
   await dispatcher.stop()
-  await lanes.stop(GRACE_MS)
+  await lanes.stop(graceMs)
+  // what the receiver may have is written down as unknown; left to the lease's end it would be sent again whatever became of it
+  if (lanes.active > 0) transport.abort()
+  await lanes.stop(CUT_MS)
   await settler.drain()
   await close()
-  // what is still under way after the grace is left to the lease's end
   if (lanes.active === 0) await lease.end().catch((error: unknown) => ctx.log.warn({ err: error }, 'the lease could not be ended; it runs out'))
 }

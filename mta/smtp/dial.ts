@@ -31,12 +31,17 @@ export interface Trust {
 
 export type Dialled<S> = { readonly ok: true; readonly socket: S } | { readonly ok: false; readonly loss: Loss }
 
-/** Opens a TCP connection. `target.address` has to be an IP address: names are resolved, and judged, elsewhere. */
-export async function dial(target: Target, limitMs: number): Promise<Dialled<Socket>> {
+/**
+ * Opens a TCP connection. `target.address` has to be an IP address: names are resolved, and judged, elsewhere.
+ * `watch` is handed the socket at once, by whose destruction its owner may cut short whatever happens on it.
+ */
+export async function dial(target: Target, limitMs: number, watch?: (socket: Socket) => void): Promise<Dialled<Socket>> {
   const { address, port, localAddress } = target
   if (isIP(address) === 0) throw new TypeError(`not an IP address: ${address}`)
   const socket = connectTcp({ host: address, port, noDelay: true, ...(localAddress !== undefined && { localAddress }) })
-  return await expectEvent(socket, 'connect', limitMs)
+  const dialled = expectEvent(socket, 'connect', limitMs)
+  watch?.(socket)
+  return await dialled
 }
 
 /** Speaks TLS over a connected socket, TLS 1.2 or newer. */

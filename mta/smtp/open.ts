@@ -6,6 +6,7 @@
  * On failure: a value that names the stage and gives either the server's reply
  * or what happened to the connection; no socket is left behind.
  */
+import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { formatReply } from '#src/mail/reply.ts'
 import type { Reply } from '#src/mail/reply.ts'
@@ -26,6 +27,8 @@ export interface SessionSettings extends Trust {
   /** never: plain text. opportunistic: TLS if the server offers it. required: TLS or no session. */
   readonly tls: 'never' | 'opportunistic' | 'required'
   readonly timeouts: Timeouts
+  /** Told of every connection as it is begun. */
+  readonly watch?: (socket: Socket) => void
 }
 
 export type Opened = { readonly ok: true; readonly session: Session } | { readonly ok: false; readonly failure: OpenFailure }
@@ -62,7 +65,7 @@ export async function openWithPlainRetry(target: Target, settings: SessionSettin
 async function attempt(target: Target, settings: SessionSettings, lines: string[]): Promise<Opened> {
   const startedAt = performance.now()
   lines.push(`-- ${target.host} [${target.address}]:${target.port}${target.localAddress === undefined ? '' : ` from ${target.localAddress}`}`)
-  const dialled = await dial(target, settings.timeouts.connect)
+  const dialled = await dial(target, settings.timeouts.connect, settings.watch)
   if (!dialled.ok) {
     lines.push(`-- no connection: ${dialled.loss.detail}`)
     return { ok: false, failure: { stage: 'connect', reply: null, loss: dialled.loss, transcript: lines } }

@@ -6,6 +6,7 @@
  * An idle session that turns out dead before anything was said costs nothing: once more on a new one. After the final dot there is no second
  * try here, whatever happens: the outcome is unknown, and what follows is decided by the tier.
  */
+import type { Socket } from 'node:net'
 import { classifyReply } from '#mta/classify/reply.ts'
 import type { SiteLimits } from '#mta/limits/site-limits.ts'
 import type { Host } from '#mta/route/route.ts'
@@ -36,7 +37,10 @@ export interface Trouble {
 }
 
 export interface Direct {
-  deliver(job: Job): Promise<Attempt>
+  /** Null when `abort` cut it short and the receiver cannot have the message: nothing came of it. */
+  deliver(job: Job): Promise<Attempt | null>
+  /** Cuts short what is under way: what the receiver may have ends as unknown, the rest at once and as if it had not begun. */
+  abort(): void
   /** Ends the sessions that are idle. */
   close(): Promise<void>
 }
@@ -60,17 +64,37 @@ interface NotOpened {
 
 export function createDirect(parts: DirectParts): Direct {
   const pool = createSessionPool()
+  const underWay = new Set<Errand>()
+  const sockets = new Set<Socket>()
+  let isAborted = false
+  const watch = (socket: Socket): void => {
+    if (isAborted) return void socket.destroy()
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  }
+  const means: DirectParts = { ...parts, settings: { ...parts.settings, watch } }
   return {
     deliver: async (job) => {
+      if (isAborted) return null
       const startedAt = parts.now()
       const began = performance.now()
       const lines: string[] = []
-      const { outcome, pooled } = await carryOut(parts, { job, lines, take: () => pool.take(job.site) })
+      const errand: Errand = { job, lines, take: () => pool.take(job.site), isInTransaction: false, isCut: false, cut: Promise.withResolvers() }
+      underWay.add(errand)
+      const done = await Promise.race([carryOut(means, errand), errand.cut.promise])
+      underWay.delete(errand)
+      if (done === null || (errand.isCut && done.outcome.kind === 'deferred')) return null
+      const { outcome, pooled } = done
       if (pooled !== null) pool.put(job.site, pooled, job.limits.messagesPerConnection)
       return {
         outcome, startedAt, durationMs: performance.now() - began, conversation: lines.join('\n'), source: null,
         host: pooled?.host ?? null, address: pooled?.address ?? null, tls: pooled?.session.tls ? `${pooled.session.tls.protocol} ${pooled.session.tls.cipher}` : null,
       }
+    },
+    abort: () => {
+      isAborted = true
+      for (const errand of underWay) cutShort(errand)
+      for (const socket of sockets) socket.destroy()
     },
     close: () => pool.close(),
   }
@@ -81,14 +105,28 @@ interface Errand {
   /** The conversation so far. */
   readonly lines: string[]
   readonly take: () => Pooled | null
+  isInTransaction: boolean
+  isCut: boolean
+  readonly cut: PromiseWithResolvers<null>
 }
 
-async function carryOut(parts: DirectParts, errand: Errand): Promise<{ outcome: Outcome; pooled: Pooled | null }> {
+interface Done {
+  readonly outcome: Outcome
+  readonly pooled: Pooled | null
+}
+
+/** A transaction ends with its connection and says how far it was; anything before it is not waited for. */
+function cutShort(errand: Errand): void {
+  errand.isCut = true
+  if (!errand.isInTransaction) errand.cut.resolve(null)
+}
+
+async function carryOut(parts: DirectParts, errand: Errand): Promise<Done> {
   const { job, lines } = errand
   const open = errand.take()
   if (open !== null) {
-    const result = await transactOn(open, job, lines)
-    if (!isStale(result)) return { outcome: outcomeOf(result), pooled: open }
+    const result = await transactOn(open, errand)
+    if (errand.isCut || !isStale(result)) return { outcome: outcomeOf(result), pooled: open }
     lines.push('-- the open session had ended; trying a new one')
   }
   const refusal = parts.breaker.refuse(job.site)
@@ -103,12 +141,15 @@ async function carryOut(parts: DirectParts, errand: Errand): Promise<{ outcome: 
   }
   parts.breaker.succeeded(job.site)
   lines.push(...opened.session.opening)
-  return { outcome: outcomeOf(await transactOn(opened, job, lines)), pooled: opened }
+  return { outcome: outcomeOf(await transactOn(opened, errand)), pooled: opened }
 }
 
-async function transactOn(pooled: Pooled, job: Job, lines: string[]): Promise<TransactionResult> {
+async function transactOn(pooled: Pooled, errand: Errand): Promise<TransactionResult> {
+  const { job, lines } = errand
   if (pooled.session.delivered > 0) lines.push(`-- on an open session to ${pooled.host} [${pooled.address}], message ${pooled.session.delivered + 1}${tlsRemark(pooled.session)}`)
+  errand.isInTransaction = true
   const result = await pooled.session.deliver(job.mail)
+  errand.isInTransaction = false
   for (const line of result.conversation) lines.push(line)
   if (result.kind === 'lost') lines.push(`-- lost at ${result.stage}: ${result.detail}`)
   return result

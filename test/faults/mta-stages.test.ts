@@ -41,7 +41,8 @@ const ROWS: readonly Row[] = [
   { stage: 'after the final dot, taken and not yet answered', script: { on: { dot: { take: true, end: 'silence' } } }, heard: 'DATA', isTaken: true },
 ]
 
-describe('kill -9 of the outbound process', () => {
+describe('kill -9 of the outbound process', function () {
+  this.timeout(60_000)
   let dns: TestDns
   let mx: Receiver
   let system: System

@@ -6,7 +6,8 @@ import type { Moment } from '#test/support/receiver-script.ts'
 import { createSender } from '#test/support/sender.ts'
 import { until } from '#test/support/until.ts'
 
-describe('outcomes', () => {
+describe('outcomes', function () {
+  this.timeout(60_000)
   let office: PostOffice
   before(async () => { office = await openPostOffice({ RETRY_SCALE: '0.002' }) })
   after(() => office.stop())

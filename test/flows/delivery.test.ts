@@ -1,0 +1,118 @@
+/** A message on its way, when all is well: what the receiver gets, byte by byte where it matters, and what the customer is told. */
+import assert from 'node:assert/strict'
+import { simpleParser } from 'mailparser'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { readReturnPath } from '#src/mail/verp.ts'
+import { idOfHex } from '#src/id.ts'
+import { TIER_NAMES } from '#src/queue/tiers.ts'
+import { checkBooks } from '#test/support/books.ts'
+import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+
+describe('delivery', function () {
+  this.timeout(60_000)
+  let office: PostOffice
+  before(async () => { office = await openPostOffice() })
+  after(() => office.stop())
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  })
+
+  it('a message accepted over REST arrives over TLS, with what was asked for in it', async () => {
+    const mx = await office.open('arrives.example')
+    const id = await office.send({
+      to: 'Ännchen <ann@arrives.example>', cc: 'cc@arrives.example', from: 'Der Laden <shop@sender.example>', reply_to: 'help@sender.example',
+      subject: 'Grüße aus Köln', text: undefined, html: '<p>Grüße &amp; Küsse</p>', tags: ['hello'],
+      attachments: [{ filename: 'Rechnung für März.txt', content: Buffer.from('Summe: 7 €').toString('base64'), content_type: 'text/plain' }],
+    })
+    const told = await office.settle(id)
+    assert.equal(told.status, 'delivered')
+    const received = mx.messages.find(({ to }) => to.includes('ann@arrives.example'))
+    assert.ok(received?.tls)
+    assert.match(told.recipients[0]?.attempts[0]?.tls ?? '', /^TLSv1\.3 /)
+    const mail = await simpleParser(received.bytes)
+    assert.equal(mail.subject, 'Grüße aus Köln')
+    assert.equal(mail.from?.text, '"Der Laden" <shop@sender.example>')
+    assert.equal(mail.replyTo?.text, 'help@sender.example')
+    assert.match(mail.text ?? '', /Grüße & Küsse/)
+    assert.equal(mail.attachments[0]?.filename, 'Rechnung für März.txt')
+    assert.equal(mail.attachments[0]?.content.toString(), 'Summe: 7 €')
+    assert.ok(mail.messageId?.includes(id.replace('em_', '')))
+    for (const name of ['from', 'to', 'date', 'message-id', 'mime-version', 'subject']) {
+      assert.equal(mail.headerLines.filter(({ key }) => key === name).length, 1, name)
+    }
+  })
+
+  it('both signatures verify against the keys that the domain publishes', async () => {
+    const mx = await office.open('signed.example')
+    await office.settle(await office.send({ to: 'ann@signed.example', html: '<h1>Hello</h1>', text: 'Hello' }))
+    const { dkimRecords, domain } = office.system
+    const resolver = (name: string): Promise<string[][]> => Promise.resolve([[dkimRecords[name] ?? '']])
+    const { results } = await dkimVerify(mx.messages[0]?.bytes ?? '', { strict: true, resolver })
+    assert.deepEqual(results.map(({ status, signingDomain, algo }) => `${status.result} ${signingDomain} ${algo}`).toSorted(),
+      [`pass ${domain} ed25519-sha256`, `pass ${domain} rsa-sha256`])
+  })
+
+  it('the return-path is one for each recipient and reads back to message and recipient', async () => {
+    const mx = await office.open('verp.example')
+    const id = await office.send({ to: ['a@verp.example', 'b@verp.example'] })
+    await office.settle(id)
+    const mac = (data: Buffer): Buffer => office.system.vault.mac('return-path', data)
+    for (const { from, to } of mx.messages) {
+      assert.ok(from.endsWith('@bounces.mta.sender.example'), from)
+      assert.deepEqual(readReturnPath(from, mac), { messageId: idOfHex(id.replace('em_', '')), n: to[0] === 'a@verp.example' ? 0 : 1 })
+    }
+  })
+
+  it('a blind copy is delivered, and named in nobody’s bytes', async () => {
+    const mx = await office.open('blind.example')
+    await office.settle(await office.send({ to: 'to@blind.example', cc: 'cc@blind.example', bcc: 'secret@blind.example' }))
+    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), ['cc@blind.example', 'secret@blind.example', 'to@blind.example'])
+    for (const { bytes } of mx.messages) assert.ok(!/secret|bcc/i.test(bytes.toString('latin1')))
+  })
+
+  it('goes through on every tier', async () => {
+    const mx = await office.open('tiers.example')
+    const ids = await Promise.all(TIER_NAMES.map((tier) => office.send({ to: `${tier}@tiers.example`, tier })))
+    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), TIER_NAMES.map((tier) => `${tier}@tiers.example`).toSorted())
+  })
+
+  it('sessions are used again, for as many messages as the receiver is asked to take on one', async () => {
+    const mx = await office.open('reuse.example')
+    const ids = await Promise.all(Array.from({ length: 60 }, (_, i) => office.send({ to: `r${i}@reuse.example`, tier: 'high' })))
+    for (const id of ids) await office.settle(id)
+    assert.equal(mx.messages.length, 60)
+    assert.ok(mx.connections <= 10, `${mx.connections} connections`)
+  })
+
+  it('a receiver that ends sessions with 421 after a few messages gets them all, once each', async () => {
+    const mx = await office.open('few.example', { messagesPerConnection: 3 })
+    const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => office.send({ to: `f${i}@few.example`, tier: 'high' })))
+    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.equal(new Set(mx.messages.flatMap(({ to }) => to)).size, 20)
+    assert.equal(mx.messages.length, 20)
+  })
+
+  it('the same request with the same Idempotency-Key is one message', async () => {
+    const mx = await office.open('once.example')
+    const letter = { to: 'ann@once.example', headers: { 'idempotency-key': 'order-7' } }
+    const ids = [await office.send(letter), await office.send(letter), await office.send(letter)]
+    assert.equal(new Set(ids).size, 1)
+    await office.settle(ids[0] ?? '')
+    const other = await office.send({ to: 'ann@once.example', headers: { 'idempotency-key': 'order-8' } })
+    await office.settle(other)
+    assert.equal(mx.messages.length, 2)
+  })
+
+  it('a suppressed address gets nothing; the others of the message do', async () => {
+    const mx = await office.open('listed.example')
+    const { db, workspaceId } = office.system
+    await db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'no@listed.example', 'bounce')`, [workspaceId])
+    const told = await office.settle(await office.send({ to: ['NO@listed.example', 'yes@listed.example'] }))
+    assert.deepEqual(told.recipients.map(({ address, state }) => `${address} ${state}`), ['NO@listed.example suppressed', 'yes@listed.example delivered'])
+    assert.deepEqual(told.events.filter(({ recipient }) => recipient === 'NO@listed.example').map(({ type, data }) => [type, data?.['reason']]), [['email.failed', 'suppressed']])
+    assert.deepEqual(mx.messages.flatMap(({ to }) => to), ['yes@listed.example'])
+  })
+
+  it('the books add up', () => checkBooks(office.system))
+})

@@ -1,0 +1,126 @@
+/** The queue as its operator and its customers live with it: waiting, taking back, stopping, overtaking, going down and coming up. */
+import assert from 'node:assert/strict'
+import { EPOCH_KEY } from '#src/queue/keys.ts'
+import { resume, suspend } from '#src/queue/suspensions.ts'
+import { checkBooks } from '#test/support/books.ts'
+import { drained, Ledger } from '#test/support/ledger.ts'
+import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { until } from '#test/support/until.ts'
+
+const HOUR_MS = 3600 * 1000
+
+describe('queue', function () {
+  this.timeout(60_000)
+  let office: PostOffice
+  before(async () => { office = await openPostOffice({ RETRY_SCALE: '0.002' }) })
+  after(() => office.stop())
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  })
+
+  /** As if all that is scheduled were an hour nearer. */
+  async function passAnHour(): Promise<void> {
+    const { db, redis } = office.system
+    await db.query(`UPDATE messages SET scheduled_at = scheduled_at - interval '1 hour' WHERE scheduled_at IS NOT NULL`)
+    await db.query(`UPDATE recipients SET due_at = due_at - interval '1 hour' WHERE state = 'scheduled'`)
+    await redis.del(EPOCH_KEY)
+  }
+
+  async function schedule(to: string, atMs: number): Promise<string> {
+    const { status, body } = await office.system.call('POST', '/send-email/schedule', {
+      body: { from: 'shop@sender.example', to, subject: 'Later', text: 'Later', scheduled_at: new Date(atMs).toISOString(), priority: 'high' },
+    })
+    assert.equal(status, 200)
+    return body['email_id'] as unknown as string
+  }
+
+  it('a scheduled message waits for its time, and one that was taken back never goes', async () => {
+    const mx = await office.open('later.example')
+    const at = Date.now() + HOUR_MS - 1000
+    const [kept, taken, tomorrow] = [await schedule('kept@later.example', at), await schedule('taken@later.example', at), await schedule('far@later.example', at + 24 * HOUR_MS)]
+    const list = await office.system.call('GET', '/send-email/scheduled')
+    assert.equal(list.body['data']?.['total'], 3)
+    const cancel = async (id: string): Promise<number> => (await office.system.call('DELETE', `/send-email/schedule/${id}`)).status
+    assert.deepEqual([await cancel(taken), await cancel(taken)], [200, 409])
+
+    await passAnHour()
+    assert.equal((await office.settle(kept)).status, 'delivered')
+    assert.equal(await cancel(kept), 409)
+    const told = await office.tell(taken)
+    assert.deepEqual(told.events.map(({ type }) => type), ['email.scheduled', 'email.cancelled'])
+    assert.equal((await office.tell(tomorrow)).status, 'scheduled')
+    assert.deepEqual(mx.messages.flatMap(({ to }) => to), ['kept@later.example'])
+    assert.equal(await cancel(tomorrow), 200)
+  })
+
+  it('a suspended destination gets nothing and nothing is counted; resumed, it gets all that waited', async () => {
+    const [held, other] = [await office.open('held.example'), await office.open('other.example')]
+    await suspend(office.system, 'held.example', 'their postmaster asked')
+    const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => office.send({ to: `h${i}@held.example`, tier: 'high' })))
+    assert.equal((await office.settle(await office.send({ to: 'o@other.example', tier: 'bulk' }))).status, 'delivered')
+    for (const id of ids) assert.deepEqual((await office.tell(id)).recipients.map(({ state, tries, attempts }) => [state, tries, attempts.length]), [['queued', 0, 0]])
+    assert.deepEqual([held.connections, other.messages.length], [0, 1])
+    await resume(office.system, 'held.example')
+    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.equal(held.messages.length, 20)
+  })
+
+  it('an instant message overtakes the bulk backlog of the same site', async () => {
+    const mx = await office.open('crowd.example', { on: { dot: { delayMs: 80 } } })
+    const ledger = new Ledger(office.system)
+    await ledger.load({ count: 400, tiers: ['bulk'], domain: 'crowd.example', clients: 16 })
+    const id = await office.send({ to: 'code@crowd.example', tier: 'instant' })
+    assert.equal((await office.settle(id)).status, 'delivered')
+    const position = mx.messages.findIndex(({ to }) => to[0] === 'code@crowd.example')
+    mx.script = {}
+    await drained(office.system)
+    assert.equal(mx.messages.length, 401)
+    assert.ok(400 - position > 100, `${position} of 400 were sent before it`)
+  })
+
+  it('instant mail for one receiver that hangs does not keep another destination’s waiting', async () => {
+    const tarpit = await office.open('tarpit.example', { on: { greeting: { end: 'silence' } } })
+    const mx = await office.open('quick.example')
+    const ledger = new Ledger(office.system)
+    await ledger.load({ count: 700, tiers: ['instant'], domain: 'tarpit.example', clients: 16 })
+    await until(() => tarpit.open > 0)
+    for (const tier of ['instant', 'high', 'bulk'] as const) {
+      assert.equal((await office.settle(await office.send({ to: `${tier}@quick.example`, tier }))).status, 'delivered')
+    }
+    assert.deepEqual([tarpit.messages.length, mx.messages.length], [0, 3])
+    assert.ok(tarpit.open <= 10, `${tarpit.open} connections to the one that hangs`)
+    await suspend(office.system, 'tarpit.example', 'it has served its purpose')
+    await tarpit.stop()
+  })
+
+  it('SIGTERM in the middle of a load: conversations end, the rest is given back, and nothing comes twice', async () => {
+    const mx = await office.open('restart.example', { on: { dot: { delayMs: 20 } } })
+    const ledger = new Ledger(office.system)
+    const loading = ledger.load({ count: 500, domain: 'restart.example', clients: 16 })
+    for (const share of [50, 150, 250]) {
+      await until(() => mx.messages.length > share)
+      assert.equal(await office.system.roles.mta.terminate(), 0)
+      const { rows } = await office.system.db.query(`SELECT address FROM recipients WHERE state = 'sending'`)
+      assert.deepEqual(rows, [])
+      assert.deepEqual((await office.system.db.query('SELECT id FROM leases')).rows, [])
+      await office.system.roles.mta.start()
+    }
+    await loading
+    await until(() => ledger.copies(mx.messages).size === 500)
+    assert.deepEqual(ledger.compare(mx.messages), { lost: [], doubled: [], uninvited: [] })
+  })
+
+  it('MESSAGE_LIFETIME_SECONDS ends what waits longer, on every tier', async () => {
+    await office.open('old.example', { on: { mail: '451 4.3.0 Later' } })
+    await office.system.roles.mta.terminate()
+    await office.system.roles.mta.start({ MESSAGE_LIFETIME_SECONDS: '0.5', RETRY_SCALE: '0.0005' })
+    const id = await office.send({ to: 'ann@old.example', tier: 'bulk' })
+    const told = await office.settle(id)
+    assert.equal(told.status, 'failed')
+    assert.match(JSON.stringify(told.events.at(-1)), /too-old/)
+    await office.system.roles.mta.terminate()
+    await office.system.roles.mta.start()
+  })
+
+  it('the books add up', () => checkBooks(office.system))
+})

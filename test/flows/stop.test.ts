@@ -1,0 +1,62 @@
+/** The outbound role is told to stop while receivers keep it waiting: when its grace is over, nothing is left to chance. */
+import assert from 'node:assert/strict'
+import { startOutbound, type Outbound } from '#mta/outbound.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { readMessage, type RecipientView } from '#src/messages/read.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import type { ReceiverScript } from '#test/support/receiver-script.ts'
+import { startReceiver, type Receiver } from '#test/support/receiver.ts'
+import { addressees, submissionOf } from '#test/support/submission.ts'
+import { until } from '#test/support/until.ts'
+
+const RECIPIENTS = 30
+const GRACE_MS = 100
+
+interface Row {
+  readonly stage: string
+  readonly script: ReceiverScript
+  /** States of those that were in a session. */
+  readonly becomes: 'queued' | 'unknown'
+  readonly taken: number
+}
+
+const ROWS: readonly Row[] = [
+  { stage: 'no greeting comes', script: { on: { greeting: { end: 'silence' } } }, becomes: 'queued', taken: 0 },
+  { stage: 'no answer to MAIL comes', script: { on: { mail: { end: 'silence' } } }, becomes: 'queued', taken: 0 },
+  { stage: 'no answer to the final dot comes', script: { on: { dot: { take: true, end: 'silence' } } }, becomes: 'unknown', taken: 10 },
+]
+
+describe('stop, with receivers that keep it waiting', () => {
+  let ctx: TestContext
+  let mx: Receiver
+  let outbound: Outbound
+
+  beforeEach(async () => {
+    mx = await startReceiver()
+    ctx = await createContext({ DNS_SERVERS: '127.0.0.1:1', ROUTES: `*=smtp://127.0.0.1:${mx.port}` })
+    outbound = await startOutbound(ctx, ctx.redisUrl)
+  })
+  afterEach(async () => {
+    await ctx.close()
+    await mx.stop()
+  })
+
+  for (const { stage, script, becomes, taken } of ROWS) {
+    it(`${stage}: ${becomes === 'queued' ? 'all is given back' : 'what the receiver may have is unknown, the rest given back'}`, async () => {
+      mx.script = script
+      const workspaceId = await ctx.newWorkspace()
+      const submission = submissionOf(workspaceId, { recipients: addressees(RECIPIENTS), tier: 'instant' })
+      await createAcceptor(ctx).accept(submission)
+      await until(() => taken === 0 ? mx.open > 0 : mx.messages.length >= taken)
+      await outbound.stop(GRACE_MS)
+
+      const recipients = (await readMessage(ctx.db, workspaceId, submission.id))?.recipients ?? []
+      const has = (state: RecipientView['state']): number => recipients.filter((one) => one.state === state).length
+      assert.equal(has(becomes) + has('queued'), becomes === 'queued' ? 2 * RECIPIENTS : RECIPIENTS)
+      if (becomes === 'unknown') assert.equal(has('unknown'), mx.messages.length)
+      assert.ok(recipients.every(({ tries, state }) => tries === (state === 'unknown' ? 1 : 0)), 'only what may have arrived is counted')
+      assert.deepEqual((await ctx.db.query('SELECT id FROM leases')).rows, [])
+      await until(() => mx.open === 0)
+    })
+  }
+})
