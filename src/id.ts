@@ -19,9 +19,12 @@ function randomAt(): number {
   return used - 8
 }
 
-/** A new UUIDv7, ascending within this process (12-bit counter in rand_a, RFC 9562 6.2 method 1). */
+/** A clock that steps back further than this is believed: ids of the wrong time would miss their partition. */
+const MOST_BEHIND_MS = 2000
+
+/** A new UUIDv7, ascending within this process while its clock is (12-bit counter in rand_a, RFC 9562 6.2 method 1). */
 export function newId(nowMs: number = Date.now()): string {
-  if (nowMs > lastMs) {
+  if (nowMs > lastMs || nowMs < lastMs - MOST_BEHIND_MS) {
     lastMs = nowMs
     counter = 0
   } else if (++counter > 0xfff) {

@@ -1,6 +1,7 @@
 /**
  * The claim: the one UPDATE that makes a waiting recipient ours, and loads what is needed to send it in the same round trip.
- * It is guarded by the state and the due time, so a recipient that stands twice in Redis, or was settled meanwhile, is simply not returned.
+ * It is guarded by the state, the due time and the lease, so a recipient that stands twice in Redis, or was settled meanwhile, is simply not
+ * returned, and a process whose lease was taken away gets nothing.
  */
 import { columnsOf } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
@@ -16,6 +17,7 @@ WITH claimed AS (
   UPDATE recipients r SET state = 'sending', lease = $3, attempts = r.attempts + 1, updated_at = $4
   FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
   WHERE r.message_id = i.message_id AND r.n = i.n AND r.state = ANY ('{${MOVES.claim.from.join(',')}}') AND r.due_at <= $4::timestamptz + interval '1 second'
+    AND EXISTS (SELECT FROM leases WHERE id = $3)
   RETURNING r.message_id, r.n, r.tier, r.kind, r.address, r.domain, r.attempts, r.tries, r.due_at
 )
 SELECT c.*, m.workspace_id, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.headers, m.has_attachments, m.content_size,

@@ -21,6 +21,7 @@ describe('moves', () => {
   before(async () => {
     ctx = await createContext()
     workspace = await ctx.newWorkspace()
+    await ctx.db.query(`INSERT INTO leases (machine, pid, expires_at) SELECT 'here', 1, now() + interval '1 hour' FROM generate_series(1, 9)`)
   })
   after(() => ctx.close())
 

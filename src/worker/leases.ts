@@ -15,15 +15,23 @@ const EVERY_MS = 1000
 const SLICE = 500
 /** Looking for recipients without any lease reads all that is open, so it is done seldom. */
 const ORPHAN_ROUNDS = 60
+/** A statement of a process that was just killed may still be carried out when its lease is gone already. */
+const ROUNDS_AFTER_A_DEATH = 3
 
 export function leaseLoop(ctx: Context): LoopSpec {
-  let rounds = 0
+  let [roundsLeft, sinceDeath] = [0, ROUNDS_AFTER_A_DEATH]
   return {
     name: 'leases', everyMs: EVERY_MS,
     round: async () => {
       const dead = await findDeadLeases(ctx.db, ctx.config.leaseSeconds)
-      if (dead.length > 0) await reap(ctx, dead)
-      if (rounds++ % ORPHAN_ROUNDS === 0) await releaseAll(ctx, () => readOrphans(ctx.db, SLICE))
+      if (roundsLeft-- <= 0 || sinceDeath++ < ROUNDS_AFTER_A_DEATH) {
+        await releaseAll(ctx, () => readOrphans(ctx.db, SLICE))
+        roundsLeft = ORPHAN_ROUNDS
+      }
+      if (dead.length > 0) {
+        await reap(ctx, dead)
+        sinceDeath = 0
+      }
       return false
     },
   }
