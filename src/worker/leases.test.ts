@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { claimRecipients } from '#src/messages/claim.ts'
+import { readMessage, type RecipientView } from '#src/messages/read.ts'
+import { takeLease } from '#src/queue/lease.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { submissionOf } from '#test/support/submission.ts'
+import { leaseLoop } from './leases.ts'
+import type { LoopSpec } from './loop.ts'
+
+describe('leases', () => {
+  let ctx: TestContext
+  let workspaceId: string
+  let loop: LoopSpec
+  beforeEach(async () => {
+    ctx = await createContext()
+    workspaceId = await ctx.newWorkspace()
+    loop = leaseLoop(ctx)
+    await loop.round()
+  })
+  afterEach(() => ctx.close())
+
+  async function accepted(): Promise<string> {
+    const submission = submissionOf(workspaceId)
+    await createAcceptor(ctx).accept(submission)
+    return submission.id
+  }
+  const stateOf = async (id: string): Promise<RecipientView['state'] | undefined> => (await readMessage(ctx.db, workspaceId, id))?.recipients[0]?.state
+
+  /** The lease of a process of this machine that is not there any more. */
+  async function leaseOfTheDead(): Promise<number> {
+    const mine = await takeLease(ctx)
+    const { pid } = spawnSync('true')
+    const { rows } = await ctx.db.query<{ id: number }>(`
+      INSERT INTO leases (machine, pid, expires_at) SELECT machine, $2, expires_at FROM leases WHERE id = $1 RETURNING id`, [mine.id, pid])
+    await mine.end()
+    return rows[0]?.id ?? 0
+  }
+
+  it('what a dead process was sending is given back, uncounted', async () => {
+    const id = await accepted()
+    const lease = await leaseOfTheDead()
+    assert.equal((await claimRecipients(ctx.db, lease, [{ messageId: id, n: 0 }], new Date())).length, 1)
+    await loop.round()
+    assert.equal(await stateOf(id), 'queued')
+    assert.equal((await readMessage(ctx.db, workspaceId, id))?.recipients[0]?.tries, 0)
+    assert.deepEqual((await ctx.db.query('SELECT id FROM leases')).rows, [])
+  })
+
+  it('what a living process is sending stays with it', async () => {
+    const lease = await takeLease(ctx)
+    const id = await accepted()
+    await claimRecipients(ctx.db, lease.id, [{ messageId: id, n: 0 }], new Date())
+    await loop.round()
+    assert.equal(await stateOf(id), 'sending')
+    await lease.end()
+  })
+
+  it('a claim of the dead that PostgreSQL carried out after its lease was gone is found soon', async () => {
+    const id = await accepted()
+    const lease = await leaseOfTheDead()
+    await ctx.db.transaction(async (tx) => {
+      assert.equal((await claimRecipients(tx, lease, [{ messageId: id, n: 0 }], new Date())).length, 1)
+      await loop.round() // does not see it yet, and removes the lease
+    })
+    assert.equal(await stateOf(id), 'sending')
+    for (let rounds = 0; rounds < 3; rounds++) await loop.round()
+    assert.equal(await stateOf(id), 'queued')
+  })
+
+  it('nothing is claimed under a lease that is gone', async () => {
+    const id = await accepted()
+    const lease = await leaseOfTheDead()
+    await loop.round()
+    assert.deepEqual(await claimRecipients(ctx.db, lease, [{ messageId: id, n: 0 }], new Date()), [])
+    assert.equal(await stateOf(id), 'queued')
+  })
+})
