@@ -1,0 +1,105 @@
+/** Stores that go away and come back while clients send: what is promised meanwhile, and that it is kept. */
+import assert from 'node:assert/strict'
+import { checkBooks } from '#test/support/books.ts'
+import { drained, Ledger } from '#test/support/ledger.ts'
+import { startReceiver, type Receiver } from '#test/support/receiver.ts'
+import { startSystem, type System } from '#test/support/system.ts'
+import { until } from '#test/support/until.ts'
+
+const BALANCED = { lost: [], doubled: [], uninvited: [] }
+
+describe('stores away', function () {
+  this.timeout(90_000)
+  let mx: Receiver
+  let system: System
+  let ledger: Ledger
+
+  before(async () => {
+    mx = await startReceiver()
+    system = await startSystem({ isCrashable: true, env: { ROUTES: `*=smtp://127.0.0.1:${mx.port}` } })
+  })
+  after(async () => {
+    await system.stop()
+    await mx.stop()
+  })
+  beforeEach(() => { ledger = new Ledger(system) })
+  afterEach(async function () {
+    ledger.close()
+    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
+  })
+
+  const readiness = async (): Promise<number> => (await fetch(`${system.url}/readyz`)).status
+
+  it('Redis away: accepted all the same, and delivered when it returns', async () => {
+    await system.redisServer.crash()
+    await until(async () => await readiness() === 503)
+    await ledger.load({ count: 100 })
+    assert.equal(ledger.entries.length, 100, 'each was accepted at the first try')
+    assert.equal(mx.messages.length, 0)
+    await system.redisServer.restart()
+    await drained(system)
+    assert.deepEqual(ledger.compare(mx.messages), BALANCED)
+    await until(async () => await readiness() === 200)
+  })
+
+  it('Redis loses all it had and its file with it: the same', async () => {
+    const before = mx.messages.length
+    await system.roles.worker.kill()
+    await system.roles.mta.kill()
+    await ledger.load({ count: 100 })
+    await system.redis.flushall()
+    await system.redisServer.crash()
+    await ledger.load({ count: 100 })
+    await system.redisServer.restart()
+    await system.heal()
+    await drained(system)
+    assert.equal(mx.messages.length - before, 200)
+    assert.deepEqual(ledger.compare(mx.messages), BALANCED)
+  })
+
+  it('PostgreSQL away: 503 with Retry-After and never 2xx, and all goes on when it returns', async () => {
+    await ledger.load({ count: 20 })
+    await drained(system)
+    const known = new Ledger(system)
+    await system.postgres.crash()
+    for (let i = 0; i < 10; i++) await known.send('instant')
+    assert.equal(await readiness(), 503)
+    assert.deepEqual([...new Set(known.entries.map(({ status }) => status))], [503])
+    assert.ok(known.entries.every(({ retryAfter }) => Number(retryAfter) >= 1))
+    const asked = await system.call('GET', '/public/emails/get-email?id=em_00000000000070008000000000000000')
+    assert.deepEqual([asked.status, asked.body['success'], asked.body['error']], [503, false, 'SERVICE_UNAVAILABLE'])
+    await system.postgres.restart()
+    await ledger.load({ count: 20 })
+    await drained(system)
+    assert.deepEqual(ledger.compare(mx.messages), BALANCED)
+    assert.equal(known.copies(mx.messages).size, 0)
+  })
+
+  it('PostgreSQL away while receivers answer: the results wait for it and are written once', async () => {
+    mx.script = { on: { dot: { delayMs: 300 } } }
+    const taken = mx.messages.length
+    await ledger.load({ count: 60 })
+    await until(() => mx.messages.length > taken)
+    await system.postgres.crash()
+    await until(() => mx.messages.length >= taken + 20)
+    await system.postgres.restart()
+    mx.script = {}
+    await drained(system)
+    assert.deepEqual(ledger.compare(mx.messages), BALANCED)
+    await checkBooks(system)
+  })
+
+  it('a process that starts while both are away waits for them', async () => {
+    await system.roles.mta.terminate()
+    await system.roles.worker.terminate()
+    await ledger.load({ count: 20 })
+    await system.postgres.crash()
+    await system.redisServer.crash()
+    const starting = Promise.all([system.roles.mta.start(), system.roles.worker.start()])
+    await system.redisServer.restart()
+    await system.postgres.restart()
+    await starting
+    await drained(system)
+    assert.deepEqual(ledger.compare(mx.messages), BALANCED)
+  })
+})
