@@ -43,9 +43,8 @@ WITH new_messages AS (
 )
 SELECT (SELECT count(*) FROM new_deliveries) AS deliveries, ARRAY(SELECT message_id || ':' || n FROM begun WHERE state = 'suppressed') AS suppressed`)
 
-const ATTACH = prepared('attachments-store', `
-INSERT INTO attachments (message_id, n, filename, content_type, content_id, content)
-SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::text[], $6::bytea[])`)
+/** One at a time: a Buffer alone travels as it is, in an array it would be written out as hex. */
+const ATTACH = prepared('attachment-store', 'INSERT INTO attachments (message_id, n, filename, content_type, content_id, content) VALUES ($1, $2, $3, $4, $5, $6)')
 
 /** The one event a beginning gives, as JSON for the statement above. */
 const FIRST_EVENTS = JSON.stringify(Object.fromEntries(Object.entries(BEGINNINGS).map(([state, [type]]) => [state, type])))
@@ -65,9 +64,8 @@ interface NewRecipient extends Addressee {
 export async function storeMessages(tx: Queryable, submissions: readonly Submission[]): Promise<Stored> {
   const recipients = submissions.flatMap((submission) => submission.recipients.map((addressee, n): NewRecipient => ({ ...addressee, submission, n })))
   const { rows } = await tx.query<{ deliveries: number; suppressed: string[] }>(STORE, [...messageColumns(submissions), ...recipientColumns(recipients), FIRST_EVENTS])
-  const attachments = submissions.flatMap((submission) => submission.attachments.map((attachment, n) => ({ ...attachment, messageId: submission.id, n })))
-  if (attachments.length > 0)
-    await tx.query(ATTACH, columnsOf(attachments, [(a) => a.messageId, (a) => a.n, (a) => a.filename, (a) => a.contentType, (a) => a.contentId, (a) => a.content]))
+  for (const { id, attachments } of submissions)
+    for (const [n, attachment] of attachments.entries()) await tx.query(ATTACH, [id, n, attachment.filename, attachment.contentType, attachment.contentId, attachment.content])
   return { hasDeliveries: (rows[0]?.deliveries ?? 0) > 0, suppressed: new Set(rows[0]?.suppressed) }
 }
 
