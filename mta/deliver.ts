@@ -24,8 +24,8 @@ export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Pro
   const startedAt = stages.now()
   const send = async (job: Job | Outcome): Promise<Attempt | null> => 'kind' in job ? untried(job, startedAt) : stages.transport.deliver(job)
   if (claimed.content.isLarge)
-    return withSession(gate, claimed, () => stages.memory.lend(claimed.content.size, async () => send(await prepareSafely(stages, claimed))))
-  const job = await prepareSafely(stages, claimed)
+    return withSession(gate, claimed, () => stages.memory.lend(claimed.content.size, async () => send(await prepareSafely(stages, claimed, gate))))
+  const job = await prepareSafely(stages, claimed, gate)
   return 'kind' in job ? send(job) : withSession(gate, claimed, () => send(job))
 }
 
@@ -38,12 +38,12 @@ async function withSession(gate: Gate, { tier }: Claimed, work: () => Promise<At
   }
 }
 
-function prepareSafely(stages: Stages, claimed: Claimed): Promise<Job | Outcome> {
-  return prepare(stages, claimed).catch(trouble)
+function prepareSafely(stages: Stages, claimed: Claimed, gate: Gate): Promise<Job | Outcome> {
+  return prepare(stages, claimed, gate).catch(trouble)
 }
 
 /** Everything that can be done without a session, or the outcome that makes one needless. */
-async function prepare(stages: Stages, claimed: Claimed): Promise<Job | Outcome> {
+async function prepare(stages: Stages, claimed: Claimed, { mayGo }: Gate): Promise<Job | Outcome> {
   const over = tooLate(claimed, stages)
   if (over !== null) return over
   const route = await stages.route(claimed.domain)
@@ -56,7 +56,7 @@ async function prepare(stages: Stages, claimed: Claimed): Promise<Job | Outcome>
   const data = assemble(composed, await stages.sign(composed, keys))
   return {
     site: route.site, hosts: route.hosts, limits: stages.limits(route),
-    mail: { from: stages.returnPath(claimed), to: claimed.address, data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address) },
+    mail: { from: stages.returnPath(claimed), to: claimed.address, data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address), mayGo },
   }
 }
 

@@ -17,6 +17,8 @@ const RATE_WINDOW_MS = 250
 export interface Gate {
   /** Resolves when it is this tier's turn: false when it must not begin any more. `leave` must follow in any case. */
   enter(tier: Tier): Promise<boolean>
+  /** Asked again right before the receiver can have it. */
+  readonly mayGo: () => boolean
   leave(tier: Tier): void
 }
 

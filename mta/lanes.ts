@@ -210,13 +210,15 @@ async function begin(state: State, lane: Lane, claimed: Claimed): Promise<void> 
   pump(state, lane)
 }
 
-/** A wait at the gate can be long: what was stopped, or lost its lease meanwhile, does not begin. */
+/** A wait at the gate can be long, and so can a receiver's: what was stopped, or lost its lease meanwhile, does not begin or go on. */
 function gateFor(state: State, lane: Lane, claimed: Claimed): Gate {
+  const mayGo = (): boolean => state.parts.lease.isHeld() && isOurs(state, claimed)
   return {
     enter: async (tier) => {
       await lane.enter(tier)
-      return !state.isStopped && state.parts.lease.isHeld() && isOurs(state, claimed)
+      return !state.isStopped && mayGo()
     },
+    mayGo,
     leave: (tier) => lane.leave(tier),
   }
 }

@@ -19,6 +19,8 @@ export interface Mail {
   readonly data: Buffer
   /** The message or an address needs SMTPUTF8 (RFC 6531). */
   readonly smtputf8: boolean
+  /** Asked right before the server can have the message, which may be long after the beginning: false ends the session without it. */
+  readonly mayGo?: () => boolean
 }
 
 export interface LocalRefusal {

@@ -54,6 +54,19 @@ describe('a session', () => {
       [1, 2].map(() => ({ from: 'a@out.test', to: ['b@in.test'], parameters: 'SIZE=21', tls: false, connection: 1, helo: 'out.test' })))
   })
 
+  for (const [size, data] of [['small', MAIL.data], ['large', LARGE]] as const) {
+    it(`does not hand over a ${size} message that may not go any more when the server is ready for it`, async () => {
+      const session = await open({ offers: { pipelining: false }, on: { data: { delayMs: SOON } } })
+      let mayGo = true
+      const delivering = session.deliver({ ...MAIL, data, mayGo: () => mayGo })
+      mayGo = false
+      const result = await delivering
+      assert.deepEqual([result.kind, 'afterDot' in result && result.afterDot], ['lost', false])
+      assert.equal(session.isUsable, false)
+      assert.equal(mx.messages.length, 0)
+    })
+  }
+
   it('says in the record how it ended', async () => {
     const session = await open({ on: { dot: { end: 'close' } } })
     const { conversation } = await session.deliver(MAIL)

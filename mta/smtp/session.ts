@@ -115,7 +115,7 @@ export class Session {
       this.#wire.note(`-- refused without asking the server: ${formatReply(refusal.reply)}`)
       return { kind: 'rejected', ...refusal, local: true }
     }
-    const ending = await transact(this.#wire, this.#compose(mail), mail.data, this.offers.pipelining)
+    const ending = await transact(this.#wire, this.#compose(mail), mail, this.offers.pipelining)
     this.#needsReset = ending.kind === 'rejected'
     if (ending.kind === 'accepted') this.delivered++
     // RFC 5321 3.8: the server is closing, whatever else it says.

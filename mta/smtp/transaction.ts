@@ -19,6 +19,7 @@
 import type { Reply } from '#src/mail/reply.ts'
 import { formatReply } from '#src/mail/reply.ts'
 import { doubleDots, endMark } from './content.ts'
+import type { Mail } from './envelope.ts'
 import type { TransactionStage } from './result.ts'
 import type { Wire } from './wire.ts'
 
@@ -33,6 +34,7 @@ export type Ending =
   | { readonly kind: 'rejected'; readonly stage: TransactionStage; readonly reply: Reply; readonly local?: true }
   | { readonly kind: 'lost'; readonly stage: TransactionStage | 'rset' | 'body'; readonly afterDot: boolean }
 
+type Content = Pick<Mail, 'data' | 'mayGo'>
 type Unhappy = Exclude<Ending, { kind: 'accepted' }>
 
 /** How the envelope was taken: `isOpen` says that the server now waits for content. */
@@ -50,13 +52,13 @@ const NOTHING = Buffer.alloc(0)
 const AGREES = { rset: 2, mail: 2, rcpt: 2, data: 3, dot: 2 } as const
 
 /** Carries out the transaction. `commands` end with DATA; `mayPipeline` as the server offered. */
-export async function transact(wire: Wire, commands: readonly Command[], data: Buffer, mayPipeline: boolean): Promise<Ending> {
+export async function transact(wire: Wire, commands: readonly Command[], mail: Content, mayPipeline: boolean): Promise<Ending> {
   const { unhappy, isOpen } = await sendEnvelope(wire, commands, mayPipeline)
   if (unhappy !== null) {
     if (isOpen) await sendNothing(wire)
     return unhappy
   }
-  const isSent = await sendContent(wire, data)
+  const isSent = await sendContent(wire, mail)
   if (!isSent) return explainBreak(wire)
   const reply = await wire.answer('dot')
   return reply !== null && agrees('dot', reply) ? { kind: 'accepted', reply } : explain(wire, 'dot', reply)
@@ -80,10 +82,10 @@ async function sendEnvelope(wire: Wire, commands: readonly Command[], mayPipelin
 }
 
 /** @returns true once the end mark has been handed to the socket. */
-async function sendContent(wire: Wire, data: Buffer): Promise<boolean> {
+async function sendContent(wire: Wire, { data, mayGo }: Content): Promise<boolean> {
   const content = doubleDots(data)
   const mark = endMark(data)
-  if (wire.loss !== null) return false
+  if (!isAllowed(wire, mayGo)) return false
   if (content.length <= ONE_WRITE_BYTES) {
     noteContent(wire, data)
     wire.write(Buffer.concat([content, mark]), 1)
@@ -95,9 +97,16 @@ async function sendContent(wire: Wire, data: Buffer): Promise<boolean> {
     wire.note(`-- after at most ${Math.min(at + BLOCK_BYTES, content.length)} of ${content.length} bytes of the message, without its end`)
     return false
   }
+  if (!isAllowed(wire, mayGo)) return false
   noteContent(wire, data)
   wire.write(mark, 1)
   return true
+}
+
+/** The last moment at which nothing has happened yet. */
+function isAllowed(wire: Wire, mayGo: Content['mayGo']): boolean {
+  if (wire.loss === null && mayGo?.() === false) wire.lose('aborted', 'the message was no longer to be sent')
+  return wire.loss === null
 }
 
 function noteContent(wire: Wire, data: Buffer): void {

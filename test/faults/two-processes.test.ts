@@ -1,0 +1,97 @@
+/** Two outbound processes on one queue: they share the work, and whatever happens to one of them, each message is sent by one. */
+import assert from 'node:assert/strict'
+import { checkBooks } from '#test/support/books.ts'
+import { killInFlight } from '#test/support/kill.ts'
+import { drained, Ledger } from '#test/support/ledger.ts'
+import { startReceiver, type Receiver } from '#test/support/receiver.ts'
+import { startSystem, type System } from '#test/support/system.ts'
+import { until } from '#test/support/until.ts'
+
+const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 600)
+/** Shorter than the pause of a process that is held. */
+const LEASE_SECONDS = '2'
+
+describe('two outbound processes', function () {
+  this.timeout(120_000 + MESSAGES * 40)
+  let mx: Receiver
+  let system: System
+  let ledger: Ledger
+
+  before(async () => {
+    mx = await startReceiver()
+    system = await startSystem({ env: { ROUTES: `*=smtp://127.0.0.1:${mx.port}` } })
+    await system.roles.mta2.start()
+  })
+  after(async () => {
+    await system.stop()
+    await mx.stop()
+  })
+  beforeEach(() => {
+    ledger = new Ledger(system)
+    mx.script = {}
+  })
+  afterEach(function () {
+    ledger.close()
+    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
+  })
+
+  async function balance(allowed: ReadonlySet<string> = new Set()): Promise<void> {
+    const { lost, doubled, uninvited } = ledger.compare(mx.messages)
+    assert.deepEqual({ lost, uninvited, doubled: doubled.filter((address) => !allowed.has(address)) }, { lost: [], uninvited: [], doubled: [] })
+    await checkBooks(system)
+  }
+
+  it('share a load, and nothing comes twice, also when the schedule is thrown away meanwhile', async () => {
+    const before = mx.messages.length
+    const loading = ledger.load({ count: MESSAGES, clients: 16 })
+    for (const share of [0.2, 0.4, 0.6]) {
+      await until(() => mx.messages.length - before > share * MESSAGES, undefined, 60_000)
+      await system.redis.flushall()
+    }
+    await loading
+    await drained(system, 60_000)
+    await balance()
+    const { rows } = await system.db.query<{ pid: number }>('SELECT pid FROM leases')
+    assert.equal(rows.length, 2)
+  })
+
+  it('one is killed: the other takes over what it held', async () => {
+    const before = mx.messages.length
+    mx.script = { on: { dot: { delayMs: 5 } } }
+    const loading = ledger.load({ count: MESSAGES, clients: 16 })
+    await until(() => mx.messages.length - before > 0.2 * MESSAGES, undefined, 60_000)
+    const window = await killInFlight(system, mx, 'mta2')
+    await loading
+    await drained(system, 60_000)
+    await balance(window)
+    await system.roles.mta2.start()
+  })
+
+  it('one is held longer than its lease and goes on after it: what it had not handed over is sent by the other alone', async () => {
+    for (const role of ['worker', 'mta', 'mta2'] as const) {
+      await system.roles[role].terminate()
+      await system.roles[role].start({ LEASE_SECONDS })
+    }
+    mx.script = { on: { data: { delayMs: 20 } } }
+    const before = mx.messages.length
+    const loading = ledger.load({ count: MESSAGES, clients: 16 })
+    await until(() => mx.messages.length - before > 0.3 * MESSAGES, undefined, 60_000)
+    const { rows: leases } = await system.db.query<{ id: number }>('SELECT id FROM leases')
+    system.roles.mta2.pause()
+    const isTakenAway = async (): Promise<boolean> =>
+      (await system.db.query('SELECT 1 FROM leases WHERE id = ANY ($1)', [leases.map(({ id }) => id)])).rows.length < leases.length
+    await until(isTakenAway, () => 'the lease was not taken away', 30_000)
+    await loading
+    await until(() => ledger.copies(mx.messages).size >= MESSAGES, () => 'the other did not send them all', 60_000)
+    const openThen = mx.open
+    const takenThen = mx.messages.length
+    system.roles.mta2.resume()
+    await until(() => mx.open < openThen)
+    await drained(system, 60_000)
+    const { lost, doubled } = ledger.compare(mx.messages)
+    assert.deepEqual(lost, [])
+    // what the receiver took from the held process before anyone knew: the window of a death, and no more
+    assert.ok(doubled.length <= openThen, `${doubled.length} doubled, ${openThen} conversations were open`)
+    assert.equal(mx.messages.length, takenThen, 'it handed over nothing that was not its own any more')
+  })
+})
