@@ -120,6 +120,31 @@ describe('kills under load', function () {
     await balance()
   })
 
+  for (const isTaken of [true, false]) {
+    it(`links that break after the final dot, the receiver having ${isTaken ? 'taken the message' : 'nothing'}: bulk goes once, the rest until it is answered`, async () => {
+      const dropped = new Set<string>()
+      let dots = 0
+      mx.script = {
+        on: {
+          dot: ({ to: [address = ''] }) => {
+            if (dropped.has(address) || dots++ % 5 > 0) return undefined
+            dropped.add(address)
+            return { take: isTaken, end: 'reset' }
+          },
+        },
+      }
+      await ledger.load({ count: 200 })
+      await drained(system, PATIENCE_MS)
+      mx.script = {}
+      const { rows } = await system.db.query<{ address: string }>(`SELECT address FROM recipients WHERE tier = 'bulk'`)
+      const bulk = new Set(rows.map(({ address }) => address))
+      const { lost, doubled } = ledger.compare(mx.messages)
+      assert.ok(dropped.size > 20)
+      assert.deepEqual(doubled.toSorted(), isTaken ? [...dropped].filter((address) => !bulk.has(address)).toSorted() : [])
+      assert.deepEqual(lost.toSorted(), isTaken ? [] : [...dropped].filter((address) => bulk.has(address)).toSorted())
+    })
+  }
+
   it('everything, one after the other, in one load', async () => {
     const load = await begin(0.1)
     const window = await killInFlight(system, mx)
