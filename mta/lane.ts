@@ -7,9 +7,9 @@ import type { Claimed } from '#src/messages/claim.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 
 /** Never hold more than this of one site: what is held here, other processes cannot send. */
-const MOST_HELD = 200
+const MOST_HELD = 500
 /** Enough is held to stay busy for about this long, so that a claim fetches a batch and not one. */
-const HELD_MS = 60
+const HELD_MS = 150
 const INSTANT_AT_ONCE = 50
 const RATE_WINDOW_MS = 250
 

@@ -17,7 +17,7 @@ import { parseMember, type Member } from '#src/queue/member.ts'
 import { Holdings, type Held } from './holdings.ts'
 import { Lane, type Gate } from './lane.ts'
 
-const CLAIM_BATCH = 200
+const CLAIM_BATCH = 250
 const CLAIM_LANES = 2
 const AWAY_MS = 300
 const SCAN_MS = 5000

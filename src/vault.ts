@@ -2,7 +2,7 @@
  * Secrets at rest and hashes of keys. Everything sealed is AES-256-GCM under a key derived from MASTER_KEY, bound to a purpose:
  * a value sealed for one purpose cannot be opened for another. The master key is generated once into DATA_DIR when it is not given.
  */
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto'
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -19,18 +19,18 @@ export interface Vault {
   mac(purpose: string, data: Buffer | string): Buffer
 }
 
-function derive(master: Buffer, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), `mailstead:${purpose}`, 32))
+function derive(master: Buffer, purpose: string): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), `mailstead:${purpose}`, 32)))
 }
 
-function seal(key: Buffer, purpose: string, plain: Buffer | string): Buffer {
+function seal(key: KeyObject, purpose: string, plain: Buffer | string): Buffer {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(purpose))
   const body = Buffer.concat([cipher.update(plain), cipher.final()])
   return Buffer.concat([Buffer.of(VERSION), iv, cipher.getAuthTag(), body])
 }
 
-function open(key: Buffer, purpose: string, sealed: Buffer): Buffer {
+function open(key: KeyObject, purpose: string, sealed: Buffer): Buffer {
   if (sealed[0] !== VERSION || sealed.length < 1 + IV_BYTES + TAG_BYTES) throw new Error(`a sealed ${purpose} has an unknown form`)
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(1, 1 + IV_BYTES), { authTagLength: TAG_BYTES })
   decipher.setAAD(Buffer.from(purpose)).setAuthTag(sealed.subarray(1 + IV_BYTES, 1 + IV_BYTES + TAG_BYTES))
@@ -42,8 +42,8 @@ function open(key: Buffer, purpose: string, sealed: Buffer): Buffer {
 }
 
 export function openVault(master: Buffer): Vault {
-  const keys = new Map<string, Buffer>()
-  const keyOf = (purpose: string): Buffer => {
+  const keys = new Map<string, KeyObject>()
+  const keyOf = (purpose: string): KeyObject => {
     const known = keys.get(purpose) ?? derive(master, purpose)
     keys.set(purpose, known)
     return known
