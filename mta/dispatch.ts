@@ -5,11 +5,13 @@
  */
 import { addReady, takeDue, type Entry, type ReadyEntry } from '#mta/claim/schedule.ts'
 import type { Context } from '#src/context.ts'
+import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { parseMember } from '#src/queue/member.ts'
+import { schedule, type Due } from '#src/queue/schedule.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 
 const BATCH = 500
-/** Recipients that wait for DNS; beyond it nothing more is taken, so memory stays bounded while DNS is slow. */
+/** Recipients that wait for DNS; beyond it nothing more is taken (instant mail: twice as much), so memory stays bounded while DNS is slow. */
 const MAX_ROUTING = 20_000
 /** Never sleep longer: a wake-up that was lost with a Redis connection costs at most this. */
 const LONGEST_SLEEP_MS = 2000
@@ -51,13 +53,15 @@ export function createDispatcher(ctx: Context, parts: DispatchParts): Dispatcher
       state.isStopped = true
       state.wake()
       await running
+      // taken out and not yet ready: the worker puts it on the schedule again
+      if (state.routing > 0) await ctx.redis.del(EPOCH_KEY).catch(() => undefined)
     },
   }
 }
 
 async function run(ctx: Context, parts: DispatchParts, state: State): Promise<void> {
   while (!state.isStopped) {
-    const tier = state.routing < MAX_ROUTING ? TIER_NAMES.find((name) => state.pending.has(name)) : undefined
+    const tier = TIER_NAMES.find((name) => state.pending.has(name) && state.routing < (name === 'instant' ? 2 : 1) * MAX_ROUTING)
     if (tier === undefined) {
       await sleep(ctx, state)
       continue
@@ -109,11 +113,17 @@ async function flush(ctx: Context, parts: DispatchParts, state: State): Promise<
     await addReady(ctx.redis, batch)
     for (const [site, entries] of batch) parts.onReady(site, entries.some(({ tier }) => tier === 'instant'))
   } catch (error) {
-    // Redis went away between the two steps; the reconnect makes the worker fill the schedule again
-    ctx.log.debug({ err: error, sites: batch.size }, 'recipients could not be made ready')
+    // Redis went away between the two steps
+    ctx.log.debug({ err: error, sites: batch.size }, 'recipients could not be made ready; they go back on the schedule')
+    schedule(ctx, [...batch.values()].flat().flatMap(dueOf))
   }
   for (const entries of batch.values()) state.routing -= entries.length
   if (state.pending.size > 0) state.wake()
+}
+
+function dueOf({ member, tier, dueMs }: ReadyEntry): Due[] {
+  const parsed = parseMember(member)
+  return parsed === null ? [] : [{ ...parsed, tier, dueMs }]
 }
 
 /** Until the next due time, a kick, or the longest sleep. */

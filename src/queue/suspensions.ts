@@ -5,7 +5,8 @@
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
-import { EPOCH_KEY, SUSPENSIONS_CHANNEL } from './keys.ts'
+import { EPOCH_KEY, isSuspendedSite, readyKey, SITES_KEY, suspendedSite, SUSPENSIONS_CHANNEL } from './keys.ts'
+import { TIER_NAMES } from './tiers.ts'
 
 export interface Suspension {
   readonly domain: string
@@ -32,8 +33,18 @@ export async function resume(ctx: Wanted, domain: string): Promise<boolean> {
   const { rowCount } = await ctx.db.query('DELETE FROM suspensions WHERE domain = $1', [domain.toLowerCase()])
   if (rowCount === 0) return false
   await announce(ctx)
-  await ctx.redis.del(EPOCH_KEY).catch(() => undefined)
+  await clearAside(ctx, domain.toLowerCase()).catch(() => undefined)
   return true
+}
+
+/** Forgets what was kept aside and has it put on the schedule anew. */
+async function clearAside({ redis }: Wanted, domain: string): Promise<void> {
+  const isMeant = (site: string): boolean => domain === '*' ? isSuspendedSite(site) : site === suspendedSite(domain)
+  for (const site of (await redis.zrange(SITES_KEY, '0', '-1')).filter(isMeant)) {
+    await redis.del(...TIER_NAMES.map((tier) => readyKey(site, tier)))
+    await redis.zrem(SITES_KEY, site)
+  }
+  await redis.del(EPOCH_KEY)
 }
 
 function announce(ctx: Wanted): Promise<unknown> {

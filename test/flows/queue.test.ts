@@ -63,6 +63,7 @@ describe('queue', function () {
     await resume(office.system, 'held.example')
     for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
     assert.equal(held.messages.length, 20)
+    assert.deepEqual(await office.system.redis.keys('*suspended:*'), [], 'nothing is left of what was kept aside')
   })
 
   it('an instant message overtakes the bulk backlog of the same site', async () => {
