@@ -1,0 +1,141 @@
+/**
+ * Faults in random order while mail flows through two outbound processes to a receiver with moods of its own. After each the system is whole again;
+ * at the end the ledger must balance to the message. FAULT_SEED repeats a run, FAULT_ROUNDS makes it longer.
+ */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { resume, suspend } from '#src/queue/suspensions.ts'
+import { checkBooks } from '#test/support/books.ts'
+import { killInFlight } from '#test/support/kill.ts'
+import { drained, Ledger } from '#test/support/ledger.ts'
+import type { Moment } from '#test/support/receiver-script.ts'
+import { startReceiver, type Receiver } from '#test/support/receiver.ts'
+import { startSystem, type System } from '#test/support/system.ts'
+
+const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 10)
+const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)
+/** Messages between two faults. */
+const EACH = 120
+
+/** Random numbers that a seed repeats. */
+function createRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+describe(`chaos, seed ${SEED}`, function () {
+  this.timeout(60_000 + ROUNDS * 15_000)
+  const random = createRandom(SEED)
+  let mx: Receiver
+  let system: System
+  let ledger: Ledger
+  /** Addresses that may come twice. */
+  const windows = new Set<string>()
+
+  before(async () => {
+    mx = await startReceiver()
+    system = await startSystem({ isCrashable: true, env: { ROUTES: `*=smtp://127.0.0.1:${mx.port}` } })
+    ledger = new Ledger(system)
+    await system.roles.mta2.start()
+  })
+  after(async () => {
+    await system.stop()
+    await mx.stop()
+  })
+  afterEach(function () {
+    ledger.close()
+    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
+  })
+
+  async function killOutbound(role: 'mta' | 'mta2'): Promise<void> {
+    for (const address of await killInFlight(system, mx, role)) windows.add(address)
+    await system.roles[role].start()
+  }
+
+  const FAULTS: Readonly<Record<string, () => Promise<void>>> = {
+    'outbound killed': () => killOutbound('mta'),
+    'the other outbound killed': () => killOutbound('mta2'),
+    'outbound told to stop': async () => {
+      await system.roles.mta.terminate()
+      await system.roles.mta.start()
+    },
+    'worker killed': async () => {
+      await system.roles.worker.kill()
+      await system.roles.worker.start()
+    },
+    'api killed': async () => {
+      await system.roles.api.kill()
+      await system.roles.api.start()
+    },
+    'Redis killed': async () => {
+      await system.redisServer.crash()
+      await system.redisServer.restart()
+    },
+    'PostgreSQL killed': async () => {
+      await system.postgres.crash()
+      await system.postgres.restart()
+    },
+    'both stores killed': async () => {
+      await Promise.all([system.postgres.crash(), system.redisServer.crash()])
+      await Promise.all([system.postgres.restart(), system.redisServer.restart()])
+    },
+    'schedule thrown away': async () => { await system.redis.flushall() },
+    'outbound held for a moment': async () => {
+      system.roles.mta.pause()
+      await sleep(1000 * random())
+      system.roles.mta.resume()
+    },
+    'destination suspended for a moment': async () => {
+      await suspend(system, '*', 'chaos')
+      await sleep(500 * random())
+      await resume(system, '*')
+    },
+  }
+
+  /** Each address meets one bad mood at most, so that no tier runs out of tries. */
+  function moody(answers: Readonly<Record<string, number>>): (moment: Moment) => string | undefined {
+    const met = new Set<string>()
+    return ({ to: [address = ''], address: named }) => {
+      const who = named === '' ? address : named
+      if (met.has(who)) return undefined
+      met.add(who)
+      return Object.entries(answers).find(([, share]) => random() < share)?.[0]
+    }
+  }
+
+  it('balances', async () => {
+    const atRcpt = moody({ '451 4.7.1 Greylisted': 0.03, '421 4.3.2 Closing': 0.02 })
+    const atDot = moody({ 'taken': 0.01, 'dropped': 0.01, '452 4.3.1 Disk full': 0.02 })
+    mx.script = {
+      on: {
+        rcpt: (moment) => atRcpt(moment),
+        dot: (moment) => {
+          const mood = atDot(moment)
+          if (mood === 'taken') windows.add(moment.to[0] ?? '')
+          return mood === 'taken' || mood === 'dropped' ? { take: mood === 'taken', end: 'reset' } : mood
+        },
+      },
+    }
+    const names = Object.keys(FAULTS)
+    const history: string[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      const loading = ledger.load({ count: EACH, tiers: ['instant', 'high', 'normal'] })
+      await sleep(300 * random())
+      const name = names[Math.floor(random() * names.length)] ?? ''
+      history.push(name)
+      await FAULTS[name]?.()
+      await system.heal()
+      await loading
+    }
+    await drained(system, 60_000)
+    const { lost, doubled, uninvited } = ledger.compare(mx.messages)
+    const found = { lost, uninvited, doubled: doubled.filter((address) => !windows.has(address)) }
+    assert.deepEqual(found, { lost: [], uninvited: [], doubled: [] }, `${JSON.stringify(found)} after ${history.join(', ')}`)
+    await checkBooks(system)
+  })
+})
