@@ -2,10 +2,10 @@
  * What runs in sandbox mode in place of the internet: a DNS server and an MX, both on loopback, where the configuration says
  * (SANDBOX_DNS_PORT, SANDBOX_SMTP_PORT). Mail goes to it by the same path as to anybody else. What it took is kept for seven days.
  */
-import { generate } from 'selfsigned'
 import { ConfigError } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
 import { pruneInbox } from '#src/sandbox/inbox.ts'
+import { loadCertificate } from './certificate.ts'
 import { listenDns } from './dns-listener.ts'
 import { createExaminer } from './examine.ts'
 import { startReceiver, type Receiver, type ReceiverParts } from './receiver.ts'
@@ -20,7 +20,6 @@ export interface Sandbox {
 
 const HOUR_MS = 3_600_000
 const KEPT_MS = 7 * 24 * HOUR_MS
-const CERTIFICATE_YEARS = 10
 
 /** Starts both servers; port 0 takes a free one. Rejects, with nothing left running, when a port is taken. */
 export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox> {
@@ -33,7 +32,7 @@ export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox
     undo.unshift(() => dns.stop())
     const examiner = createExaminer(dns.port, (data) => ctx.vault.mac('return-path', data))
     undo.unshift(() => examiner.stop())
-    const parts = { ctx, examiner, tally: createTally(), certificate: await makeCertificate(ctx.clock.now()), host: HOSTS[MX_NAME], port: ctx.config.sandboxSmtpPort }
+    const parts = { ctx, examiner, tally: createTally(), certificate: await loadCertificate(ctx.config.dataDir, MX_NAME, ctx.clock.now()), host: HOSTS[MX_NAME], port: ctx.config.sandboxSmtpPort }
     const receiver = await startReceiver(parts).catch(portTrouble('receiver', 'SANDBOX_SMTP_PORT'))
     undo.unshift(() => receiver.stop())
     const broken = await startBroken({ ...parts, port: receiver.port })
@@ -53,13 +52,6 @@ async function startBroken(parts: ReceiverParts): Promise<Receiver | null> {
     parts.ctx.log.info({ err: error }, 'tls-fail.mailstead.test is not simulated here')
     return null
   }
-}
-
-async function makeCertificate(nowMs: number): Promise<{ key: string; cert: string }> {
-  const notAfterDate = new Date(nowMs)
-  notAfterDate.setUTCFullYear(notAfterDate.getUTCFullYear() + CERTIFICATE_YEARS)
-  const { private: key, cert } = await generate([{ name: 'commonName', value: MX_NAME }], { keyType: 'rsa', algorithm: 'sha256', notBeforeDate: new Date(nowMs - HOUR_MS), notAfterDate })
-  return { key, cert }
 }
 
 /** Forgets old mail, now and every hour; answers how to end that. */

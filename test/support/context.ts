@@ -1,4 +1,6 @@
 /** A Context on real stores for tests below the processes: a cloned database, an own Redis, a clock that can be set. */
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { loadConfig, type Config } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
 import { openDb } from '#src/db.ts'
@@ -20,7 +22,7 @@ export interface TestContext extends Context {
 
 export async function createContext(env: Record<string, string> = {}): Promise<TestContext> {
   const [database, redisServer] = await Promise.all([createDatabase(), startRedis()])
-  const config: Config = loadConfig({ DATABASE_URL: database.url, REDIS_URL: redisServer.url, LOG_LEVEL: 'silent', ...env })
+  const config: Config = loadConfig({ DATABASE_URL: database.url, REDIS_URL: redisServer.url, LOG_LEVEL: 'silent', DATA_DIR: join(tmpdir(), 'mailstead-test-no-data'), ...env })
   const log = openLog(config, 'test')
   const db = openDb(database.url, log, 4)
   const redis = openRedis(redisServer.url, log)
