@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { isDatabaseAway } from './db.ts'
+import { isDatabaseAway, openDb, prepared } from './db.ts'
 
 describe('database', () => {
   let ctx: TestContext
@@ -18,5 +18,14 @@ describe('database', () => {
     })
     await assert.rejects(lost, isDatabaseAway)
     assert.equal((await ctx.db.transaction((tx) => tx.query('SELECT 1'))).rows.length, 1)
+  })
+
+  it('a server that says nothing is away, and what is asked next does not wait behind it', async () => {
+    const db = openDb(ctx.databaseUrl, ctx.log, 1, 100)
+    await assert.rejects(db.query(prepared('sleep', 'SELECT pg_sleep(20)')), isDatabaseAway)
+    await assert.rejects(db.transaction((tx) => tx.query('SELECT pg_sleep(20)')), isDatabaseAway)
+    assert.equal((await db.query(prepared('one', 'SELECT 1 AS one'))).rows.length, 1)
+    await ctx.db.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(20)%' AND pid <> pg_backend_pid()`)
+    await db.close()
   })
 })

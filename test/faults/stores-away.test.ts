@@ -1,5 +1,6 @@
 /** Stores that go away and come back while clients send: what is promised meanwhile, and that it is kept. */
 import assert from 'node:assert/strict'
+import { Client } from 'pg'
 import { checkBooks } from '#test/support/books.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
@@ -88,6 +89,31 @@ describe('stores away', function () {
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
     await checkBooks(system)
   })
+
+  it('PostgreSQL only reads for a while, as in a failover: the same', async () => {
+    mx.script = { on: { dot: { delayMs: 100 } } }
+    const taken = mx.messages.length
+    await ledger.load({ count: 60 })
+    await until(() => mx.messages.length > taken)
+    await setReadOnly('on')
+    const refused = new Ledger(system)
+    await until(async () => (await refused.send('instant')).status === 503)
+    await until(() => mx.messages.length >= taken + 20)
+    await setReadOnly('off')
+    mx.script = {}
+    await drained(system)
+    assert.deepEqual(ledger.compare(mx.messages), BALANCED)
+    assert.deepEqual([...new Set(refused.entries.map(({ status }) => status))].toSorted((a, b) => a - b).at(-1), 503)
+    await checkBooks(system)
+  })
+
+  async function setReadOnly(value: 'on' | 'off'): Promise<void> {
+    const client = new Client({ connectionString: system.postgres.url, options: '-c default_transaction_read_only=off' })
+    await client.connect()
+    await client.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`)
+    await client.query('SELECT pg_reload_conf()')
+    await client.end()
+  }
 
   it('a process that starts while both are away waits for them', async () => {
     await system.roles.mta.terminate()
