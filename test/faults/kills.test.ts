@@ -85,6 +85,24 @@ describe('kills under load', function () {
     await balance()
   })
 
+  it('api and PostgreSQL, and clients that repeat a request under its Idempotency-Key until it is answered: each message once', async () => {
+    const load = await begin(0.2, { isInsistent: true, clients: 24 })
+    await system.roles.api.kill()
+    await system.roles.api.start()
+    await load.untilShare(0.4)
+    await system.postgres.crash()
+    await system.postgres.restart()
+    await load.untilShare(0.6)
+    await system.roles.api.kill()
+    await system.roles.api.start()
+    await load.end()
+    assert.equal(ledger.count('accepted'), MESSAGES)
+    assert.equal(ledger.copies(mx.messages).size, MESSAGES)
+    const { rows } = await system.db.query(`SELECT address FROM recipients GROUP BY address HAVING count(*) > 1`)
+    assert.deepEqual(rows, [], 'no request was stored twice')
+    await balance()
+  })
+
   it('worker: nothing is lost and nothing doubled', async () => {
     const load = await begin(0.2)
     await system.roles.worker.kill()

@@ -85,6 +85,15 @@ describe('delivery', function () {
     assert.ok(mx.connections <= 10, `${mx.connections} connections`)
   })
 
+  it('a receiver that is known to take few messages on a connection is asked for no more', async () => {
+    const mx = await office.open('icloud.com')
+    const ids = await Promise.all(Array.from({ length: 60 }, (_, i) => office.send({ to: `i${i}@icloud.com`, tier: 'high' })))
+    for (const id of ids) await office.settle(id)
+    const counts = Map.groupBy(mx.messages, ({ connection }) => connection)
+    assert.equal(mx.messages.length, 60)
+    assert.ok([...counts.values()].every((messages) => messages.length <= 5))
+  })
+
   it('a receiver that ends sessions with 421 after a few messages gets them all, once each', async () => {
     const mx = await office.open('few.example', { messagesPerConnection: 3 })
     const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => office.send({ to: `f${i}@few.example`, tier: 'high' })))

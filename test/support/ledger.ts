@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDatabaseAway } from '#src/db.ts'
 import type { Tier } from '#src/queue/tiers.ts'
+import type { TestCall } from './api.ts'
 import type { ReceivedMessage } from './receiver-connection.ts'
 import type { System } from './system.ts'
 
@@ -35,6 +36,8 @@ export interface Load {
   readonly tiers?: readonly Tier[]
   readonly text?: string
   readonly domain?: string
+  /** Repeats a request under its Idempotency-Key until it is accepted. */
+  readonly isInsistent?: boolean
 }
 
 const PATHS: Readonly<Record<Tier, string>> = { instant: 'instant', high: 'high', normal: 'async', bulk: 'bulk' }
@@ -57,17 +60,22 @@ export class Ledger {
   }
 
   /** Sends one message and writes down what came back. */
-  async send(tier: Tier, { text = 'Hello', domain = 'receiver.example' }: Pick<Load, 'text' | 'domain'> = {}): Promise<Entry> {
+  async send(tier: Tier, { text = 'Hello', domain = 'receiver.example', isInsistent = false }: Omit<Load, 'count'> = {}): Promise<Entry> {
     const address = `${this.#prefix}-${++this.#sent}@${domain}`
-    const entry = await this.#ask(tier, address, text)
+    const body = { from: `shop@${this.#system.domain}`, to: address, subject: `To ${address}`, text }
+    const headers = isInsistent ? { 'idempotency-key': address } : {}
+    let entry = await this.#ask(tier, address, { body, headers })
+    while (isInsistent && entry.told !== 'accepted' && !this.#isClosed) {
+      await sleep(PAUSE_MS)
+      entry = await this.#ask(tier, address, { body, headers })
+    }
     this.entries.push(entry)
     return entry
   }
 
-  async #ask(tier: Tier, address: string, text: string): Promise<Entry> {
-    const body = { from: `shop@${this.#system.domain}`, to: address, subject: `To ${address}`, text }
+  async #ask(tier: Tier, address: string, call: TestCall): Promise<Entry> {
     try {
-      const { status, headers, body: answer } = await this.#system.call('POST', `/send-email/${PATHS[tier]}`, { body })
+      const { status, headers, body: answer } = await this.#system.call('POST', `/send-email/${PATHS[tier]}`, call)
       const told = status >= 200 && status < 300 ? 'accepted' : 'refused'
       return { address, status, told, id: JSON.stringify(answer['email_id']), retryAfter: headers.get('retry-after') }
     } catch {
