@@ -13,7 +13,6 @@ export type Config = Omit<Values, keyof Derived> & Derived
 /** What follows from other settings. */
 interface Derived {
   readonly publicUrl: string
-  readonly subscribeBaseUrl: string
   readonly bounceDomain: string
   /** The name we say in EHLO and put into Message-ID. */
   readonly serverName: string
@@ -67,7 +66,6 @@ function derive(values: Values): Config {
   return {
     ...values,
     publicUrl,
-    subscribeBaseUrl: values.subscribeBaseUrl ?? publicUrl,
     serverName,
     bounceDomain: (values.bounceDomain ?? (isPublic ? `bounces.${serverName}` : 'bounces.mailstead.test')).toLowerCase(),
     isSandbox,

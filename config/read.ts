@@ -9,7 +9,6 @@ import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 export type Reader<T> = (value: string) => T
 export type Network = [IPv4 | IPv6, number]
 export interface RouteRule { readonly domain: string; readonly host: string; readonly port: number }
-export interface RelayRule { readonly network: Network; readonly workspace: string }
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -90,10 +89,4 @@ export const routes: Reader<RouteRule[]> = (value) => list(value).map((part) => 
   const parsed = target !== undefined && URL.canParse(target) ? new URL(target) : undefined
   if (domain === undefined || domain === '' || parsed?.protocol !== 'smtp:' || parsed.hostname === '') return wrong('a list of domain=smtp://host:port')
   return { domain: domain.toLowerCase(), host: parsed.hostname.replace(/^\[|\]$/g, ''), port: parsed.port === '' ? 25 : Number(parsed.port) }
-})
-
-export const relays: Reader<RelayRule[]> = (value) => list(value).map((part) => {
-  const [cidr, workspace] = part.split('=')
-  if (cidr === undefined || workspace === undefined || workspace === '') return wrong('a list of cidr=workspace')
-  return { network: network(cidr), workspace }
 })

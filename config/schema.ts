@@ -3,7 +3,7 @@
  * `load.ts` reads the environment through this table; `docs/settings.md` is printed from it. A new setting is one row here.
  * `NAME_FILE` works for every row: the value is then the trimmed content of that file (for mounted secrets).
  */
-import { bool, choice, cidrs, count, dataDir, decimal, dnsServers, letters, port, routes, relays, seconds, text, url, type Reader } from './read.ts'
+import { bool, choice, cidrs, count, dataDir, decimal, dnsServers, letters, port, routes, seconds, text, url, type Reader } from './read.ts'
 
 export interface Setting<T> {
   readonly env: string
@@ -31,19 +31,12 @@ export const SETTINGS = {
   httpPort: setting({ env: 'HTTP_PORT', read: port, default: '3000', reason: 'the REST API and pages' }),
   httpHost: optional({ env: 'HTTP_HOST', read: text, reason: 'the address to listen on; all addresses when not set' }),
   publicUrl: optional({ env: 'PUBLIC_URL', read: url, reason: 'how clients reach the API; http://localhost:HTTP_PORT when not set' }),
-  subscribeBaseUrl: optional({ env: 'SUBSCRIBE_BASE_URL', read: url, reason: 'base of the public subscribe forms; PUBLIC_URL when not set' }),
   trustProxy: setting({ env: 'TRUST_PROXY', read: bool, default: 'false', reason: 'believe X-Forwarded-* headers, only behind a proxy that sets them' }),
   hostname: optional({ env: 'HOSTNAME', read: text, reason: 'this server in EHLO and Message-ID; a public name ends sandbox mode' }),
   keyPrefix: setting({ env: 'KEY_PREFIX', read: letters, default: 'ms', reason: 'the letters in front of every API key' }),
   defaultPlan: setting({ env: 'DEFAULT_PLAN', read: choice('free', 'launch', 'custom', 'enterprise'), default: 'free', reason: 'plan of a new workspace' }),
   masterKey: optional({ env: 'MASTER_KEY', read: text, reason: '32 bytes in hex or base64 that seal keys and secrets; generated into DATA_DIR when not set, must be the same on every machine' }),
-  submissionPort: setting({ env: 'SUBMISSION_PORT', read: port, default: '587', reason: 'SMTP submission with STARTTLS' }),
-  submissionTlsPort: setting({ env: 'SUBMISSION_TLS_PORT', read: port, default: '465', reason: 'SMTP submission over TLS' }),
-  submissionAltPort: setting({ env: 'SUBMISSION_ALT_PORT', read: port, default: '2525', reason: 'SMTP submission where 587 is blocked' }),
-  inboundPort: setting({ env: 'INBOUND_PORT', read: port, default: '25', reason: 'bounces, complaints and unsubscribes by mail' }),
   bounceDomain: optional({ env: 'BOUNCE_DOMAIN', read: text, reason: 'domain of the return-path; bounces.HOSTNAME when not set' }),
-  tlsCertFile: optional({ env: 'TLS_CERT_FILE', read: text, reason: 'certificate chain of our SMTP servers, PEM' }),
-  tlsKeyFile: optional({ env: 'TLS_KEY_FILE', read: text, reason: 'private key of that certificate, PEM' }),
   extraCaFile: optional({ env: 'EXTRA_CA_FILE', read: text, reason: 'further certificate authorities to trust, PEM' }),
   dnsServers: optional({ env: 'DNS_SERVERS', read: dnsServers, reason: 'resolvers as ip:port,ip:port; those of the system when not set' }),
   dnsMxCacheSeconds: setting({ env: 'DNS_MX_CACHE_SECONDS', read: seconds, default: '300', unit: 's', reason: 'how long MX records are kept: the resolver interface tells no TTL for them (addresses are kept for theirs)' }),
@@ -52,7 +45,6 @@ export const SETTINGS = {
   sandboxSmtpPort: setting({ env: 'SANDBOX_SMTP_PORT', read: port, default: '2552', reason: 'loopback port of the built-in receiver; it takes the place of SMTP_OUT_PORT in sandbox mode' }),
   routes: setting({ env: 'ROUTES', read: routes, default: '', reason: 'transport map: domain=smtp://host:port,… with * for all other domains' }),
   allowPrivateTargets: setting({ env: 'ALLOW_PRIVATE_TARGETS', read: cidrs, default: '', reason: 'networks that webhooks and MX may reach although private or loopback' }),
-  relayNetworks: setting({ env: 'RELAY_NETWORKS', read: relays, default: '', reason: 'cidr=workspace,…: may submit without AUTH' }),
   retryScale: setting({ env: 'RETRY_SCALE', read: decimal, default: '1', unit: 'factor', reason: 'multiplies every retry time' }),
   leaseSeconds: setting({ env: 'LEASE_SECONDS', read: seconds, default: '60', unit: 's', reason: 'how long a silent outbound process keeps its mail' }),
   reconcileSeconds: setting({ env: 'RECONCILE_SECONDS', read: seconds, default: '15', unit: 's', reason: 'how often PostgreSQL is compared with the schedule in Redis' }),
