@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigError, loadConfig } from './load.ts'
+import { loadPlans } from './plans.ts'
+import { SETTINGS } from './schema.ts'
+
+const WRONG: readonly [env: string, value: string, expected: RegExp][] = [
+  ['HTTP_PORT', '70000', /HTTP_PORT must be a port/],
+  ['HTTP_PORT', '-1', /HTTP_PORT must be a port/],
+  ['HTTP_PORT', '80x', /HTTP_PORT must be a port/],
+  ['PUBLIC_URL', 'mail.example.com', /PUBLIC_URL must be an address/],
+  ['PUBLIC_URL', 'ftp://x', /PUBLIC_URL must be an address/],
+  ['DEFAULT_PLAN', 'gold', /DEFAULT_PLAN must be one of free, launch/],
+  ['RETRY_SCALE', '0', /RETRY_SCALE must be a number above 0/],
+  ['RETRY_SCALE', 'fast', /RETRY_SCALE must be a number above 0/],
+  ['LEASE_SECONDS', '-5', /LEASE_SECONDS must be a number of seconds/],
+  ['DNS_SERVERS', 'dns.example.com', /DNS_SERVERS must be a list of ip:port/],
+  ['ALLOW_PRIVATE_TARGETS', '10.0.0.0/40', /ALLOW_PRIVATE_TARGETS must be a list of networks/],
+  ['ALLOW_PRIVATE_TARGETS', 'localhost', /ALLOW_PRIVATE_TARGETS must be a list of networks/],
+  ['ROUTES', 'example.com', /ROUTES must be a list of domain=smtp/],
+  ['ROUTES', '*=http://x', /ROUTES must be a list of domain=smtp/],
+  ['KEY_PREFIX', 'My_', /KEY_PREFIX must be 1 to 32 lower-case letters/],
+  ['MAX_RECIPIENTS', '0', /MAX_RECIPIENTS must be a whole number/],
+  ['TRUST_PROXY', 'perhaps', /TRUST_PROXY must be true or false/],
+]
+
+const SANDBOX: readonly [what: string, env: Record<string, string>, isSandbox: boolean][] = [
+  ['nothing set', {}, true],
+  ['the host name of a container', { HOSTNAME: '3f2a9c1b7d4e' }, true],
+  ['localhost', { HOSTNAME: 'localhost.localdomain' }, true],
+  ['a public name', { HOSTNAME: 'mail.example.com' }, false],
+  ['a transport map', { ROUTES: '*=smtp://127.0.0.1:2600' }, false],
+  ['resolvers of one\'s own', { DNS_SERVERS: '127.0.0.1:5353' }, false],
+]
+
+describe('configuration', () => {
+  for (const [env, value, expected] of WRONG) it(`${env}=${value} is refused`, () => assert.throws(() => loadConfig({ [env]: value }), expected))
+
+  it('says all that is wrong at once', () => {
+    assert.throws(() => loadConfig({ HTTP_PORT: 'x', RETRY_SCALE: 'y' }), (error) => error instanceof ConfigError && /HTTP_PORT/.test(error.message) && /RETRY_SCALE/.test(error.message))
+  })
+  it('takes the default for what is empty', () => assert.equal(loadConfig({ HTTP_PORT: ' ' }).httpPort, 3000))
+  it('every default can be read', () => {
+    for (const row of Object.values(SETTINGS)) if (row.default !== null) assert.doesNotThrow(() => row.read(row.default ?? ''), row.env)
+  })
+
+  it('reads lists', () => {
+    const { routes, allowPrivateTargets, dnsServers } = loadConfig({ ROUTES: 'a.example=smtp://10.0.0.1:2500, *=smtp://relay.example', ALLOW_PRIVATE_TARGETS: '10.0.0.0/8,::1', DNS_SERVERS: '127.0.0.1:53,[::1]:53' })
+    assert.deepEqual(routes, [{ domain: 'a.example', host: '10.0.0.1', port: 2500 }, { domain: '*', host: 'relay.example', port: 25 }])
+    assert.deepEqual(allowPrivateTargets.map(([, bits]) => bits), [8, 128])
+    assert.deepEqual(dnsServers, ['127.0.0.1:53', '[::1]:53'])
+  })
+
+  it('reads a secret from a file', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'mailstead-config-'))
+    try {
+      writeFileSync(join(dir, 'key'), `${'ab'.repeat(32)}\n`)
+      assert.equal(loadConfig({ MASTER_KEY_FILE: join(dir, 'key') }).masterKey, 'ab'.repeat(32))
+      assert.throws(() => loadConfig({ MASTER_KEY_FILE: join(dir, 'missing') }), /MASTER_KEY_FILE cannot be read/)
+    } finally {
+      rmSync(dir, { recursive: true })
+    }
+  })
+
+  for (const [what, env, isSandbox] of SANDBOX) it(`${what}: ${isSandbox ? 'the sandbox' : 'real mail'}`, () => assert.equal(loadConfig(env).isSandbox, isSandbox))
+
+  it('plans can be replaced by a file, and a file of another shape is refused', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'mailstead-plans-'))
+    try {
+      writeFileSync(join(dir, 'plans.json'), '{"free":{"monthlyQuota":10,"requestsPerSecond":null,"isLaunch":false}}')
+      assert.equal(loadPlans(join(dir, 'plans.json'))['free']?.monthlyQuota, 10)
+      assert.ok(loadPlans(join(dir, 'plans.json'))['launch']?.isLaunch)
+      writeFileSync(join(dir, 'plans.json'), '{"free":{"monthlyQuota":-1}}')
+      assert.throws(() => loadPlans(join(dir, 'plans.json')))
+    } finally {
+      rmSync(dir, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { createBreaker } from './breaker.ts'
+
+describe('a site whose hosts all failed', () => {
+  let now = 0
+  beforeEach(() => { now = 1_000_000 })
+  const breaker = (scale = 1): ReturnType<typeof createBreaker> => createBreaker(() => now, scale)
+
+  it('is left alone for a while, with the reason', () => {
+    const one = breaker()
+    assert.equal(one.refuse('site'), null)
+    one.failed('site', 'connection refused')
+    assert.match(one.refuse('site') ?? '', /connection refused/)
+    assert.equal(one.refuse('other'), null)
+  })
+  it('is met by one probe when it may have returned, not by a herd', () => {
+    const one = breaker()
+    one.failed('site', 'refused')
+    now += 1001
+    assert.equal(one.refuse('site'), null)
+    assert.notEqual(one.refuse('site'), null)
+    one.succeeded('site')
+    assert.equal(one.refuse('site'), null)
+    assert.equal(one.refuse('site'), null)
+  })
+  it('waits longer each time, up to a minute; failures of one moment count once', () => {
+    const one = breaker()
+    const waits = [1, 2, 4, 8, 16, 32, 60, 60]
+    for (const seconds of waits) {
+      for (let i = 0; i < 10; i++) one.failed('site', 'refused')
+      now += seconds * 1000 - 1
+      assert.notEqual(one.refuse('site'), null, `${seconds}`)
+      now += 1
+      assert.equal(one.refuse('site'), null, `${seconds}`)
+    }
+  })
+  it('keeps to RETRY_SCALE', () => {
+    const one = breaker(0.01)
+    one.failed('site', 'refused')
+    now += 10
+    assert.equal(one.refuse('site'), null)
+  })
+})
