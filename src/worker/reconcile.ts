@@ -20,15 +20,19 @@ interface State {
   sweptAtMs: number
   /** Where the next sweep of a long line goes on. */
   readonly cursors: Map<Tier, Cursor | null>
+  /** The Redis whose settings were looked at. */
+  judged: string
 }
 
 export function reconcileLoop(ctx: Context): LoopSpec {
-  const state: State = { sweptAtMs: ctx.clock.now(), cursors: new Map() }
+  const state: State = { sweptAtMs: ctx.clock.now(), cursors: new Map(), judged: '' }
   return {
     name: 'reconcile', everyMs: Math.min(CHECK_MS, ctx.config.reconcileSeconds * 1000),
     round: async () => {
       if (ctx.redis.status !== 'ready') return false
       const server = await serverId(ctx)
+      if (server !== state.judged) await judgeRedis(ctx)
+      state.judged = server
       if (await ctx.redis.get(EPOCH_KEY) !== server) await fill(ctx, server)
       else if (ctx.clock.now() - state.sweptAtMs >= ctx.config.reconcileSeconds * 1000) await sweep(ctx, state)
       return false
@@ -40,6 +44,13 @@ export function reconcileLoop(ctx: Context): LoopSpec {
 async function serverId(ctx: Context): Promise<string> {
   const info = await ctx.redis.info('server')
   return /run_id:(\w+)/.exec(info)?.[1] ?? 'unknown'
+}
+
+/** A Redis that throws entries away when it is full makes mail late: it is found again, but only when it is overdue. */
+async function judgeRedis(ctx: Context): Promise<void> {
+  const policy = /maxmemory_policy:(\S+)/.exec(await ctx.redis.info('memory'))?.[1]
+  if (policy !== undefined && policy !== 'noeviction')
+    ctx.log.error({ policy }, 'Redis evicts keys when it is full, so mail may wait for the next reconcile; set its maxmemory-policy to noeviction')
 }
 
 /**
