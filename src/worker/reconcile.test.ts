@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
 import { dueKey, EPOCH_KEY } from '#src/queue/keys.ts'
+import { takeLease } from '#src/queue/lease.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { reconcileLoop } from './reconcile.ts'
@@ -49,12 +50,14 @@ describe('reconcile', () => {
     await round()
     const kept = submissionOf(workspace, { tier: 'instant', recipients: addressees(2) })
     await createAcceptor(ctx).accept(kept)
-    await claimRecipients(ctx.db, 1, [{ messageId: kept.id, n: 0 }], new Date(ctx.clock.now()))
+    const lease = await takeLease(ctx)
+    await claimRecipients(ctx.db, lease.id, [{ messageId: kept.id, n: 0 }], new Date(ctx.clock.now()))
     await ctx.redis.del(dueKey('instant'))
     await round()
     assert.deepEqual(await scheduled(), [0, 0, 0, 0], 'not overdue yet')
     ctx.advance(16_000)
     await round()
     assert.deepEqual(await scheduled(), [1, 0, 0, 0])
+    await lease.end()
   })
 })
