@@ -12,6 +12,7 @@ import { startSystem, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const MESSAGES = 12
+const LONG = 'Line of text.\r\n'.repeat(400_000)
 
 interface Row {
   readonly stage: string
@@ -36,9 +37,10 @@ const ROWS: readonly Row[] = [
   { stage: 'after RCPT', script: { offers: PLAIN, on: { rcpt: { end: 'silence' } } }, heard: 'RCPT' },
   { stage: 'after a pipelined envelope', script: { on: { mail: { end: 'silence' } } }, heard: 'MAIL' },
   { stage: 'after DATA', script: { offers: PLAIN, on: { data: { end: 'silence' } } }, heard: 'DATA' },
-  { stage: 'in the middle of the content', script: { bodyAfter: 20_000, on: { body: { end: 'stall' } } }, heard: 'DATA', text: 'Line of text.\r\n'.repeat(400_000) },
   { stage: 'after the final dot, not taken', script: { on: { dot: { take: false, end: 'silence' } } }, heard: 'DATA' },
   { stage: 'after the final dot, taken and not yet answered', script: { on: { dot: { take: true, end: 'silence' } } }, heard: 'DATA', isTaken: true },
+  // last: a receiver that does not read does not see the end of the connection either
+  { stage: 'in the middle of the content', script: { bodyAfter: 20_000, on: { body: { end: 'stall' } } }, heard: 'DATA', text: LONG },
 ]
 
 describe('kill -9 of the outbound process', function () {
@@ -57,6 +59,7 @@ describe('kill -9 of the outbound process', function () {
     await mx.stop()
     await dns.stop()
   })
+  beforeEach(() => system.heal())
   afterEach(function () {
     if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
   })
@@ -84,7 +87,7 @@ describe('kill -9 of the outbound process', function () {
       if (isTaken) await until(() => ledger.copies(mx.messages).size > 0)
 
       await system.roles.mta.kill()
-      await until(() => mx.open === 0)
+      if (text === undefined) await until(() => mx.open === 0)
       const taken = new Set(ledger.copies(mx.messages).keys())
       assert.equal(taken.size > 0, isTaken)
       publish(domain)
