@@ -22,10 +22,13 @@ import type { Stages } from './stages.ts'
  */
 export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Promise<Attempt | null> {
   const startedAt = stages.now()
-  const send = async (job: Job | Outcome): Promise<Attempt | null> => 'kind' in job ? untried(job, startedAt) : stages.transport.deliver(job)
+  const ready = (): Promise<Job | Outcome> => prepareSafely(stages, claimed, gate)
+  const send = async (job: Job | Outcome): Promise<Attempt | null> => {
+    return 'kind' in job ? untried(job, startedAt) : stages.transport.deliver(job)
+  }
   if (claimed.content.isLarge)
-    return withSession(gate, claimed, () => stages.memory.lend(claimed.content.size, async () => send(await prepareSafely(stages, claimed, gate))))
-  const job = await prepareSafely(stages, claimed, gate)
+    return withSession(gate, claimed, () => stages.memory.lend(claimed.content.size, async () => send(await ready())))
+  const job = await ready()
   return 'kind' in job ? send(job) : withSession(gate, claimed, () => send(job))
 }
 
@@ -56,7 +59,9 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo }: Gate): Promi
   const data = assemble(composed, await stages.sign(composed, keys))
   return {
     site: route.site, hosts: route.hosts, limits: stages.limits(route),
-    mail: { from: stages.returnPath(claimed), to: claimed.address, data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address), mayGo },
+    mail: {
+      from: stages.returnPath(claimed), to: claimed.address, data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address), mayGo,
+    },
   }
 }
 

@@ -34,14 +34,19 @@ describe('dispatcher', () => {
   it('a site that is not known yet holds back its own domain only', async () => {
     await addToSchedule(ctx, [{ ...one(), domain: 'slow.example' }, one()])
     const ready = Promise.withResolvers<string>()
-    dispatcher = createDispatcher(ctx, { siteOf: (domain) => domain === 'slow.example' ? new Promise(() => undefined) : Promise.resolve(domain), onReady: ready.resolve })
+    const siteOf = (domain: string): Promise<string> => domain === 'slow.example' ? new Promise(() => undefined) : Promise.resolve(domain)
+    dispatcher = createDispatcher(ctx, { siteOf, onReady: ready.resolve })
     assert.equal(await ready.promise, 'a.example')
   })
 
   it('stopped while the site is not known: the schedule is asked to be filled again', async () => {
     await addToSchedule(ctx, [one()])
     const asked = Promise.withResolvers<undefined>()
-    dispatcher = createDispatcher(ctx, { siteOf: () => (asked.resolve(undefined), new Promise(() => undefined)), onReady: () => undefined })
+    const siteOf = (): Promise<string> => {
+      asked.resolve(undefined)
+      return new Promise(() => undefined)
+    }
+    dispatcher = createDispatcher(ctx, { siteOf, onReady: () => undefined })
     await asked.promise
     await dispatcher.stop()
     assert.equal(await ctx.redis.get(EPOCH_KEY), null)
@@ -49,7 +54,11 @@ describe('dispatcher', () => {
 
   it('Redis goes away when it is to be made ready, and comes back with all it had: the schedule is asked to be filled again', async () => {
     await addToSchedule(ctx, [one()])
-    dispatcher = createDispatcher(ctx, { siteOf: (domain) => (ctx.redis.disconnect(true), Promise.resolve(domain)), onReady: () => undefined })
+    const siteOf = (domain: string): Promise<string> => {
+      ctx.redis.disconnect(true)
+      return Promise.resolve(domain)
+    }
+    dispatcher = createDispatcher(ctx, { siteOf, onReady: () => undefined })
     await until(async () => ctx.redis.status === 'ready' && await ctx.redis.get(EPOCH_KEY).catch(() => 'away') === null)
   })
 })

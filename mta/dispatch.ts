@@ -1,7 +1,7 @@
 /**
- * From due to ready: takes the recipients whose time has come, highest tier first, finds the site of each by its domain, and makes them ready there.
- * Woken by those who schedule, and by a timer at the next due time. A slow DNS answer holds back its own domain only.
- * Dies between taking and making ready: PostgreSQL still says that they wait, and the worker puts them on the schedule again.
+ * From due to ready: takes the recipients whose time has come, highest tier first, finds the site of each by its domain, and makes them
+ * ready there. Woken by those who schedule, and by a timer at the next due time. A slow DNS answer holds back its own domain only. Dies
+ * between taking and making ready: PostgreSQL still says that they wait, and the worker puts them on the schedule again.
  */
 import { addReady, takeDue, type Entry, type ReadyEntry } from '#mta/claim/schedule.ts'
 import type { Context } from '#src/context.ts'
@@ -11,7 +11,9 @@ import { schedule, type Due } from '#src/queue/schedule.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 
 const BATCH = 500
-/** Recipients that wait for DNS; beyond it nothing more is taken (instant mail: twice as much), so memory stays bounded while DNS is slow. */
+/**
+ * Recipients that wait for DNS; beyond it nothing more is taken (instant mail: twice as much), so memory stays bounded while DNS is slow.
+ */
 const MAX_ROUTING = 20_000
 /** Never sleep longer: a wake-up that was lost with a Redis connection costs at most this. */
 const LONGEST_SLEEP_MS = 2000

@@ -1,9 +1,9 @@
 /**
  * What this process holds under its lease, by its own count: recipients that it asked PostgreSQL for or is sending.
  *
- * The answer to a claim can be lost with its connection after the claim was carried out: PostgreSQL then says that we send what nobody here knows
- * of, and our living lease would keep it for ever. So a claim that failed puts what we hold in doubt, and for a while PostgreSQL is asked for
- * it: what is ours there and in nobody's hands here is given back.
+ * The answer to a claim can be lost with its connection after the claim was carried out: PostgreSQL then says that we send what nobody here
+ * knows of, and our living lease would keep it for ever. So a claim that failed puts what we hold in doubt, and for a while PostgreSQL is
+ * asked for it: what is ours there and in nobody's hands here is given back.
  */
 import type { Queryable } from '#src/db.ts'
 import { readLeased } from '#src/messages/waiting.ts'
@@ -29,7 +29,10 @@ export class Holdings {
     return this.#looksLeft > 0
   }
 
-  /** To be called before PostgreSQL is asked; `drop` must follow for each, or be left out for one that must not be sent again by this process. */
+  /**
+   * To be called before PostgreSQL is asked; `drop` must follow for each, or be left out for one that must not be sent again by this
+   * process.
+   */
   take(recipients: readonly Member[]): void {
     for (const one of recipients) this.#counts.set(nameOf(one), (this.#counts.get(nameOf(one)) ?? 0) + 1)
   }

@@ -61,9 +61,11 @@ interface State {
 
 export function createLanes(ctx: Context, parts: LaneParts): Lanes {
   const holdings = new Holdings()
-  const loader = createBatcher<Member, Claimed | undefined>((members) => loadBatch(ctx, parts.lease, holdings, members), { max: CLAIM_BATCH, lanes: CLAIM_LANES })
+  const load = (members: Member[]): Promise<(Claimed | undefined)[]> => loadBatch(ctx, parts.lease, holdings, members)
+  const loader = createBatcher(load, { max: CLAIM_BATCH, lanes: CLAIM_LANES })
   const state: State = {
-    ctx, parts, lanes: new Map(), load: (member) => loader.add(member), holdings, active: 0, settling: 0, isStopped: false, starved: new Set(),
+    ctx, parts, lanes: new Map(), load: (member) => loader.add(member), holdings, active: 0, settling: 0, isStopped: false,
+    starved: new Set(),
   }
   const scan = setInterval(() => void scanSites(state), SCAN_MS)
   void scanSites(state)
@@ -202,7 +204,8 @@ function feedStarved(state: State): void {
 async function begin(state: State, lane: Lane, claimed: Claimed): Promise<void> {
   lane.started(claimed)
   state.active++
-  const attempt = await state.parts.deliver(claimed, gateFor(state, lane, claimed)).catch((error: unknown) => complain(state, claimed, error))
+  const gate = gateFor(state, lane, claimed)
+  const attempt = await state.parts.deliver(claimed, gate).catch((error: unknown) => complain(state, claimed, error))
   state.active--
   lane.finished(claimed, state.ctx.clock.now())
   if (attempt !== undefined) void settle(state, claimed, attempt)
@@ -225,8 +228,12 @@ function gateFor(state: State, lane: Lane, claimed: Claimed): Gate {
 
 async function settle(state: State, claimed: Claimed, attempt: Attempt | null): Promise<void> {
   state.settling++
-  const settled = attempt === null ? giveBack(state, [claimed]) : state.parts.settle(claimed, attempt).then(() => state.holdings.drop([claimed]))
-  await settled.catch((error: unknown) => complain(state, claimed, error))
+  const write = async (): Promise<void> => {
+    if (attempt === null) return giveBack(state, [claimed])
+    await state.parts.settle(claimed, attempt)
+    state.holdings.drop([claimed])
+  }
+  await write().catch((error: unknown) => complain(state, claimed, error))
   state.settling--
   feedStarved(state)
 }

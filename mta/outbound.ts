@@ -1,6 +1,6 @@
 /**
- * The outbound role: dispatcher, lanes, stages and settler of one process under one lease. Wakes on what the schedule publishes.
- * Stops in order: claims nothing more, lets conversations end for a while and cuts short the rest, writes the results, gives back what has none,
+ * The outbound role: dispatcher, lanes, stages and settler of one process under one lease. Wakes on what the schedule publishes. Stops in
+ * order: claims nothing more, lets conversations end for a while and cuts short the rest, writes the results, gives back what has none,
  * ends its lease.
  */
 import type { Context } from '#src/context.ts'
@@ -49,7 +49,8 @@ export async function startOutbound(ctx: Context, redisUrl: string): Promise<Out
   })
   const dispatcher = createDispatcher(ctx, { siteOf: async (domain) => suspensions.find(domain) === undefined ? (await router.route(domain)).site : suspendedSite(domain), onReady: (site, hasInstant) => lanes.wake(site, hasInstant) })
   const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions })
-  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, transport: stages.transport, close: () => assembled.close() }
+  const { transport } = stages
+  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, transport, close: () => assembled.close() }
   return { stop: (graceMs = GRACE_MS) => stop(parts, graceMs) }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createContext, type TestContext } from '#test/support/context.ts'
+import { until } from '#test/support/until.ts'
 import { isDatabaseAway, openDb, prepared } from './db.ts'
 
 describe('database', () => {
@@ -12,7 +13,7 @@ describe('database', () => {
     const lost = ctx.db.transaction(async (tx) => {
       const { rows: [row] } = await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
       await ctx.db.query('SELECT pg_terminate_backend($1)', [row?.pid])
-      for (let gone = false; !gone; await sleep(5)) gone = (await ctx.db.query('SELECT 1 FROM pg_stat_activity WHERE pid = $1', [row?.pid])).rows.length === 0
+      await until(async () => (await ctx.db.query('SELECT 1 FROM pg_stat_activity WHERE pid = $1', [row?.pid])).rows.length === 0)
       await sleep(50) // its end is read from the socket while nothing is asked
       await tx.query('SELECT 1')
     })
@@ -25,7 +26,8 @@ describe('database', () => {
     await assert.rejects(db.query(prepared('sleep', 'SELECT pg_sleep(20)')), isDatabaseAway)
     await assert.rejects(db.transaction((tx) => tx.query('SELECT pg_sleep(20)')), isDatabaseAway)
     assert.equal((await db.query(prepared('one', 'SELECT 1 AS one'))).rows.length, 1)
-    await ctx.db.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(20)%' AND pid <> pg_backend_pid()`)
+    await ctx.db.query(`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(20)%' AND pid <> pg_backend_pid()`)
     await db.close()
   })
 })

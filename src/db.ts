@@ -32,7 +32,8 @@ export function prepared(name: string, text: string): Statement {
 
 types.setTypeParser(types.builtins.INT8, Number)
 
-// A server that goes away, refuses, is starting, only reads (a failover), or has no room or disk; the statement may or may not have been carried out.
+// A server that goes away, refuses, is starting, only reads (a failover), or has no room or disk; the statement may or may not have been
+// carried out.
 const AWAY_SQLSTATES = /^(08|53|58|57P0[1-5]|25006)/
 const AWAY_ERRNO = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
 
@@ -76,7 +77,10 @@ async function inTransaction<T>(pool: Pool, begin: string, work: (tx: Queryable)
  */
 const HOT = ['plan_cache_mode=force_generic_plan', 'enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'jit=off']
 
-/** Hot statements take milliseconds, with large attachments seconds. A server that is silent for so long is away, and the result unknown, as with a connection that was lost. */
+/**
+ * Hot statements take milliseconds, with large attachments seconds. A server that is silent for so long is away, and the result unknown,
+ * as with a connection that was lost.
+ */
 const PATIENCE_MS = 60_000
 
 interface PoolOrder { readonly max: number; readonly patienceMs: number; readonly settings: readonly string[] }
@@ -84,16 +88,16 @@ interface PoolOrder { readonly max: number; readonly patienceMs: number; readonl
 function openPool(url: string, log: Log, { max, patienceMs, settings }: PoolOrder): Pool {
   const options = ['synchronous_commit=on', ...settings].map((setting) => `-c ${setting}`).join(' ')
   const pool = new Pool({
-    connectionString: url, max, connectionTimeoutMillis: 5000, idleTimeoutMillis: 60_000, keepAlive: true, query_timeout: patienceMs, options,
-    application_name: 'mailstead',
+    connectionString: url, max, connectionTimeoutMillis: 5000, idleTimeoutMillis: 60_000, keepAlive: true, query_timeout: patienceMs,
+    options, application_name: 'mailstead',
   })
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'))
   return pool
 }
 
 /**
- * Opens the pools, one for prepared statements and transactions, one for the rest; they connect on first use. `max` is the connections of each.
- * Plain statements, housekeeping among them, may take five times as long.
+ * Opens the pools, one for prepared statements and transactions, one for the rest; they connect on first use. `max` is the connections
+ * of each. Plain statements, housekeeping among them, may take five times as long.
  */
 export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS): Db {
   const hot = openPool(url, log, { max, patienceMs, settings: HOT })

@@ -79,9 +79,10 @@ export function createDirect(parts: DirectParts): Direct {
       const startedAt = parts.now()
       const began = performance.now()
       const lines: string[] = []
-      const errand: Errand = { job, lines, take: () => pool.take(job.site), isInTransaction: false, isCut: false, cut: Promise.withResolvers() }
+      const cut = Promise.withResolvers<null>()
+      const errand: Errand = { job, lines, take: () => pool.take(job.site), isInTransaction: false, isCut: false, cut }
       underWay.add(errand)
-      const done = await Promise.race([carryOut(means, errand), errand.cut.promise])
+      const done = await Promise.race([carryOut(means, errand), cut.promise])
       underWay.delete(errand)
       if (done === null || (errand.isCut && done.outcome.kind === 'deferred')) return null
       const { outcome, pooled } = done

@@ -26,7 +26,8 @@ describe('leases', () => {
     await createAcceptor(ctx).accept(submission)
     return submission.id
   }
-  const stateOf = async (id: string): Promise<RecipientView['state'] | undefined> => (await readMessage(ctx.db, workspaceId, id))?.recipients[0]?.state
+  const read = async (id: string): Promise<RecipientView | undefined> => (await readMessage(ctx.db, workspaceId, id))?.recipients[0]
+  const stateOf = async (id: string): Promise<RecipientView['state'] | undefined> => (await read(id))?.state
 
   /** The lease of a process of this machine that is not there any more. */
   async function leaseOfTheDead(): Promise<number> {
@@ -44,7 +45,7 @@ describe('leases', () => {
     assert.equal((await claimRecipients(ctx.db, lease, [{ messageId: id, n: 0 }], new Date())).length, 1)
     await loop.round()
     assert.equal(await stateOf(id), 'queued')
-    assert.equal((await readMessage(ctx.db, workspaceId, id))?.recipients[0]?.tries, 0)
+    assert.equal((await read(id))?.tries, 0)
     assert.deepEqual((await ctx.db.query('SELECT id FROM leases')).rows, [])
   })
 

@@ -1,7 +1,7 @@
 /**
- * Ends the state `unknown` after its wait, by the tier's policy: sent again, or taken as sent. A receiver that breaks off every time gets no more
- * copies than the tier has tries; after the last it is taken as sent. A late bounce that came meanwhile has moved the recipient away, and the
- * guard of the move leaves it alone.
+ * Ends the state `unknown` after its wait, by the tier's policy: sent again, or taken as sent. A receiver that breaks off every time gets
+ * no more copies than the tier has tries; after the last it is taken as sent. A late bounce that came meanwhile has moved the recipient
+ * away, and the guard of the move leaves it alone.
  */
 import type { Context } from '#src/context.ts'
 import { moveRecipients, type Moving } from '#src/messages/move.ts'

@@ -1,6 +1,6 @@
 /**
- * Faults in random order while mail flows through two outbound processes to a receiver with moods of its own. After each the system is whole again;
- * at the end the ledger must balance to the message. FAULT_SEED repeats a run, FAULT_ROUNDS makes it longer.
+ * Faults in random order while mail flows through two outbound processes to a receiver with moods of its own. After each the system is
+ * whole again; at the end the ledger must balance to the message. FAULT_SEED repeats a run, FAULT_ROUNDS makes it longer.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'

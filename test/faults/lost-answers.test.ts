@@ -1,6 +1,6 @@
 /**
- * The connection to PostgreSQL breaks after a statement was carried out and before its answer came: the process does not know what happened.
- * Each case lets exactly that happen once, on the real outbound role.
+ * The connection to PostgreSQL breaks after a statement was carried out and before its answer came: the process does not know what
+ * happened. Each case lets exactly that happen once, on the real outbound role.
  */
 import assert from 'node:assert/strict'
 import { startOutbound, type Outbound } from '#mta/outbound.ts'
@@ -50,8 +50,11 @@ describe('the answer of PostgreSQL is lost', () => {
       const submission = submissionOf(workspaceId, { recipients: addressees(RECIPIENTS), tier: 'instant' })
       await createAcceptor(ctx).accept(submission)
 
-      const states = async (): Promise<string[]> => (await readMessage(ctx.db, workspaceId, submission.id))?.recipients.map(({ state }) => state) ?? []
-      await until(async () => (await states()).every((state) => state === 'delivered'), () => `${mx.messages.length} of ${RECIPIENTS} were received`, 25_000)
+      const areDelivered = async (): Promise<boolean> => {
+        const message = await readMessage(ctx.db, workspaceId, submission.id)
+        return message?.recipients.every(({ state }) => state === 'delivered') ?? false
+      }
+      await until(areDelivered, () => `${mx.messages.length} of ${RECIPIENTS} were received`, 25_000)
       assert.ok(broken.hasLost(), 'an answer was lost')
       assert.equal(mx.messages.length, RECIPIENTS)
     })

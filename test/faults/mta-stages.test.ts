@@ -1,6 +1,6 @@
 /**
- * kill -9 of the outbound process while a message is at each stage of its delivery. Nothing is lost at any of them, and nothing comes twice unless
- * the receiver had the whole message before the kill.
+ * kill -9 of the outbound process while a message is at each stage of its delivery. Nothing is lost at any of them, and nothing comes twice
+ * unless the receiver had the whole message before the kill.
  */
 import assert from 'node:assert/strict'
 import { checkBooks } from '#test/support/books.ts'
@@ -38,7 +38,10 @@ const ROWS: readonly Row[] = [
   { stage: 'after a pipelined envelope', script: { on: { mail: { end: 'silence' } } }, heard: 'MAIL' },
   { stage: 'after DATA', script: { offers: PLAIN, on: { data: { end: 'silence' } } }, heard: 'DATA' },
   { stage: 'after the final dot, not taken', script: { on: { dot: { take: false, end: 'silence' } } }, heard: 'DATA' },
-  { stage: 'after the final dot, taken and not yet answered', script: { on: { dot: { take: true, end: 'silence' } } }, heard: 'DATA', isTaken: true },
+  {
+    stage: 'after the final dot, taken and not yet answered', script: { on: { dot: { take: true, end: 'silence' } } },
+    heard: 'DATA', isTaken: true,
+  },
   // last: a receiver that does not read does not see the end of the connection either
   { stage: 'in the middle of the content', script: { bodyAfter: 20_000, on: { body: { end: 'stall' } } }, heard: 'DATA', text: LONG },
 ]

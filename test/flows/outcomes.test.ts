@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { resume, suspend } from '#src/queue/suspensions.ts'
 import { openPostOffice, type PostOffice, type Told } from '#test/support/post-office.ts'
-import type { Moment } from '#test/support/receiver-script.ts'
 import { createSender } from '#test/support/sender.ts'
 import { until } from '#test/support/until.ts'
 
@@ -43,7 +42,8 @@ describe('outcomes', function () {
     assert.deepEqual(outcomes(told), ['bounced'])
     const data = told.events.at(-1)?.data
     assert.deepEqual(told.events.at(-1)?.type, 'email.bounced')
-    assert.deepEqual([data?.['bounce_type'], data?.['bounce_code'], data?.['bounce_message']], ['hard', '5.1.1', '550 5.1.1 No such user here'])
+    const bounce = [data?.['bounce_type'], data?.['bounce_code'], data?.['bounce_message']]
+    assert.deepEqual(bounce, ['hard', '5.1.1', '550 5.1.1 No such user here'])
   })
 
   it('nobody listens at the first MX: the next one gets it', async () => {
@@ -138,18 +138,22 @@ describe('outcomes', function () {
 
   it('its time is over: failed with that reason, whatever tries are left', async () => {
     await office.open('late.example', { on: { mail: '451 4.3.0 Later' } })
-    const told = await office.settle(await office.send({ to: 'ann@late.example', tier: 'normal', expires_at: new Date(Date.now() + 1500).toISOString() }))
+    const expiry = new Date(Date.now() + 1500).toISOString()
+    const told = await office.settle(await office.send({ to: 'ann@late.example', tier: 'normal', expires_at: expiry }))
     assert.equal(told.status, 'failed')
     assert.match(JSON.stringify(told.events.at(-1)), /too-old/)
     assert.ok(outcomes(told).length < 4, 'tries were left')
   })
 
   it('several recipients, each with a fate of its own: one copy each, and events numbered 1 to n', async () => {
-    const fates = ({ address }: Moment): string | undefined => ({ 'no@fates.example': '550 5.1.1 No', 'full@fates.example': '552 5.2.2 Full' })[address]
     const later = first(1, '450 4.2.0 Later')
-    const mx = await office.open('fates.example', { on: { rcpt: (moment) => fates(moment) ?? (moment.address.startsWith('later') ? later() : undefined) } })
+    const fates: Readonly<Record<string, () => string | undefined>> = {
+      'no@fates.example': () => '550 5.1.1 No', 'full@fates.example': () => '552 5.2.2 Full', 'later@fates.example': later,
+    }
+    const mx = await office.open('fates.example', { on: { rcpt: ({ address }) => fates[address]?.() } })
     const told = await office.settle(await office.send({
-      to: ['yes@fates.example', 'no@fates.example'], cc: ['full@fates.example', 'later@fates.example'], bcc: ['hidden@fates.example', 'ann@no-such-domain.example'],
+      to: ['yes@fates.example', 'no@fates.example'], cc: ['full@fates.example', 'later@fates.example'],
+      bcc: ['hidden@fates.example', 'ann@no-such-domain.example'],
     }))
     const states = Object.fromEntries(told.recipients.map(({ address, state }) => [address, state]))
     assert.deepEqual(states, {
@@ -158,7 +162,7 @@ describe('outcomes', function () {
     })
     assert.deepEqual(told.events.map(({ sequence }) => sequence), told.events.map((_, i) => i + 1))
     assert.equal(told.events.length, 6 + 3 * 2 + 3 + 1)
-    assert.deepEqual(mx.messages.map(({ to }) => to).flat().toSorted(), ['hidden@fates.example', 'later@fates.example', 'yes@fates.example'])
+    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), ['hidden@fates.example', 'later@fates.example', 'yes@fates.example'])
   })
 
   it('a stored row that cannot be composed fails alone; the others flow', async () => {

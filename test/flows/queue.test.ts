@@ -28,7 +28,9 @@ describe('queue', function () {
 
   async function schedule(to: string, atMs: number): Promise<string> {
     const { status, body } = await office.system.call('POST', '/send-email/schedule', {
-      body: { from: 'shop@sender.example', to, subject: 'Later', text: 'Later', scheduled_at: new Date(atMs).toISOString(), priority: 'high' },
+      body: {
+        from: 'shop@sender.example', to, subject: 'Later', text: 'Later', scheduled_at: new Date(atMs).toISOString(), priority: 'high',
+      },
     })
     assert.equal(status, 200)
     return body['email_id'] as unknown as string
@@ -37,7 +39,9 @@ describe('queue', function () {
   it('a scheduled message waits for its time, and one that was taken back never goes', async () => {
     const mx = await office.open('later.example')
     const at = Date.now() + HOUR_MS - 1000
-    const [kept, taken, tomorrow] = [await schedule('kept@later.example', at), await schedule('taken@later.example', at), await schedule('far@later.example', at + 24 * HOUR_MS)]
+    const kept = await schedule('kept@later.example', at)
+    const taken = await schedule('taken@later.example', at)
+    const tomorrow = await schedule('far@later.example', at + 24 * HOUR_MS)
     const list = await office.system.call('GET', '/send-email/scheduled')
     assert.equal(list.body['data']?.['total'], 3)
     const cancel = async (id: string): Promise<number> => (await office.system.call('DELETE', `/send-email/schedule/${id}`)).status
@@ -58,7 +62,10 @@ describe('queue', function () {
     await suspend(office.system, 'held.example', 'their postmaster asked')
     const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => office.send({ to: `h${i}@held.example`, tier: 'high' })))
     assert.equal((await office.settle(await office.send({ to: 'o@other.example', tier: 'bulk' }))).status, 'delivered')
-    for (const id of ids) assert.deepEqual((await office.tell(id)).recipients.map(({ state, tries, attempts }) => [state, tries, attempts.length]), [['queued', 0, 0]])
+    for (const id of ids) {
+      const { recipients } = await office.tell(id)
+      assert.deepEqual(recipients.map(({ state, tries, attempts }) => [state, tries, attempts.length]), [['queued', 0, 0]])
+    }
     assert.deepEqual([held.connections, other.messages.length], [0, 1])
     await resume(office.system, 'held.example')
     for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')

@@ -42,7 +42,8 @@ describe('stop, with receivers that keep it waiting', () => {
   })
 
   for (const { stage, script, becomes, taken } of ROWS) {
-    it(`${stage}: ${becomes === 'queued' ? 'all is given back' : 'what the receiver may have is unknown, the rest given back'}`, async () => {
+    const end = becomes === 'queued' ? 'all is given back' : 'what the receiver may have is unknown, the rest given back'
+    it(`${stage}: ${end}`, async () => {
       mx.script = script
       const workspaceId = await ctx.newWorkspace()
       const submission = submissionOf(workspaceId, { recipients: addressees(RECIPIENTS), tier: 'instant' })

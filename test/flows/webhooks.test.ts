@@ -1,4 +1,7 @@
-/** What a customer's endpoint hears of a message: signed, complete, numbered, the same that get-email tells; and what becomes of it when the endpoint is ill. */
+/**
+ * What a customer's endpoint hears of a message: signed, complete, numbered, the same that get-email tells; and what becomes of it when the
+ * endpoint is ill.
+ */
 import assert from 'node:assert/strict'
 import { Webhook } from 'standardwebhooks'
 import { checkBooks } from '#test/support/books.ts'
@@ -23,7 +26,8 @@ describe('webhooks of a message', function () {
   before(async () => {
     office = await openPostOffice({ RETRY_SCALE: '0.002' })
     endpoint = await startReceiver()
-    const { status, body } = await office.system.call('POST', '/public/webhooks', { key: office.system.admin, body: { url: `${endpoint.url}/hook`, events: ['*'] } })
+    const order = { url: `${endpoint.url}/hook`, events: ['*'] }
+    const { status, body } = await office.system.call('POST', '/public/webhooks', { key: office.system.admin, body: order })
     assert.equal(status, 201)
     secret = body['data']?.['secret'] as unknown as string
   })
@@ -43,7 +47,8 @@ describe('webhooks of a message', function () {
 
   /** What was heard of a message, each event once, by number. */
   async function heardOf(emailId: string, count: number): Promise<Heard[]> {
-    const events = (): Map<string, Heard> => new Map(endpoint.requests.map(open).filter((one) => one.email_id === emailId).map((one) => [one.id, one]))
+    const mine = (): Heard[] => endpoint.requests.map(open).filter((one) => one.email_id === emailId)
+    const events = (): Map<string, Heard> => new Map(mine().map((one) => [one.id, one]))
     await until(() => events().size >= count, () => `${events().size} of ${count} events were heard`)
     return [...events().values()].toSorted((a, b) => a.sequence - b.sequence)
   }
@@ -53,7 +58,7 @@ describe('webhooks of a message', function () {
     const id = await office.send({ to: ['yes@told.example', 'no@told.example'], metadata: { order: 7 } })
     const told = await office.settle(id)
     const heard = await heardOf(id, told.events.length)
-    const lineOf = ({ id: eventId, sequence, type, recipient }: Pick<Heard, 'id' | 'sequence' | 'type' | 'recipient'>): unknown => [eventId, sequence, type, recipient]
+    const lineOf = (event: Omit<Heard, 'email_id'>): unknown => [event.id, event.sequence, event.type, event.recipient]
     assert.deepEqual(heard.map(lineOf), told.events.map(lineOf))
     assert.deepEqual(heard.map(({ sequence }) => sequence), [1, 2, 3, 4, 5])
   })
@@ -76,7 +81,8 @@ describe('webhooks of a message', function () {
     })
     const id = await office.send({ to: 'ann@again.example' })
     const told = await office.settle(id)
-    await until(() => told.events.every((event) => endpoint.requests.filter(({ headers }) => headers['webhook-id'] === event.id).length === 2))
+    const triesOf = (eventId: string): number => endpoint.requests.filter(({ headers }) => headers['webhook-id'] === eventId).length
+    await until(() => told.events.every((event) => triesOf(event.id) === 2))
     endpoint.behave(answer(200))
     assert.equal((await heardOf(id, 3)).length, 3)
   })
@@ -87,7 +93,8 @@ describe('webhooks of a message', function () {
     const ids = await Promise.all(Array.from({ length: 10 }, (_, i) => office.send({ to: `d${i}@deaf.example` })))
     for (const id of ids) await office.settle(id)
     await office.system.roles.worker.start()
-    for (const id of ids) assert.deepEqual((await heardOf(id, 3)).map(({ type }) => type), ['email.queued', 'email.sent', 'email.delivered'])
+    const whole = ['email.queued', 'email.sent', 'email.delivered']
+    for (const id of ids) assert.deepEqual((await heardOf(id, 3)).map(({ type }) => type), whole)
   })
 
   it('the books add up', () => checkBooks(office.system))

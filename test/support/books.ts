@@ -17,7 +17,8 @@ const RULES: readonly (readonly [rule: string, broken: string])[] = [
     SELECT r.message_id, r.n FROM recipients r WHERE r.state = 'delivered'
       AND ((SELECT count(*) FROM events e WHERE e.message_id = r.message_id AND e.n = r.n AND e.type = 'email.delivered') <> 1
         OR (SELECT count(*) FROM attempts a WHERE a.message_id = r.message_id AND a.n = r.n AND a.outcome = 'delivered') <> 1)`],
-  ['what is open is in an open state', `SELECT message_id, state FROM recipients WHERE is_open <> (state IN ('scheduled', 'queued', 'deferred', 'sending', 'unknown'))`],
+  ['what is open is in an open state', `
+    SELECT message_id, state FROM recipients WHERE is_open <> (state IN ('scheduled', 'queued', 'deferred', 'sending', 'unknown'))`],
 ]
 
 /** Rejects with every rule that is broken and its first witnesses. */

@@ -1,6 +1,6 @@
 /**
- * kill -9 of an outbound process, with an exact count of what may come twice for it: what the receiver had taken and PostgreSQL had not yet heard of.
- * The worker is held still meanwhile, so that nothing is given back before it was counted.
+ * kill -9 of an outbound process, with an exact count of what may come twice for it: what the receiver had taken and PostgreSQL had not yet
+ * heard of. The worker is held still meanwhile, so that nothing is given back before it was counted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Receiver } from './receiver.ts'
@@ -26,7 +26,8 @@ export async function killInFlight(system: System, mx: Receiver, role: RoleName 
   }
 }
 
-const BUSY = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query LIKE '%UPDATE recipients%' AND pid <> pg_backend_pid()`
+const BUSY = `SELECT 1 FROM pg_stat_activity
+  WHERE datname = current_database() AND state = 'active' AND query LIKE '%UPDATE recipients%' AND pid <> pg_backend_pid()`
 
 async function leasesOf({ db }: System): Promise<number[]> {
   return (await db.query<{ id: number }>('SELECT id FROM leases')).rows.map(({ id }) => id)

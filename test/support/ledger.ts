@@ -120,21 +120,19 @@ export class Ledger {
   }
 }
 
-interface OpenRow { readonly state: string; readonly tier: string; readonly count: number; readonly reason: string | null; readonly is_leased: boolean }
-
 /** Waits until no recipient is open any more. Rejects with a picture of what is, when that takes longer than `patienceMs`. */
 export async function drained({ db }: Pick<System, 'db'>, patienceMs = 40_000): Promise<void> {
   for (const end = Date.now() + patienceMs; ; await sleep(50)) {
     const open = await readOpen(db)
     if (open?.length === 0) return
-    if (Date.now() > end) throw new Error(`the queue did not drain:\n${open === null ? 'PostgreSQL is away' : open.map((row) => JSON.stringify(row)).join('\n')}`)
+    if (Date.now() > end) throw new Error(`the queue did not drain: ${JSON.stringify(open ?? 'PostgreSQL is away', null, 1)}`)
   }
 }
 
 /** Null while PostgreSQL is away. */
-async function readOpen(db: System['db']): Promise<OpenRow[] | null> {
+async function readOpen(db: System['db']): Promise<object[] | null> {
   try {
-    const { rows } = await db.query<OpenRow>(`
+    const { rows } = await db.query(`
       SELECT r.state, r.tier, l.id IS NOT NULL AS is_leased, min(r.reason) AS reason, count(*) AS count
       FROM recipients r LEFT JOIN leases l ON l.id = r.lease WHERE r.is_open GROUP BY r.state, r.tier, l.id ORDER BY 1, 2`)
     return rows

@@ -1,6 +1,7 @@
 /**
- * A whole Mailstead and the world it sends into, for scenarios: a DNS of our own and as many receivers as a scenario asks for, each on an address
- * of its own, so that scenarios do not see each other's mail. Everything asked of it goes through the HTTP API, as a customer would.
+ * A whole Mailstead and the world it sends into, for scenarios: a DNS of our own and as many receivers as a scenario asks for, each on an
+ * address of its own, so that scenarios do not see each other's mail. Everything asked of it goes through the HTTP API, as a customer
+ * would.
  */
 import assert from 'node:assert/strict'
 import type { Tier } from '#src/queue/tiers.ts'
@@ -22,8 +23,24 @@ export interface Letter {
 /** A message as `get-email` tells it. */
 export interface Told {
   readonly status: string
-  readonly recipients: readonly { readonly address: string; readonly state: string; readonly reason: string | null; readonly tries: number; readonly attempts: readonly Attempt[] }[]
-  readonly events: readonly { readonly id: string; readonly type: string; readonly sequence: number; readonly recipient: string; readonly data: Readonly<Record<string, unknown>> | null }[]
+  readonly recipients: readonly Recipient[]
+  readonly events: readonly Event[]
+}
+
+interface Recipient {
+  readonly address: string
+  readonly state: string
+  readonly reason: string | null
+  readonly tries: number
+  readonly attempts: readonly Attempt[]
+}
+
+interface Event {
+  readonly id: string
+  readonly type: string
+  readonly sequence: number
+  readonly recipient: string
+  readonly data: Readonly<Record<string, unknown>> | null
 }
 
 interface Attempt {
@@ -92,8 +109,11 @@ export async function openPostOffice(env: Readonly<Record<string, string>> = {})
     })),
     settle: async (id, status) => {
       let told = await tell(id)
-      const isSettled = (): boolean => status === undefined ? told.recipients.every(({ state }) => !OPEN.includes(state)) : told.status === status
-      await until(async () => isSettled() || (told = await tell(id), isSettled()), () => `it is ${JSON.stringify(told, null, 1)}`)
+      const isSettled = async (): Promise<boolean> => {
+        told = await tell(id)
+        return status === undefined ? told.recipients.every(({ state }) => !OPEN.includes(state)) : told.status === status
+      }
+      await until(isSettled, () => `it is ${JSON.stringify(told, null, 1)}`)
       return told
     },
     stop: async () => {

@@ -1,4 +1,7 @@
-/** Who sends in scenario tests: a workspace with a key of each kind and a verified domain that signs with RSA and Ed25519, made as the product makes them. */
+/**
+ * Who sends in scenario tests: a workspace with a key of each kind and a verified domain that signs with RSA and Ed25519, made as the
+ * product makes them.
+ */
 import { createKey } from '#src/auth/keys.ts'
 import { ALL_SCOPES } from '#src/auth/scopes.ts'
 import type { Db } from '#src/db.ts'
@@ -24,7 +27,8 @@ export async function createSender(place: Place, order: { readonly domain: strin
   const { db, keyPrefix: prefix } = place
   const { id: workspaceId } = await createWorkspace(db, { name: order.domain, plan: order.plan ?? 'enterprise' })
   const domainId = newId()
-  await db.query(`INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at) VALUES ($1, $2, $3, 'verified', now())`, [domainId, workspaceId, order.domain])
+  await db.query(`INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at) VALUES ($1, $2, $3, 'verified', now())`,
+    [domainId, workspaceId, order.domain])
   const dkimRecords = await addDkimKeys(place, domainId, order.domain)
   const regular = await createKey(db, { kind: 'regular', prefix, workspaceId, name: 'regular', domainId })
   const admin = await createKey(db, { kind: 'admin', prefix, workspaceId, name: 'admin', scopes: ALL_SCOPES })

@@ -1,7 +1,7 @@
 /**
- * A whole Mailstead for scenarios and faults: api, mta and worker as real processes with the settings of an operator, on a Redis of its own and
- * on a cloned database, or on a PostgreSQL of its own where the scenario crashes it. Clients speak HTTP; `db` and `redis` are for looking and for
- * what time or an operator would do. Where the mail goes is said by the test (ROUTES, or DNS_SERVERS with SMTP_OUT_PORT).
+ * A whole Mailstead for scenarios and faults: api, mta and worker as real processes with the settings of an operator, on a Redis of its own
+ * and on a cloned database, or on a PostgreSQL of its own where the scenario crashes it. Clients speak HTTP; `db` and `redis` are for
+ * looking and for what time or an operator would do. Where the mail goes is said by the test (ROUTES, or DNS_SERVERS with SMTP_OUT_PORT).
  *
  * Everything ends and is removed at `stop`, and with the test process however that ends.
  */
@@ -57,7 +57,7 @@ const ENV = {
 } as const
 
 export async function startSystem(order: SystemOrder): Promise<System> {
-  const undo: (() => Promise<unknown> | void)[] = []
+  const undo: Undo = []
   const stop = async (): Promise<void> => {
     for (const step of undo.splice(0).toReversed()) await step()
   }
@@ -69,7 +69,7 @@ export async function startSystem(order: SystemOrder): Promise<System> {
   }
 }
 
-async function build(order: SystemOrder, undo: (() => Promise<unknown> | void)[], stop: () => Promise<void>): Promise<System> {
+async function build(order: SystemOrder, undo: Undo, stop: () => Promise<void>): Promise<System> {
   const dir = mkdtempSync('/tmp/mailstead-test-')
   undo.push(() => rmSync(dir, { recursive: true, force: true }))
   const { databaseUrl, postgres } = await openDatabase(order.isCrashable ?? false, undo)
@@ -99,11 +99,18 @@ async function build(order: SystemOrder, undo: (() => Promise<unknown> | void)[]
       return postgres
     },
     call: (method, path, call = {}) => request(method, `${url}/api/v1${path}`, { key: sender.regular, ...call }),
-    tellLogs: () => Object.entries(roles).map(([name, { logFile }]) => `--- ${name}\n${lastLines(logFile, 15).replaceAll(/^(.{240}).*$/gm, '$1…')}\n`).join(''),
+    tellLogs: () => Object.entries(roles).map(([name, { logFile }]) => `--- ${name}\n${endOf(logFile)}\n`).join(''),
   }
 }
 
-async function openDatabase(isCrashable: boolean, undo: (() => Promise<unknown> | void)[]): Promise<{ databaseUrl: string; postgres: TestServer | null }> {
+/** Enough to see what happened, with no stack of it. */
+function endOf(logFile: string): string {
+  return lastLines(logFile, 15).replaceAll(/^(.{240}).*$/gm, '$1…')
+}
+
+type Undo = (() => Promise<unknown> | void)[]
+
+async function openDatabase(isCrashable: boolean, undo: Undo): Promise<{ databaseUrl: string; postgres: TestServer | null }> {
   if (isCrashable) {
     const postgres = await startPostgres()
     undo.push(() => postgres.stop())
