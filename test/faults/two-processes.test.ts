@@ -9,7 +9,7 @@ import { until } from '#test/support/until.ts'
 
 const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 600)
 /** Shorter than the pause of a process that is held. */
-const LEASE_SECONDS = '2'
+const LEASE_SECONDS = '4'
 
 describe('two outbound processes', function () {
   this.timeout(120_000 + MESSAGES * 40)

@@ -138,7 +138,7 @@ describe('outcomes', function () {
 
   it('its time is over: failed with that reason, whatever tries are left', async () => {
     await office.open('late.example', { on: { mail: '451 4.3.0 Later' } })
-    const expiry = new Date(Date.now() + 1500).toISOString()
+    const expiry = new Date(Date.now() + 4000).toISOString()
     const told = await office.settle(await office.send({ to: 'ann@late.example', tier: 'normal', expires_at: expiry }))
     assert.equal(told.status, 'failed')
     assert.match(JSON.stringify(told.events.at(-1)), /too-old/)
@@ -166,13 +166,13 @@ describe('outcomes', function () {
   })
 
   it('a stored row that cannot be composed fails alone; the others flow', async () => {
-    let isHolding = true
-    const mx = await office.open('poison.example', { on: { rcpt: () => isHolding ? '450 4.2.1 Wait' : undefined } })
+    const mx = await office.open('poison.example')
+    const { system } = office
+    await suspend(system, 'poison.example', 'to hold it')
     const ids = await Promise.all(Array.from({ length: 5 }, (_, i) => office.send({ to: `p${i}@poison.example`, tier: 'high' })))
     const [poisoned = '', ...others] = ids
-    await office.settle(poisoned, 'deferred')
-    await office.system.db.query(`UPDATE messages SET headers = '{"not": "a list"}' WHERE id = $1::uuid`, [poisoned.replace('em_', '')])
-    isHolding = false
+    await system.db.query(`UPDATE messages SET headers = '{"not": "a list"}' WHERE id = $1::uuid`, [poisoned.replace('em_', '')])
+    await resume(system, 'poison.example')
     const told = await office.settle(poisoned)
     assert.equal(told.status, 'failed')
     assert.match(JSON.stringify(told.events.at(-1)), /cannot-compose/)
