@@ -16,8 +16,10 @@ export interface Plan {
   /** Arguments of bin/mailstead.ts. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** stdout and stderr of all its lives are appended. */
-  readonly logFile: string
+  /** Removed when the test run dies. */
+  readonly home: string
+  /** In its home; stdout and stderr of all its lives are appended. */
+  readonly logName: string
 }
 
 export class Child {
@@ -27,7 +29,7 @@ export class Child {
 
   constructor(plan: Plan) {
     this.#plan = plan
-    this.logFile = plan.logFile
+    this.logFile = join(plan.home, plan.logName)
   }
 
   get isRunning(): boolean {
@@ -37,21 +39,21 @@ export class Child {
   /** Starts it and waits until it is ready; `env` are settings for this life only. */
   async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
     if (this.#process !== null) throw new Error(`${this.#plan.args.join(' ')} runs already`)
-    const log = openSync(this.#plan.logFile, 'a')
+    const log = openSync(this.logFile, 'a')
     const child = spawn(process.execPath, [PROGRAM, ...this.#plan.args], {
       env: { PATH: process.env['PATH'], ...this.#plan.env, ...env }, stdio: ['ignore', log, log, 'ipc'], detached: true,
     })
     closeSync(log)
     await once(child, 'spawn')
     this.#process = child
-    const tie = leash(child.pid ?? 0, 'TERM')
+    const tie = leash(child.pid ?? 0, 'TERM', this.#plan.home)
     const gone = once(child, 'exit').then(() => {
       tie.release()
       if (this.#process === child) this.#process = null
       return false
     })
     const isReady = await Promise.race([once(child, 'message').then(() => true), gone])
-    if (!isReady) throw new Error(`${this.#plan.args.join(' ')} did not start:\n${lastLines(this.#plan.logFile, 10)}`)
+    if (!isReady) throw new Error(`${this.#plan.args.join(' ')} did not start:\n${lastLines(this.logFile, 10)}`)
   }
 
   /** kill -9; resolves when it is gone. */

@@ -8,7 +8,6 @@
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { lastLines } from '#bin/supervisor/log-file.ts'
 import { loadConfig, type Config } from '#config/load.ts'
 import { openDb, type Db } from '#src/db.ts'
@@ -122,7 +121,7 @@ async function openDatabase(isCrashable: boolean, undo: Undo): Promise<{ databas
 }
 
 function makeRoles(dir: string, env: Readonly<Record<string, string>>): Record<RoleName, Child> {
-  const of = (name: RoleName): Child => new Child({ args: ROLES[name], env, logFile: join(dir, `${name}.log`) })
+  const of = (name: RoleName): Child => new Child({ args: ROLES[name], env, home: dir, logName: `${name}.log` })
   return { api: of('api'), mta: of('mta'), mta2: of('mta2'), worker: of('worker') }
 }
 
