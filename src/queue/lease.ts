@@ -1,10 +1,12 @@
 /**
- * Leases of outbound processes. A process holds one row whose id is its fencing token; recipients it is sending carry that id, and every move
- * that ends a sending names it. One heartbeat renews everything the process holds.
+ * Leases of outbound processes. A process holds one row whose id is its fencing token; recipients it is sending carry that id, and every
+ * move that ends a sending names it. One heartbeat renews everything the process holds.
  *
- * The process dies: its row runs out, or its pid is seen gone by a worker on the same machine, and the worker releases what it held.
- * The process is alive but cannot reach PostgreSQL: by its own clock the lease ends (`isHeld`) before anyone else may think so, and it starts no
- * delivery until it is renewed. PostgreSQL itself was away: nobody is declared dead until it has been up for one whole lease.
+ * The process dies: its row runs out and stays so for a few of its heartbeats, or its pid is seen gone by a worker on the same machine; the
+ * worker releases what it held. Run out is not dead yet: a machine that slept, a clock that was set or a PostgreSQL that was frozen let the
+ * time pass for a process that lives, and it renews as soon as it can. The process is alive but cannot reach PostgreSQL: by its own clock
+ * the lease ends (`isHeld`) before anyone else may think so, and it starts no delivery until it is renewed. PostgreSQL itself was away:
+ * nobody is declared dead until it has been up for one whole lease.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -77,6 +79,9 @@ function machineId(): string {
   }
 }
 
+/** Of a lease: two heartbeats. */
+const GRACE_SHARE = 1 / 3
+
 interface LeaseRow {
   readonly id: number
   readonly machine: string
@@ -87,11 +92,21 @@ interface LeaseRow {
 const DEAD = `
 SELECT id, machine, pid, expires_at < now() AND pg_postmaster_start_time() < now() - $1 * interval '1 second' AS is_over FROM leases`
 
-/** Leases whose process is gone: run out, or of a pid of this machine that no longer lives. */
-export async function findDeadLeases(db: Queryable, leaseSeconds: number): Promise<number[]> {
-  const { rows } = await db.query<LeaseRow>(DEAD, [leaseSeconds])
+/** Finds, each time it is called, the leases whose process is gone. It remembers which had run out before. */
+export function createCoroner(leaseSeconds: number): (db: Queryable) => Promise<number[]> {
+  const graceMs = leaseSeconds * 1000 * GRACE_SHARE
   const here = machineId()
-  return rows.filter((row) => row.is_over || (row.machine === here && !here.endsWith('(no pid check)') && !isAlive(row.pid))).map((row) => row.id)
+  let suspects = new Map<number, number>()
+  return async (db) => {
+    const { rows } = await db.query<LeaseRow>(DEAD, [leaseSeconds])
+    const now = performance.now()
+    suspects = new Map(rows.filter((row) => row.is_over).map(({ id }) => [id, suspects.get(id) ?? now]))
+    return rows.filter((row) => now - (suspects.get(row.id) ?? now) >= graceMs || isGone(row, here)).map(({ id }) => id)
+  }
+}
+
+function isGone({ machine, pid }: LeaseRow, here: string): boolean {
+  return machine === here && !here.endsWith('(no pid check)') && !isAlive(pid)
 }
 
 function isAlive(pid: number): boolean {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
 import { readMessage, type RecipientView } from '#src/messages/read.ts'
@@ -56,6 +57,32 @@ describe('leases', () => {
     await loop.round()
     assert.equal(await stateOf(id), 'sending')
     await lease.end()
+  })
+
+  describe('that have run out', () => {
+    const GRACE_MS = 200
+    let id: number
+    beforeEach(async () => {
+      loop = leaseLoop({ ...ctx, config: { ...ctx.config, leaseSeconds: 3 * GRACE_MS / 1000 } })
+      const { rows } = await ctx.db.query<{ id: number }>(`
+        INSERT INTO leases (machine, pid, expires_at) VALUES ('elsewhere', 1, now()) RETURNING id`)
+      id = rows[0]?.id ?? 0
+      await loop.round()
+    })
+    const leases = async (): Promise<number[]> => (await ctx.db.query<{ id: number }>('SELECT id FROM leases')).rows.map((row) => row.id)
+
+    it('are left a moment in which a process that lives renews them', async () => {
+      assert.deepEqual(await leases(), [id])
+      await ctx.db.query(`UPDATE leases SET expires_at = now() + interval '1 minute'`)
+      await sleep(GRACE_MS)
+      await loop.round()
+      assert.deepEqual(await leases(), [id])
+    })
+    it('and end after it', async () => {
+      await sleep(GRACE_MS)
+      await loop.round()
+      assert.deepEqual(await leases(), [])
+    })
   })
 
   it('a claim of the dead that PostgreSQL carried out after its lease was gone is found soon', async () => {

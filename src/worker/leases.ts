@@ -7,7 +7,7 @@ import type { Context } from '#src/context.ts'
 import { moveRecipients, type Moving } from '#src/messages/move.ts'
 import { readLeased, readOrphans } from '#src/messages/waiting.ts'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
-import { findDeadLeases } from '#src/queue/lease.ts'
+import { createCoroner } from '#src/queue/lease.ts'
 import { schedule, type Due } from '#src/queue/schedule.ts'
 import type { LoopSpec } from './loop.ts'
 
@@ -20,10 +20,11 @@ const ROUNDS_AFTER_A_DEATH = 3
 
 export function leaseLoop(ctx: Context): LoopSpec {
   let [roundsLeft, sinceDeath] = [0, ROUNDS_AFTER_A_DEATH]
+  const findDead = createCoroner(ctx.config.leaseSeconds)
   return {
     name: 'leases', everyMs: EVERY_MS,
     round: async () => {
-      const dead = await findDeadLeases(ctx.db, ctx.config.leaseSeconds)
+      const dead = await findDead(ctx.db)
       if (roundsLeft-- <= 0 || sinceDeath++ < ROUNDS_AFTER_A_DEATH) {
         await releaseAll(ctx, () => readOrphans(ctx.db, SLICE))
         roundsLeft = ORPHAN_ROUNDS

@@ -72,6 +72,10 @@ describe(`chaos, seed ${SEED}`, function () {
       await system.roles.api.kill()
       await system.roles.api.start()
     },
+    'api and worker told to stop': async () => {
+      await Promise.all([system.roles.api.terminate(), system.roles.worker.terminate()])
+      await Promise.all([system.roles.api.start(), system.roles.worker.start()])
+    },
     'Redis killed': async () => {
       await system.redisServer.crash()
       await system.redisServer.restart()
