@@ -127,7 +127,7 @@ async function carryOut(parts: DirectParts, errand: Errand): Promise<Done> {
   const open = errand.take()
   if (open !== null) {
     const result = await transactOn(open, errand)
-    if (errand.isCut || !isStale(result)) return { outcome: outcomeOf(result), pooled: open }
+    if (errand.isCut || !(isStale(result) || isFullUp(result, open.session))) return { outcome: outcomeOf(result), pooled: open }
     lines.push('-- the open session had ended; trying a new one')
   }
   const refusal = parts.breaker.refuse(job.site)
@@ -163,6 +163,14 @@ function tlsRemark(session: Session): string {
 /** Lost before the server had said anything about this message. */
 function isStale(result: TransactionResult): boolean {
   return result.kind === 'lost' && !result.afterDot && (result.stage === 'mail' || result.stage === 'rset')
+}
+
+/**
+ * 421 at MAIL on a connection that has carried mail is about the connection: many servers end one this way after its share of messages.
+ * A new one tells whether there was more to it.
+ */
+function isFullUp(result: TransactionResult, session: Session): boolean {
+  return result.kind === 'rejected' && result.reply.code === 421 && result.stage === 'mail' && session.delivered > 0
 }
 
 /** A session with the first host that gives one, or what the last of them had against it. */
