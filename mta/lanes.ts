@@ -21,7 +21,7 @@ const CLAIM_BATCH = 250
 const CLAIM_LANES = 2
 const AWAY_MS = 300
 const SCAN_MS = 5000
-const FORGET_MS = 60_000
+const FORGET_MS = 10_000
 
 export interface LaneParts {
   readonly lease: Lease

@@ -10,7 +10,7 @@ import { schedule, type Due } from '#src/queue/schedule.ts'
 import { rowOf } from '#src/queue/tiers.ts'
 import type { LoopSpec } from './loop.ts'
 
-const EVERY_MS = 2000
+const EVERY_MS = 5000
 const SLICE = 500
 
 type Unknown = Due & { readonly tries: number }
