@@ -53,6 +53,8 @@ export interface Route<A extends Access, P extends ZodType | undefined, Q extend
   readonly body?: B
   /** When it succeeds. */
   readonly status: 200 | 201 | 204
+  /** The JSON of a success (made with `shapes.ts`), for OpenAPI and the clients made from it; not there where a success has none. */
+  readonly answer?: ZodType
   /** What the handler itself may answer beyond what access and schemas bring. */
   readonly errors: readonly ErrorCode[]
   handle(ctx: ApiContext, request: ApiRequest<A, P, Q, B>): Promise<Answer | Refusal>

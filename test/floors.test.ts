@@ -5,8 +5,10 @@ import { globSync, readFileSync } from 'node:fs'
 const FLOORS: readonly (readonly string[])[] = [
   ['config', 'src', 'migrations'],                                            // tools
   ['src/mail'],                                                                // language
-  ['src/queue', 'src/limits', 'src/workspaces', 'src/auth', 'src/domains', 'src/templates', 'src/sandbox'], // facts
+  ['src/queue', 'src/limits', 'src/workspaces', 'src/auth', 'src/domains', 'src/templates', 'src/sandbox', 'src/events', 'src/suppression',
+    'src/contacts'], // facts
   ['src/messages', 'src/webhooks'],
+  ['src/campaigns', 'src/automations'],
   ['mta/claim', 'mta/compose', 'mta/route', 'mta/limits', 'mta/smtp', 'mta/classify'],       // stages
   ['mta/transport'],
   ['mta', 'mta/sandbox', 'api', 'api/routes', 'api/sending', 'src/worker'],   // wiring and mains

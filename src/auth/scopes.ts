@@ -12,6 +12,8 @@ export const SCOPES = {
   'domains:manage': 'add, verify, list and delete sending domains',
   'api-keys:create': 'create sending keys tied to a verified domain',
   'webhooks:manage': 'create, list, change and delete webhook endpoints',
+  'suppressions:manage': 'list, add, remove, import and export suppressed addresses',
+  'campaigns:manage': 'create, list, change and delete campaigns',
 } as const
 
 export type Scope = keyof typeof SCOPES
