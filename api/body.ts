@@ -1,5 +1,6 @@
 /**
- * Reads the JSON body of a request, once, within bounds: type, size, UTF-8, then `json.ts`. Everything wrong with it is a refusal.
+ * Reads the body of a request, once, within bounds: type, size, UTF-8, then `json.ts` or `form.ts`. Everything wrong with it is a refusal.
+ * A body of CSV is only judged by its headers; whoever handles it reads it as it comes.
  *
  * koa-body collects the bytes (text mode with no encoding gives them as they came: invalid UTF-8 is refused, not replaced by U+FFFD).
  * Compressed bodies are refused: a broken stream of them can end the process behind koa-body's back.
@@ -11,17 +12,24 @@ import type Koa from 'koa'
 import { HttpMethodEnum, koaBody } from 'koa-body'
 import type { Config } from '#config/load.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
+import { readForm } from './form.ts'
 import { readJson } from './json.ts'
+import type { BodyKind } from './route.ts'
 
 export type BodyResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly refusal: Refusal }
-export type BodyReader = (koa: Koa.Context) => Promise<BodyResult>
+export type BodyReader = (koa: Koa.Context, kinds: readonly BodyKind[]) => Promise<BodyResult>
 
 /** Base64 makes 4 bytes of 3; the rest of the message and the escapes of JSON need room too. */
 const SLACK_BYTES = 1024 * 1024
 /** Smaller bodies are not counted. */
 const LARGE_BYTES = 256 * 1024
 const BUDGET_BYTES = 256 * 1024 * 1024
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
+/** What a Content-Type is called, and where its own limit is lower than that of a message. */
+const KINDS: Readonly<Record<BodyKind, { readonly type: string; readonly isType: RegExp; readonly maxBytes: number }>> = {
+  json: { type: 'application/json', isType: /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i, maxBytes: Infinity },
+  form: { type: 'application/x-www-form-urlencoded', isType: /^application\/x-www-form-urlencoded\s*(?:;|$)/i, maxBytes: 64 * 1024 },
+  csv: { type: 'text/csv', isType: /^text\/csv\s*(?:;|$)/i, maxBytes: Infinity },
+}
 const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?(?:utf-?8|us-ascii)\b)/i
 
 export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyReader {
@@ -32,7 +40,7 @@ export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyR
     urlencoded: false,
     multipart: false,
     text: true,
-    textTypes: ['json', '+json'],
+    textTypes: ['json', '+json', 'urlencoded'],
     textLimit: limit,
     encoding: '',
     // DELETE too: koa-body skips it unless told
@@ -40,17 +48,25 @@ export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyR
   })
   const underWay: Load = { bytes: 0 }
 
-  return async (koa) => {
+  return async (koa, kinds) => {
     const { req } = koa
-    const refusal = judgeHeaders(req, limit)
-    if (refusal !== null) return { ok: false, refusal }
+    const judged = judgeHeaders(req, kinds, limit)
+    if (!judged.ok) return judged
+    if (judged.kind === 'csv') return untouched(koa)
     const length = Number(req.headers['content-length'] ?? 0)
     if (underWay.bytes + length > budget)
       return { ok: false, refusal: refuse('SERVICE_UNAVAILABLE', 'Too many large requests are under way.', 1) }
     if (length > LARGE_BYTES) charge(koa, underWay, length)
     else if (req.headers['transfer-encoding'] !== undefined) chargeAsItComes(koa, underWay, budget)
-    return readBody(koa, collect, limit)
+    return readBody(koa, collect, judged)
   }
+}
+
+interface Expected {
+  readonly ok: true
+  readonly kind: BodyKind
+  /** Bytes. */
+  readonly limit: number
 }
 
 interface Load {
@@ -77,16 +93,31 @@ function chargeAsItComes(koa: Koa.Context, underWay: Load, budget: number): void
   })
 }
 
-function judgeHeaders(req: IncomingMessage, limit: number): Refusal | null {
-  if (!hasBody(req)) return null
-  const type = req.headers['content-type']
-  if (type === undefined)
-    req.headers['content-type'] = 'application/json' // what else would it be
-  else if (!JSON_TYPE.test(type) || OTHER_CHARSET.test(type))
-    return refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json in UTF-8.')
+function judgeHeaders(req: IncomingMessage, kinds: readonly BodyKind[], largest: number): Expected | { ok: false; refusal: Refusal } {
+  const first = kinds[0] ?? 'json'
+  if (!hasBody(req)) return { ok: true, kind: first, limit: largest }
+  const type = (req.headers['content-type'] ??= KINDS[first].type) // what else would it be
+  const kind = kinds.find((one) => KINDS[one].isType.test(type))
+  if (kind === undefined || OTHER_CHARSET.test(type)) return unsupported(`Send the body as ${listTypes(kinds)} in UTF-8.`)
   const coding = req.headers['content-encoding']
-  if (coding !== undefined && coding !== 'identity') return refuse('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a Content-Encoding.')
-  return Number(req.headers['content-length'] ?? 0) > limit ? tooLarge(limit) : null
+  if (coding !== undefined && coding !== 'identity') return unsupported('Send the body without a Content-Encoding.')
+  const limit = Math.min(largest, KINDS[kind].maxBytes)
+  const isTooLarge = kind !== 'csv' && Number(req.headers['content-length'] ?? 0) > limit
+  return isTooLarge ? { ok: false, refusal: tooLarge(limit) } : { ok: true, kind, limit }
+}
+
+function unsupported(message: string): { ok: false; refusal: Refusal } {
+  return { ok: false, refusal: refuse('UNSUPPORTED_MEDIA_TYPE', message) }
+}
+
+function listTypes(kinds: readonly BodyKind[]): string {
+  return kinds.map((kind) => KINDS[kind].type).join(' or ')
+}
+
+/** The handler reads it; a client that waits to be asked is asked. */
+function untouched(koa: Koa.Context): BodyResult {
+  if (koa.req.headers.expect !== undefined) koa.res.writeContinue()
+  return { ok: true, value: undefined }
 }
 
 function hasBody(req: IncomingMessage): boolean {
@@ -97,7 +128,7 @@ function tooLarge(limit: number): Refusal {
   return refuse('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes.`)
 }
 
-async function readBody(koa: Koa.Context, collect: ReturnType<typeof koaBody>, limit: number): Promise<BodyResult> {
+async function readBody(koa: Koa.Context, collect: ReturnType<typeof koaBody>, { kind, limit }: Expected): Promise<BodyResult> {
   if (!hasBody(koa.req)) return { ok: true, value: {} }
   if (koa.req.headers.expect !== undefined) koa.res.writeContinue()
   try {
@@ -107,9 +138,10 @@ async function readBody(koa: Koa.Context, collect: ReturnType<typeof koaBody>, l
   }
   const bytes: unknown = koa.request.body
   if (!Buffer.isBuffer(bytes)) throw new Error('the body was not collected as bytes')
+  if (bytes.length > limit) return { ok: false, refusal: tooLarge(limit) }
   if (!isUtf8(bytes)) return { ok: false, refusal: invalid([{ path: '', message: 'the body is not valid UTF-8' }]) }
-  const json = readJson(bytes.toString('utf8'))
-  return json.ok ? json : { ok: false, refusal: invalid([{ path: '', message: json.reason }]) }
+  const read = kind === 'form' ? readForm(bytes.toString('utf8')) : readJson(bytes.toString('utf8'))
+  return read.ok ? read : { ok: false, refusal: invalid([{ path: '', message: read.reason }]) }
 }
 
 function nothing(): Promise<void> {

@@ -38,8 +38,8 @@ async function serve(ctx: ApiContext, spec: AnyRoute, koa: RouterContext<State>,
   if (!admission.ok) return sendRefusal(koa, admission.refusal)
   const read = await readInputs(spec, koa, readBody)
   if (!read.ok) return sendRefusal(koa, read.refusal)
-  const { params, query, body } = read.inputs
-  const request: AnyRequest = { id: koa.state.requestId, caller: admission.caller, params, query, body, headers: koa.req.headers }
+  const { req } = koa
+  const request: AnyRequest = { id: koa.state.requestId, caller: admission.caller, ...read.inputs, headers: req.headers, source: req }
   const result = await spec.handle(ctx, request)
   if (isRefusal(result)) return sendRefusal(koa, result)
   sendAnswer(koa, spec.status, result)

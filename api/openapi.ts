@@ -78,7 +78,7 @@ export function errorsOf(spec: AnyRoute): ErrorCode[] {
   const bound: ErrorCode[] = spec.access === 'public' || spec.access === 'any' ? [] : ['FORBIDDEN']
   const scoped: ErrorCode[] = typeof spec.access === 'object' ? ['INSUFFICIENT_SCOPE'] : []
   const read: ErrorCode[] = spec.params !== undefined || spec.query !== undefined || spec.body !== undefined ? ['VALIDATION_ERROR'] : []
-  const bodied: ErrorCode[] = spec.body === undefined ? [] : ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']
+  const bodied: ErrorCode[] = spec.body === undefined && spec.accepts === undefined ? [] : ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']
   return [
     ...new Set<ErrorCode>([
       ...read,

@@ -16,6 +16,8 @@ export interface Inputs {
 
 export type ReadResult = { readonly ok: true; readonly inputs: Inputs } | { readonly ok: false; readonly refusal: Refusal }
 
+const JSON_ONLY = ['json'] as const
+
 export async function readInputs(
   spec: AnyRoute,
   koa: Koa.Context & { params: Record<string, string> },
@@ -24,11 +26,11 @@ export async function readInputs(
   const details: Detail[] = []
   const params = spec.params === undefined ? undefined : check(spec.params, cleaned(koa.params, details), details)
   const query = spec.query === undefined ? undefined : check(spec.query, cleaned(koa.query, details), details)
-  if (spec.body === undefined)
+  if (spec.body === undefined && spec.accepts === undefined)
     return details.length > 0 ? { ok: false, refusal: invalid(details) } : { ok: true, inputs: { params, query, body: undefined } }
-  const read = await readBody(koa)
+  const read = await readBody(koa, spec.accepts ?? JSON_ONLY)
   if (!read.ok) return read
-  const body = check(spec.body, read.value, details)
+  const body = spec.body === undefined ? undefined : check(spec.body, read.value, details)
   return details.length > 0 ? { ok: false, refusal: invalid(details) } : { ok: true, inputs: { params, query, body } }
 }
 

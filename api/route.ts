@@ -3,6 +3,7 @@
  * all read it; nothing about an endpoint is written anywhere else. A new endpoint is one object in `routes/` and one line in `table.ts`.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { ZodType, output } from 'zod'
 import type { Caller } from '#src/auth/keys.ts'
 import type { Scope } from '#src/auth/scopes.ts'
@@ -14,6 +15,12 @@ import type { ApiContext } from './context.ts'
  * A caller of the wrong kind gets 403 FORBIDDEN, an Admin key without the scope 403 INSUFFICIENT_SCOPE.
  */
 export type Access = 'public' | 'any' | 'regular' | { readonly admin: Scope }
+
+/**
+ * How a body comes: `json`; `form`: application/x-www-form-urlencoded, whose fields the body schema gets as texts; `csv`: text/csv of any
+ * length, which nobody has read when the handler takes it from `request.source` (such a route has no body schema).
+ */
+export type BodyKind = 'json' | 'form' | 'csv'
 
 export interface Answer {
   /** The route's own status when not given. */
@@ -32,6 +39,8 @@ export interface ApiRequest<A extends Access, P, Q, B> {
   readonly query: Read<Q>
   readonly body: Read<B>
   readonly headers: IncomingHttpHeaders
+  /** The bytes of the body, for a route that accepts `csv`; for all others they are read already. */
+  readonly source: Readable
 }
 
 type Read<S> = S extends ZodType ? output<S> : undefined
@@ -40,6 +49,8 @@ export interface Route<A extends Access, P extends ZodType | undefined, Q extend
   /** Unique; names the operation in OpenAPI and in metrics. */
   readonly name: string
   readonly summary: string
+  /** For the reference page, in Markdown, where the summary is not enough. */
+  readonly description?: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The documented path first, then its aliases. `:name` is a parameter. Below /api/v1 unless `atRoot`. */
   readonly paths: readonly [string, ...string[]]
@@ -51,10 +62,14 @@ export interface Route<A extends Access, P extends ZodType | undefined, Q extend
   readonly query?: Q
   /** Folds every alias into one canonical form: the handler sees nothing else. A body without this is not read. */
   readonly body?: B
+  /** Only `json` when not given. What comes as anything else gets 415. */
+  readonly accepts?: readonly BodyKind[]
   /** When it succeeds. */
   readonly status: 200 | 201 | 204
   /** The JSON of a success (made with `shapes.ts`), for OpenAPI and the clients made from it; not there where a success has none. */
   readonly answer?: ZodType
+  /** Media types that a success may have beside or instead of JSON, such as `text/html`; the handler gives the `type` of its answer. */
+  readonly produces?: readonly string[]
   /** What the handler itself may answer beyond what access and schemas bring. */
   readonly errors: readonly ErrorCode[]
   handle(ctx: ApiContext, request: ApiRequest<A, P, Q, B>): Promise<Answer | Refusal>

@@ -17,7 +17,7 @@ export const ERRORS = {
   IDEMPOTENCY_MISMATCH: { status: 409, when: 'this Idempotency-Key was used with another request' },
   IDEMPOTENCY_IN_PROGRESS: { status: 409, when: 'a request with this Idempotency-Key is still under way; try again' },
   PAYLOAD_TOO_LARGE: { status: 413, when: 'the body, or the message in it, is larger than the limit' },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, when: 'the body is not application/json' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, when: 'the body is of a type that the endpoint does not take' },
   RATE_LIMITED: { status: 429, when: 'the request rate or the monthly quota of the plan is reached; `Retry-After` says how long' },
   HEADERS_TOO_LARGE: { status: 431, when: 'the request headers are larger than the limit' },
   INTERNAL_ERROR: { status: 500, when: 'a fault on our side; try again with growing pauses and quote the X-Request-Id' },

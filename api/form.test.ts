@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { readForm } from './form.ts'
+
+const taken: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  ['', {}],
+  ['email=a%40b.example&first_name=J%C3%BCrgen+M', { email: 'a@b.example', first_name: 'Jürgen M' }],
+  ['a=1&a=2', { a: '2' }],
+  ['a', { a: '' }],
+  ['&&a=&=b', { 'a': '', '': 'b' }],
+  ['constructor=1', { constructor: '1' as never }],
+]
+const refused: readonly (readonly [string, RegExp])[] = [
+  ['a=%00', /characters/],
+  ['%00=a', /characters/],
+  ['a=%FF', /characters/],
+  [Array.from({ length: 101 }, (_, i) => `f${i}=1`).join('&'), /more than 100 fields/],
+  ['&'.repeat(10_000_000), /more than 100 fields/],
+]
+
+describe('forms', () => {
+  for (const [text, fields] of taken) it(`takes ${JSON.stringify(text)}`, () => assert.deepEqual(readForm(text), { ok: true, value: fields }))
+  for (const [text, reason] of refused)
+    it(`refuses ${JSON.stringify(text.slice(0, 30))}`, () => {
+      const read = readForm(text)
+      assert.ok(!read.ok)
+      assert.match(read.reason, reason)
+    })
+
+  it('takes __proto__ for a name like any other', () => {
+    const read = readForm('__proto__=x')
+    assert.ok(read.ok && Object.getPrototypeOf(read.value) === Object.prototype)
+    assert.deepEqual(Object.entries(read.value), [['__proto__', 'x']])
+  })
+  it('reads back what a browser writes', () => {
+    const texts = fc.string({ unit: 'grapheme' }).filter((text) => !/[\0\uFFFD]/.test(text) && text.isWellFormed())
+    fc.assert(
+      fc.property(fc.dictionary(texts, texts, { maxKeys: 20 }), (fields) => {
+        const read = readForm(new URLSearchParams(Object.entries(fields)).toString())
+        assert.ok(read.ok)
+        assert.deepEqual(new Map(Object.entries(read.value)), new Map(Object.entries(fields)))
+      }),
+    )
+  })
+})
