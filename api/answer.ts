@@ -1,4 +1,5 @@
 /** How answers and refusals leave: as JSON in the one shape of the contract, with the headers that belong to them. */
+import { Readable } from 'node:stream'
 import type Koa from 'koa'
 import { ERRORS, type Refusal } from '#src/errors.ts'
 import type { Answer } from './route.ts'
@@ -14,7 +15,7 @@ export function sendAnswer(koa: Koa.Context, status: number, answer: Answer): vo
   koa.status = answer.status ?? status
   if (answer.body === undefined) return
   koa.res.setHeader('Content-Type', answer.type ?? JSON_TYPE)
-  koa.body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body)
+  koa.body = typeof answer.body === 'string' || answer.body instanceof Readable ? answer.body : JSON.stringify(answer.body)
 }
 
 export function sendRefusal(koa: Koa.Context, refusal: Refusal): void {

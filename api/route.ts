@@ -25,8 +25,11 @@ export type BodyKind = 'json' | 'form' | 'csv'
 export interface Answer {
   /** The route's own status when not given. */
   readonly status?: number
-  /** An object is sent as JSON; a text as it is, as JSON unless `type` says otherwise. Left out: an empty answer. */
-  readonly body?: object | string
+  /**
+   * An object is sent as JSON; a text as it is, as JSON unless `type` says otherwise; a stream as it comes: it is destroyed when the client
+   * goes away, and where it fails the answer breaks off. Left out: an empty answer.
+   */
+  readonly body?: object | string | Readable
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
 }
