@@ -13,6 +13,8 @@ export type Config = Omit<Values, keyof Derived> & Derived
 /** What follows from other settings. */
 interface Derived {
   readonly publicUrl: string
+  /** The form of an audience is at `/s/<token>` below it. */
+  readonly subscribeBaseUrl: string
   readonly bounceDomain: string
   /** The name we say in EHLO and put into Message-ID. */
   readonly serverName: string
@@ -66,6 +68,7 @@ function derive(values: Values): Config {
   return {
     ...values,
     publicUrl,
+    subscribeBaseUrl: values.subscribeBaseUrl ?? publicUrl,
     serverName,
     bounceDomain: (values.bounceDomain ?? (isPublic ? `bounces.${serverName}` : 'bounces.mailstead.test')).toLowerCase(),
     isSandbox,
