@@ -5,11 +5,11 @@
 import { z } from 'zod'
 import type { Mailbox } from '#src/mail/address.ts'
 import type { Attachment } from '#src/messages/submission.ts'
+import { readMoment } from '#src/moment.ts'
 import { attachments } from './attachments.ts'
 import { foldContent } from './content.ts'
 import { headers, type Header } from './headers.ts'
 import { isAbsent, mailbox, mailboxList, quote, readMailbox } from './mailboxes.ts'
-import { readMoment } from './moment.ts'
 
 const MAX_SUBJECT = 998
 const MAX_TAGS = 50
