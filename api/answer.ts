@@ -18,10 +18,11 @@ export function sendAnswer(koa: Koa.Context, status: number, answer: Answer): vo
   koa.body = typeof answer.body === 'string' || answer.body instanceof Readable ? answer.body : JSON.stringify(answer.body)
 }
 
-export function sendRefusal(koa: Koa.Context, refusal: Refusal): void {
+/** As JSON, or as the page given. */
+export function sendRefusal(koa: Koa.Context, refusal: Refusal, page?: Answer): void {
   if (refusal.retryAfter !== undefined) koa.res.setHeader('Retry-After', refusal.retryAfter)
   if (refusal.error === 'UNAUTHORIZED') koa.res.setHeader('WWW-Authenticate', 'Bearer')
-  sendAnswer(koa, ERRORS[refusal.error].status, { body: refusalBody(refusal) })
+  sendAnswer(koa, ERRORS[refusal.error].status, page ?? { body: refusalBody(refusal) })
 }
 
 /** The shape of every error. */

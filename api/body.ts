@@ -17,25 +17,53 @@ import { readJson } from './json.ts'
 import type { BodyKind } from './route.ts'
 
 export type BodyResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly refusal: Refusal }
-export type BodyReader = (koa: Koa.Context, kinds: readonly BodyKind[]) => Promise<BodyResult>
+export type BodyReader = (koa: Koa.Context, wanted: WantedBody) => Promise<BodyResult>
+
+export interface WantedBody {
+  readonly kinds: readonly BodyKind[]
+  /** No key was asked for: only a small body is read. */
+  readonly isFromAnybody: boolean
+}
 
 /** Base64 makes 4 bytes of 3; the rest of the message and the escapes of JSON need room too. */
 const SLACK_BYTES = 1024 * 1024
 /** Smaller bodies are not counted. */
 const LARGE_BYTES = 256 * 1024
 const BUDGET_BYTES = 256 * 1024 * 1024
-/** What a Content-Type is called, and where its own limit is lower than that of a message. */
-const KINDS: Readonly<Record<BodyKind, { readonly type: string; readonly isType: RegExp; readonly maxBytes: number }>> = {
-  json: { type: 'application/json', isType: /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i, maxBytes: Infinity },
-  form: { type: 'application/x-www-form-urlencoded', isType: /^application\/x-www-form-urlencoded\s*(?:;|$)/i, maxBytes: 64 * 1024 },
-  csv: { type: 'text/csv', isType: /^text\/csv\s*(?:;|$)/i, maxBytes: Infinity },
+/** A form, and whatever comes without a key. */
+const SMALL_BYTES = 64 * 1024
+/** What a Content-Type is called. */
+const KINDS: Readonly<Record<BodyKind, { readonly type: string; readonly isType: RegExp }>> = {
+  json: { type: 'application/json', isType: /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i },
+  form: { type: 'application/x-www-form-urlencoded', isType: /^application\/x-www-form-urlencoded\s*(?:;|$)/i },
+  csv: { type: 'text/csv', isType: /^text\/csv\s*(?:;|$)/i },
 }
 const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?(?:utf-?8|us-ascii)\b)/i
 
 export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyReader {
   const limit = Math.ceil((config.maxMessageBytes * 4) / 3) + SLACK_BYTES
   const budget = Math.max(BUDGET_BYTES, limit)
-  const collect = koaBody({
+  const [collectLarge, collectSmall] = [collectorOf(limit), collectorOf(SMALL_BYTES)]
+  const underWay: Load = { bytes: 0 }
+
+  return async (koa, { kinds, isFromAnybody }) => {
+    const { req } = koa
+    const judged = judgeHeaders(req, kinds, isFromAnybody ? SMALL_BYTES : limit)
+    if (!judged.ok) return judged
+    if (judged.kind === 'csv') return untouched(koa)
+    const length = Number(req.headers['content-length'] ?? 0)
+    if (underWay.bytes + length > budget)
+      return { ok: false, refusal: refuse('SERVICE_UNAVAILABLE', 'Too many large requests are under way.', 1) }
+    if (length > LARGE_BYTES) charge(koa, underWay, length)
+    else if (req.headers['transfer-encoding'] !== undefined) chargeAsItComes(koa, underWay, budget)
+    return readBody(koa, judged.limit > SMALL_BYTES ? collectLarge : collectSmall, judged)
+  }
+}
+
+type Collector = ReturnType<typeof koaBody>
+
+function collectorOf(limit: number): Collector {
+  return koaBody({
     json: false,
     urlencoded: false,
     multipart: false,
@@ -46,20 +74,6 @@ export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyR
     // DELETE too: koa-body skips it unless told
     parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE, HttpMethodEnum.GET],
   })
-  const underWay: Load = { bytes: 0 }
-
-  return async (koa, kinds) => {
-    const { req } = koa
-    const judged = judgeHeaders(req, kinds, limit)
-    if (!judged.ok) return judged
-    if (judged.kind === 'csv') return untouched(koa)
-    const length = Number(req.headers['content-length'] ?? 0)
-    if (underWay.bytes + length > budget)
-      return { ok: false, refusal: refuse('SERVICE_UNAVAILABLE', 'Too many large requests are under way.', 1) }
-    if (length > LARGE_BYTES) charge(koa, underWay, length)
-    else if (req.headers['transfer-encoding'] !== undefined) chargeAsItComes(koa, underWay, budget)
-    return readBody(koa, collect, judged)
-  }
 }
 
 interface Expected {
@@ -101,7 +115,7 @@ function judgeHeaders(req: IncomingMessage, kinds: readonly BodyKind[], largest:
   if (kind === undefined || OTHER_CHARSET.test(type)) return unsupported(`Send the body as ${listTypes(kinds)} in UTF-8.`)
   const coding = req.headers['content-encoding']
   if (coding !== undefined && coding !== 'identity') return unsupported('Send the body without a Content-Encoding.')
-  const limit = Math.min(largest, KINDS[kind].maxBytes)
+  const limit = kind === 'form' ? SMALL_BYTES : largest
   const isTooLarge = kind !== 'csv' && Number(req.headers['content-length'] ?? 0) > limit
   return isTooLarge ? { ok: false, refusal: tooLarge(limit) } : { ok: true, kind, limit }
 }
@@ -128,7 +142,7 @@ function tooLarge(limit: number): Refusal {
   return refuse('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes.`)
 }
 
-async function readBody(koa: Koa.Context, collect: ReturnType<typeof koaBody>, { kind, limit }: Expected): Promise<BodyResult> {
+async function readBody(koa: Koa.Context, collect: Collector, { kind, limit }: Expected): Promise<BodyResult> {
   if (!hasBody(koa.req)) return { ok: true, value: {} }
   if (koa.req.headers.expect !== undefined) koa.res.writeContinue()
   try {
@@ -138,7 +152,6 @@ async function readBody(koa: Koa.Context, collect: ReturnType<typeof koaBody>, {
   }
   const bytes: unknown = koa.request.body
   if (!Buffer.isBuffer(bytes)) throw new Error('the body was not collected as bytes')
-  if (bytes.length > limit) return { ok: false, refusal: tooLarge(limit) }
   if (!isUtf8(bytes)) return { ok: false, refusal: invalid([{ path: '', message: 'the body is not valid UTF-8' }]) }
   const read = kind === 'form' ? readForm(bytes.toString('utf8')) : readJson(bytes.toString('utf8'))
   return read.ok ? read : { ok: false, refusal: invalid([{ path: '', message: read.reason }]) }

@@ -2,53 +2,80 @@
  * The application: one outer step that every request passes (id, headers, faults, figures), the router with all routes of the table, and
  * one answer for what no route took. In a route: authorise, read, handle, answer; the body is not touched before the key is known.
  */
+import type { ServerResponse } from 'node:http'
 import { Router, type RouterContext } from '@koa/router'
 import Koa from 'koa'
+import type { Caller } from '#src/auth/keys.ts'
 import { isDatabaseAway } from '#src/db.ts'
 import { refuse, type Refusal } from '#src/errors.ts'
 import { newId } from '#src/id.ts'
 import { isRefusal, sendAnswer, sendRefusal } from './answer.ts'
 import { authorise } from './authorise.ts'
 import { createBodyReader, type BodyReader } from './body.ts'
+import { clientAddress } from './client-address.ts'
 import type { ApiContext } from './context.ts'
-import { readInputs } from './read.ts'
+import { ANSWER_HEADERS, CROSS_ORIGIN_ANSWER, CROSS_ORIGIN_PREFLIGHT, HSTS } from './headers.ts'
+import { readInputs, type Inputs } from './read.ts'
 import { pathsOf, type AnyRequest, type AnyRoute } from './route.ts'
 
 interface State {
   requestId: string
-  /** Of the route that took the request, for figures and the log. */
-  route: string
+  /** The one that took the request. */
+  spec: AnyRoute | null
+  wantsPage: boolean
 }
 
 export type App = Koa<State>
+type Handled = RouterContext<State>
 
 export function mount(ctx: ApiContext, routes: readonly AnyRoute[]): App {
-  const app: App = new Koa<State>({ proxy: ctx.config.trustProxy })
+  const app: App = new Koa<State>()
   const router = new Router<State>()
   const readBody = createBodyReader(ctx.config)
-  for (const spec of routes) router.register(pathsOf(spec), [spec.method], (koa: RouterContext<State>) => serve(ctx, spec, koa, readBody))
-  app.use(outer(ctx)).use(router.routes()).use(refuseUnmatched)
+  for (const spec of routes) router.register(pathsOf(spec), [spec.method], (koa: Handled) => serve(ctx, spec, koa, readBody))
+  app.use(outer(ctx)).use(router.routes()).use(refuseUnmatched(routes))
   app.on('error', (error: unknown) => ctx.log.debug({ err: error }, 'a connection broke'))
   return app
 }
 
-async function serve(ctx: ApiContext, spec: AnyRoute, koa: RouterContext<State>, readBody: BodyReader): Promise<void> {
-  koa.state.route = spec.name
+async function serve(ctx: ApiContext, spec: AnyRoute, koa: Handled, readBody: BodyReader): Promise<void> {
+  koa.state.spec = spec
+  koa.state.wantsPage = spec.refusalPage !== undefined && isBrowser(koa)
+  if (spec.isOpenToSites === true) setHeaders(koa, CROSS_ORIGIN_ANSWER)
   const admission = await authorise(ctx, spec, koa)
-  if (!admission.ok) return sendRefusal(koa, admission.refusal)
+  if (!admission.ok) return sendRefused(ctx, koa, admission.refusal)
   const read = await readInputs(spec, koa, readBody)
-  if (!read.ok) return sendRefusal(koa, read.refusal)
-  const { req } = koa
-  const request: AnyRequest = { id: koa.state.requestId, caller: admission.caller, ...read.inputs, headers: req.headers, source: req }
+  if (!read.ok) return sendRefused(ctx, koa, read.refusal, read.body)
+  const request = requestOf(ctx, koa, admission.caller, read.inputs)
   const result = await spec.handle(ctx, request)
-  if (isRefusal(result)) return sendRefusal(koa, result)
+  if (isRefusal(result)) return sendRefused(ctx, koa, result, request.body)
   sendAnswer(koa, spec.status, result)
+}
+
+function requestOf(ctx: ApiContext, koa: Handled, caller: Caller | null, inputs: Inputs): AnyRequest {
+  const { req, state } = koa
+  const address = clientAddress(req, ctx.config.trustProxy)
+  return { id: state.requestId, caller, ...inputs, headers: req.headers, address, wantsPage: state.wantsPage, source: req }
+}
+
+const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i
+
+/** Asked before anything is read. A program that posts JSON is answered in JSON; for the rest, Accept decides, and the page comes first. */
+function isBrowser(koa: Handled): boolean {
+  if (koa.method === 'POST' && !FORM.test(koa.req.headers['content-type'] ?? '')) return false
+  return koa.accepts('html', 'json') === 'html'
+}
+
+/** A refusal in the form that the client understands. */
+async function sendRefused(ctx: ApiContext, koa: Koa.ParameterizedContext<State>, refusal: Refusal, body?: unknown): Promise<void> {
+  const { spec, wantsPage } = koa.state
+  if (spec?.refusalPage === undefined || !wantsPage) return sendRefusal(koa, refusal)
+  const params = (koa['params'] ?? {}) as Record<string, string>
+  sendRefusal(koa, refusal, await spec.refusalPage(ctx, refusal, { params, body }))
 }
 
 // What a client or proxy gave to find the request again; anything else in it is not ours to repeat.
 const REQUEST_ID = /^[\w.:-]{1,128}$/
-/** A year, as browsers ask for. */
-const HSTS = 'max-age=31536000'
 
 function outer(ctx: ApiContext): Koa.Middleware<State> {
   const isTls = ctx.config.publicUrl.startsWith('https:')
@@ -56,26 +83,35 @@ function outer(ctx: ApiContext): Koa.Middleware<State> {
     const startedAt = performance.now()
     const given = koa.req.headers['x-request-id']
     const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : newId()
-    koa.state.requestId = requestId
-    koa.state.route = 'none'
-    const { res } = koa
-    res.setHeader('X-Request-Id', requestId)
-    res.setHeader('X-Content-Type-Options', 'nosniff')
-    res.setHeader('Cache-Control', 'no-store')
-    if (isTls) res.setHeader('Strict-Transport-Security', HSTS)
+    Object.assign(koa.state, { requestId, spec: null, wantsPage: false })
+    koa.res.setHeader('X-Request-Id', requestId)
+    setHeaders(koa, ANSWER_HEADERS)
+    if (isTls) koa.res.setHeader('Strict-Transport-Security', HSTS)
     try {
-      await next()
+      // what is thrown by the page of a refusal ends as the page of a fault, which asks nobody
+      await next().catch((error: unknown) => sendRefused(ctx, koa, explainFault(ctx, error, koa.state)))
     } catch (error) {
       sendRefusal(koa, explainFault(ctx, error, koa.state))
     }
     const seconds = (performance.now() - startedAt) / 1000
-    ctx.metrics.observe(koa.state.route, koa.status, seconds)
-    if (ctx.log.isLevelEnabled('debug'))
-      ctx.log.debug({ requestId, route: koa.state.route, method: koa.method, status: koa.status, seconds }, 'request')
+    const route = nameOf(koa.state)
+    ctx.metrics.observe(route, koa.status, seconds)
+    if (ctx.log.isLevelEnabled('debug')) ctx.log.debug({ requestId, route, method: koa.method, status: koa.status, seconds }, 'request')
   }
 }
 
-function explainFault(ctx: ApiContext, error: unknown, { requestId, route }: State): Refusal {
+function setHeaders(koa: { readonly res: ServerResponse }, headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) koa.res.setHeader(name, headers[name] ?? '')
+}
+
+/** For figures and the log. */
+function nameOf({ spec }: State): string {
+  return spec === null ? 'none' : spec.name
+}
+
+function explainFault(ctx: ApiContext, error: unknown, state: State): Refusal {
+  const { requestId } = state
+  const route = nameOf(state)
   if (isDatabaseAway(error)) {
     ctx.log.warn({ err: error, requestId, route }, 'PostgreSQL is away')
     return refuse('SERVICE_UNAVAILABLE', 'The service cannot store anything right now. Try again.', 2)
@@ -86,12 +122,21 @@ function explainFault(ctx: ApiContext, error: unknown, { requestId, route }: Sta
 
 const IMPLICIT_METHODS = ['OPTIONS']
 
-/** 404; or, where the path is known, 405 (204 to OPTIONS) with the methods that it has. */
-function refuseUnmatched(koa: Koa.ParameterizedContext<State, { matched?: readonly { readonly methods: readonly string[] }[] }>): void {
-  const methods = new Set((koa.matched ?? []).flatMap((layer) => layer.methods))
-  if (methods.size === 0) return sendRefusal(koa, refuse('NOT_FOUND', 'There is no such endpoint.'))
-  const allow = [...methods, ...IMPLICIT_METHODS].join(', ')
-  koa.res.setHeader('Allow', allow)
-  if (koa.method === 'OPTIONS') koa.status = 204
-  else sendRefusal(koa, refuse('METHOD_NOT_ALLOWED', `This endpoint has the methods ${allow}.`))
+interface Unmatched {
+  /** Set by the router: what the path fits. */
+  matched?: readonly { readonly path: string | RegExp; readonly methods: readonly string[] }[]
+}
+
+/** 404; or, where the path is known, 405 (204 to OPTIONS, which asks for a program in a browser) with the methods that it has. */
+function refuseUnmatched(routes: readonly AnyRoute[]): (koa: Koa.ParameterizedContext<State, Unmatched>) => void {
+  const open = new Set<string | RegExp>(routes.filter((spec) => spec.isOpenToSites === true).flatMap(pathsOf))
+  return (koa) => {
+    const layers = koa.matched ?? []
+    if (layers.length === 0) return sendRefusal(koa, refuse('NOT_FOUND', 'There is no such endpoint.'))
+    const allow = [...new Set(layers.flatMap(({ methods }) => methods)), ...IMPLICIT_METHODS].join(', ')
+    koa.res.setHeader('Allow', allow)
+    if (koa.method !== 'OPTIONS') return sendRefusal(koa, refuse('METHOD_NOT_ALLOWED', `This endpoint has the methods ${allow}.`))
+    if (layers.some(({ path }) => open.has(path))) setHeaders(koa, CROSS_ORIGIN_PREFLIGHT)
+    koa.status = 204
+  }
 }

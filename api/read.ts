@@ -14,7 +14,7 @@ export interface Inputs {
   readonly body: unknown
 }
 
-export type ReadResult = { readonly ok: true; readonly inputs: Inputs } | { readonly ok: false; readonly refusal: Refusal }
+export type ReadResult = { readonly ok: true; readonly inputs: Inputs } | { readonly ok: false; readonly refusal: Refusal; readonly body?: unknown }
 
 const JSON_ONLY = ['json'] as const
 
@@ -28,10 +28,10 @@ export async function readInputs(
   const query = spec.query === undefined ? undefined : check(spec.query, cleaned(koa.query, details), details)
   if (spec.body === undefined && spec.accepts === undefined)
     return details.length > 0 ? { ok: false, refusal: invalid(details) } : { ok: true, inputs: { params, query, body: undefined } }
-  const read = await readBody(koa, spec.accepts ?? JSON_ONLY)
+  const read = await readBody(koa, { kinds: spec.accepts ?? JSON_ONLY, isFromAnybody: spec.access === 'public' })
   if (!read.ok) return read
   const body = spec.body === undefined ? undefined : check(spec.body, read.value, details)
-  return details.length > 0 ? { ok: false, refusal: invalid(details) } : { ok: true, inputs: { params, query, body } }
+  return details.length > 0 ? { ok: false, refusal: invalid(details), body: read.value } : { ok: true, inputs: { params, query, body } }
 }
 
 /** U+FFFD stands where the percent-encoding was not UTF-8. */

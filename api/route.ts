@@ -34,6 +34,12 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** An answer that is neither the success nor a refusal. */
+export interface Further {
+  readonly when: string
+  readonly answer?: ZodType
+}
+
 export interface ApiRequest<A extends Access, P, Q, B> {
   /** The X-Request-Id. */
   readonly id: string
@@ -42,8 +48,18 @@ export interface ApiRequest<A extends Access, P, Q, B> {
   readonly query: Read<Q>
   readonly body: Read<B>
   readonly headers: IncomingHttpHeaders
+  /** The client's IP address, as far as it can be believed (`client-address.ts`). */
+  readonly address: string
+  /** Somebody at a browser asks, and wants a page; only where the route has a `refusalPage`. */
+  readonly wantsPage: boolean
   /** The bytes of the body, for a route that accepts `csv`; for all others they are read already. */
   readonly source: Readable
+}
+
+/** What a request that is refused had given, unchecked: to show a form again as it was filled in. */
+export interface Given {
+  readonly params: Readonly<Record<string, string>>
+  readonly body: unknown
 }
 
 type Read<S> = S extends ZodType ? output<S> : undefined
@@ -68,11 +84,20 @@ export interface Route<A extends Access, P extends ZodType | undefined, Q extend
   /** Only `json` when not given. What comes as anything else gets 415. */
   readonly accepts?: readonly BodyKind[]
   /** When it succeeds. */
-  readonly status: 200 | 201 | 204
+  readonly status: 200 | 201 | 204 | 302
   /** The JSON of a success (made with `shapes.ts`), for OpenAPI and the clients made from it; not there where a success has none. */
   readonly answer?: ZodType
   /** Media types that a success may have beside or instead of JSON, such as `text/html`; the handler gives the `type` of its answer. */
   readonly produces?: readonly string[]
+  /** By status: not modified, a probe that is red. */
+  readonly further?: Readonly<Record<number, Further>>
+  /**
+   * For a route that people reach with a browser: the refusal as a page. It is kept simple for INTERNAL_ERROR and SERVICE_UNAVAILABLE:
+   * no store is asked for them.
+   */
+  refusalPage?(ctx: ApiContext, refusal: Refusal, given: Given): Promise<Answer>
+  /** Programs in pages of other sites may call it (CORS); only for what needs no key. */
+  readonly isOpenToSites?: true
   /** What the handler itself may answer beyond what access and schemas bring. */
   readonly errors: readonly ErrorCode[]
   handle(ctx: ApiContext, request: ApiRequest<A, P, Q, B>): Promise<Answer | Refusal>

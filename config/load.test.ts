@@ -23,7 +23,7 @@ const WRONG: readonly [env: string, value: string, expected: RegExp][] = [
   ['ROUTES', '*=http://x', /ROUTES must be a list of domain=smtp/],
   ['KEY_PREFIX', 'My_', /KEY_PREFIX must be 1 to 32 lower-case letters/],
   ['MAX_RECIPIENTS', '0', /MAX_RECIPIENTS must be a whole number/],
-  ['TRUST_PROXY', 'perhaps', /TRUST_PROXY must be true or false/],
+  ['TRUST_PROXY', 'perhaps', /TRUST_PROXY must be true, false, a number of proxies/],
 ]
 
 const SANDBOX: readonly [what: string, env: Record<string, string>, isSandbox: boolean][] = [

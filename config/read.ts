@@ -47,10 +47,19 @@ export const decimal: Reader<number> = (value) => {
   return value !== '' && number > 0 && Number.isFinite(number) ? number : wrong('a number above 0')
 }
 
-export const bool: Reader<boolean> = (value) => {
-  if (/^(true|1|yes|on)$/i.test(value)) return true
-  if (/^(false|0|no|off)$/i.test(value)) return false
-  return wrong('true or false')
+/** In front of us: how many proxies, or the networks that they are in. */
+export type ProxyTrust = number | readonly Network[]
+
+/** `true` is one proxy, a number that many, else the networks of all of them. */
+export const proxies: Reader<ProxyTrust> = (value) => {
+  if (/^(true|yes|on)$/i.test(value)) return 1
+  if (/^(false|no|off)$/i.test(value)) return 0
+  if (/^\d{1,2}$/.test(value)) return Number(value)
+  try {
+    return cidrs(value)
+  } catch {
+    return wrong('true, false, a number of proxies, or a list of networks such as 10.0.0.0/8,192.0.2.7')
+  }
 }
 
 export const url: Reader<string> = (value) => {

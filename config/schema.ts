@@ -3,7 +3,7 @@
  * `load.ts` reads the environment through this table; `docs/settings.md` is printed from it. A new setting is one row here.
  * `NAME_FILE` works for every row: the value is then the trimmed content of that file (for mounted secrets).
  */
-import { bool, choice, cidrs, count, dataDir, decimal, dnsServers, letters, port, routes, seconds, text, url, type Reader } from './read.ts'
+import { choice, cidrs, count, dataDir, decimal, dnsServers, letters, port, proxies, routes, seconds, text, url, type Reader } from './read.ts'
 
 export interface Setting<T> {
   readonly env: string
