@@ -2,12 +2,28 @@
  * Audiences, contacts and who belongs where.
  *
  * A membership carries the keys that lists are sorted by (email, names, score), so that a page of an audience is one walk along one index,
- * and each sort order has its index. Every change of memberships, whoever makes it, is noted in membership_changes by statement triggers;
- * counts and page marks (audience_marks) are folded from these notes in batches, so that adding a contact never waits for a counter that
- * others hold. What is not folded yet is added by the reader: a count is exact at any moment.
- * A statement that touches very many rows notes the sums alone (email null): counts stay exact, the marks are made anew.
+ * and each sort order has its index. They are the contact's: a trigger carries a change of the contact to its memberships.
+ *
+ * Every change of memberships, whoever makes it, is noted in membership_changes by statement triggers; counts and page marks
+ * (audience_marks) are folded from these notes in batches, so that adding a contact never waits for a counter that others hold. What is not
+ * folded yet is added by the reader: a count is exact at any moment.
+ * A statement that touches very many rows, or a transaction that says so (mailstead.notes = sums), notes the sums alone (email null):
+ * counts stay exact, the marks are made anew.
+ *
+ * The triggers group instead of joining old and new rows: their plans are kept, and a join planned for one row is quadratic for thousands.
  */
 import type { Knex } from 'knex'
+
+/** Below this, walking from the nearer end is as quick as a mark. */
+const WORTH_MARKS = 5000
+
+const KEY_FUNCTIONS = `
+CREATE FUNCTION name_key(name text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  AS $body$ SELECT lower(left(coalesce(name, ''), 64)) $body$;
+-- the bits of a number that is not negative sort as the number does
+CREATE FUNCTION score_key(score real) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  AS $body$ SELECT encode(float4send((score + 0)::real), 'hex') $body$;
+`
 
 const TABLES = `
 CREATE TABLE audiences (
@@ -25,6 +41,8 @@ CREATE TABLE audiences (
   updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 70);
 CREATE INDEX audiences_workspace ON audiences (workspace_id, created_at, id);
+CREATE INDEX audiences_deleted ON audiences (workspace_id) WHERE deleted_at IS NOT NULL;
+CREATE INDEX audiences_unmarked ON audiences (id) WHERE deleted_at IS NULL AND NOT is_marked AND contact_count >= ${WORTH_MARKS};
 CREATE TABLE contacts (
   id uuid PRIMARY KEY,                        -- UUIDv7: its order is the order of creation
   workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
@@ -37,13 +55,15 @@ CREATE TABLE contacts (
   linkedin text,
   timezone text,
   tags text[] NOT NULL DEFAULT '{}',
-  custom_attributes jsonb NOT NULL DEFAULT '{}',
+  -- a save adds to them, so that a bound on one save is none on all
+  custom_attributes jsonb NOT NULL DEFAULT '{}' CONSTRAINT contacts_attributes_size CHECK (pg_column_size(custom_attributes) <= 65536),
   custom_headers jsonb,
-  score real,                                 -- 0 to 1; null until it is computed
+  score real CONSTRAINT contacts_score_range CHECK (score BETWEEN 0 AND 1), -- null until it is computed
   verified_at timestamptz,                    -- when the score was computed
+  given integer NOT NULL DEFAULT 0,           -- bits of the fields that the last save brought: ON CONFLICT reads them to keep the others
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
-  UNIQUE (workspace_id, email)
+  CONSTRAINT contacts_email_key UNIQUE (workspace_id, email)
 );
 CREATE INDEX contacts_unscored ON contacts (id) WHERE verified_at IS NULL;
 CREATE TABLE memberships (
@@ -52,7 +72,7 @@ CREATE TABLE memberships (
   workspace_id uuid NOT NULL,
   is_subscribed boolean NOT NULL DEFAULT true,
   email text COLLATE "C" NOT NULL,
-  first_key text COLLATE "C" NOT NULL DEFAULT '', -- lower(left(first_name, 64)), '' for none
+  first_key text COLLATE "C" NOT NULL DEFAULT '', -- name_key() of the contact's names
   last_key text COLLATE "C" NOT NULL DEFAULT '',
   score real NOT NULL DEFAULT 0,              -- 0 while it is not computed
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -74,13 +94,13 @@ CREATE TABLE membership_changes (
   score real,
   total bigint NOT NULL,
   subscribed bigint NOT NULL
-);
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1);
 CREATE INDEX membership_changes_audience ON membership_changes (audience_id);
 -- Where every thousandth member stands in each order, and how many stand from it to the next.
 CREATE TABLE audience_marks (
   audience_id uuid NOT NULL,
   sort text NOT NULL,                         -- createdAt, email, firstName, lastName, deliverabilityScore
-  key text COLLATE "C" NOT NULL,              -- '' in the order of creation; the score in a form that sorts as text
+  key text COLLATE "C" NOT NULL,              -- '' in the order of creation; the score as score_key()
   contact_id uuid NOT NULL,
   total integer NOT NULL,
   subscribed integer NOT NULL,
@@ -89,14 +109,16 @@ CREATE TABLE audience_marks (
 `
 
 /** Rows of one statement that are noted one by one. */
-const NOTED_SINGLY = 500
+const NOTED_SINGLY = 5000
+const ALWAYS_BY_INDEX = 'SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off'
 
 const noteFunction = (name: string, source: string, rows: string): string => `
 CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $body$
 BEGIN
-  IF (SELECT count(*) FROM (SELECT 1 FROM ${source} LIMIT ${NOTED_SINGLY + 1}) few) > ${NOTED_SINGLY} THEN
+  IF current_setting('mailstead.notes', true) = 'sums'
+    OR (SELECT count(*) FROM (SELECT 1 FROM ${source} LIMIT ${NOTED_SINGLY + 1}) few) > ${NOTED_SINGLY} THEN
     INSERT INTO membership_changes (audience_id, total, subscribed)
-    SELECT audience_id, sum(total), sum(subscribed) FROM (${rows}) c GROUP BY audience_id ORDER BY audience_id;
+    SELECT audience_id, sum(total), sum(subscribed) FROM (${rows}) c GROUP BY audience_id;
   ELSE
     INSERT INTO membership_changes (audience_id, contact_id, email, first_key, last_key, score, total, subscribed)
     SELECT audience_id, contact_id, email, first_key, last_key, score, total, subscribed FROM (${rows}) c;
@@ -109,25 +131,43 @@ const ADDED = `SELECT ${KEYS}, 1 AS total, is_subscribed::int AS subscribed FROM
 const REMOVED = `SELECT ${KEYS}, -1 AS total, -is_subscribed::int AS subscribed FROM removed`
 // an update that moves nobody and changes no status notes nothing
 const CHANGED = `
-  SELECT * FROM (${ADDED} UNION ALL ${REMOVED}) both_sides
-  WHERE (audience_id, contact_id) IN (
-    SELECT a.audience_id, a.contact_id FROM added a JOIN removed r USING (audience_id, contact_id)
-    WHERE (a.email, a.first_key, a.last_key, a.score, a.is_subscribed) IS DISTINCT FROM (r.email, r.first_key, r.last_key, r.score, r.is_subscribed))`
+  SELECT ${KEYS}, sum(total) AS total, sum(subscribed) AS subscribed FROM (${ADDED} UNION ALL ${REMOVED}) both_sides
+  GROUP BY ${KEYS} HAVING sum(total) <> 0 OR sum(subscribed) <> 0`
 
-const TRIGGERS = `
-${noteFunction('note_added_members', 'added', ADDED)}
-${noteFunction('note_removed_members', 'removed', REMOVED)}
-${noteFunction('note_changed_members', 'added', CHANGED)}
-CREATE TRIGGER note_added AFTER INSERT ON memberships REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION note_added_members();
-CREATE TRIGGER note_removed AFTER DELETE ON memberships REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_removed_members();
-CREATE TRIGGER note_changed AFTER UPDATE ON memberships REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION note_changed_members();
-`
+/** What changed in a contact goes to its memberships. */
+const CARRY = `
+CREATE FUNCTION carry_contact_keys() RETURNS trigger LANGUAGE plpgsql ${ALWAYS_BY_INDEX} AS $body$
+BEGIN
+  UPDATE memberships m
+  SET email = c.email, first_key = name_key(c.first_name), last_key = name_key(c.last_name), score = coalesce(c.score, 0) + 0
+  FROM (
+    SELECT id, email, first_name, last_name, score FROM (
+      SELECT id, email, first_name, last_name, score, 1 AS side FROM added
+      UNION ALL SELECT id, email, first_name, last_name, score, -1 FROM removed) both_sides
+    GROUP BY id, email, first_name, last_name, score HAVING sum(side) > 0) c
+  WHERE m.contact_id = c.id;
+  RETURN NULL;
+END $body$;`
+
+const trigger = (name: string, on: string, tables: string, run: string): string =>
+  `CREATE TRIGGER ${name} AFTER ${on} REFERENCING ${tables} FOR EACH STATEMENT EXECUTE FUNCTION ${run}();\n`
+
+const TRIGGERS = [
+  noteFunction('note_added_members', 'added', ADDED),
+  noteFunction('note_removed_members', 'removed', REMOVED),
+  noteFunction('note_changed_members', 'added', CHANGED),
+  CARRY,
+  trigger('note_added', 'INSERT ON memberships', 'NEW TABLE AS added', 'note_added_members'),
+  trigger('note_removed', 'DELETE ON memberships', 'OLD TABLE AS removed', 'note_removed_members'),
+  trigger('note_changed', 'UPDATE ON memberships', 'OLD TABLE AS removed NEW TABLE AS added', 'note_changed_members'),
+  trigger('carry_keys', 'UPDATE ON contacts', 'OLD TABLE AS removed NEW TABLE AS added', 'carry_contact_keys'),
+].join('\n')
 
 export async function up(knex: Knex): Promise<void> {
-  await knex.raw(TABLES + TRIGGERS)
+  await knex.raw(KEY_FUNCTIONS + TABLES + TRIGGERS)
 }
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw('DROP TABLE memberships, membership_changes, audience_marks, contacts, audiences CASCADE')
-  await knex.raw('DROP FUNCTION note_added_members, note_removed_members, note_changed_members')
+  await knex.raw('DROP FUNCTION note_added_members, note_removed_members, note_changed_members, carry_contact_keys, name_key, score_key')
 }
