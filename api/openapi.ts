@@ -1,108 +1,151 @@
-/** The OpenAPI 3.1 description, made from the table of routes: paths, schemas as clients may write them, statuses, errors, security. */
-import { z, type ZodType } from 'zod'
-import { ERRORS, type ErrorCode } from '#src/errors.ts'
-import { pathsOf, type AnyRoute } from './route.ts'
+/**
+ * The OpenAPI 3.1 description, made from the table of routes: paths, schemas as clients may write them and as answers are, statuses,
+ * errors, security, headers, and the webhooks that we send. Nothing is written here that the table or a schema says.
+ */
+import type { ZodType } from 'zod'
+import { GROUPS, groupOf } from './openapi-groups.ts'
+import { createRefusalBook, type RefusalBook } from './openapi-errors.ts'
+import { HEADERS, headersOf, successHeadersOf, isIdempotent } from './openapi-headers.ts'
+import { createSchemaBook, type Json, type SchemaBook } from './openapi-schemas.ts'
+import { webhooksOf } from './openapi-webhooks.ts'
+import { pathsOf, type AnyRoute, type BodyKind } from './route.ts'
 
-type Json = Record<string, unknown>
-
-const SECURITY = {
-  securitySchemes: {
-    key: { type: 'http', scheme: 'bearer', description: 'An API key: <prefix>_<workspace>.live_<secret> or .adm_<secret>' },
-  },
+const SECURITY_SCHEMES = {
+  key: { type: 'http', scheme: 'bearer', description: 'An API key: `<prefix>_<workspace>.live_<secret>` or `.adm_<secret>`' },
 }
-const ERROR_SCHEMA = {
-  type: 'object',
-  required: ['success', 'error', 'message'],
-  properties: {
-    success: { const: false },
-    error: { type: 'string', enum: Object.keys(ERRORS) },
-    message: { type: 'string' },
-    details: {
-      type: 'array',
-      items: { type: 'object', required: ['path', 'message'], properties: { path: { type: 'string' }, message: { type: 'string' } } },
-    },
-  },
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Kept for 24 hours. The same key with the same request repeats the first answer; with another request it is 409.',
+  schema: { type: 'string', minLength: 1, maxLength: 256 },
+}
+const ABOUT = `Send mail, see what became of it, and look after the people and domains behind it.
+
+Every answer is \`{success: true, message, data}\`, every error \`{success: false, error, message}\` with one of the codes listed at each
+endpoint; a VALIDATION_ERROR has \`details\` that name each field. A Regular key sends; an Admin key with the scope named does the rest.`
+
+interface Books {
+  readonly schemas: SchemaBook
+  readonly refusals: RefusalBook
 }
 
 export function describe(routes: readonly AnyRoute[], publicUrl: string): Json {
+  const schemas = createSchemaBook()
+  const books: Books = { schemas, refusals: createRefusalBook(schemas) }
   const paths: Record<string, Json> = {}
   for (const spec of routes) {
     for (const [i, path] of pathsOf(spec).entries()) {
       const written = path.replace(/:(\w+)/g, '{$1}')
-      paths[written] = { ...paths[written], [spec.method.toLowerCase()]: describeRoute(spec, i) }
+      paths[written] = { ...paths[written], [spec.method.toLowerCase()]: describeRoute(spec, i, books) }
     }
   }
+  const webhooks = webhooksOf(schemas)
   return {
     openapi: '3.1.0',
-    info: { title: 'Mailstead', version: 'v1', description: 'Send mail, see what became of it.' },
+    info: { title: 'Mailstead', version: 'v1', description: ABOUT },
     servers: [{ url: publicUrl }],
+    tags: tagsOf(routes),
     paths,
-    components: { ...SECURITY, schemas: { Error: ERROR_SCHEMA } },
+    webhooks,
+    components: {
+      securitySchemes: SECURITY_SCHEMES,
+      parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+      headers: HEADERS,
+      schemas: schemas.components,
+      responses: books.refusals.components,
+    },
   }
+}
+
+function tagsOf(routes: readonly AnyRoute[]): Json[] {
+  const used = new Set(routes.map(groupOf))
+  const groups = GROUPS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description }))
+  return [...groups, { name: 'Webhook events', description: 'What we send to your webhook endpoints.' }]
 }
 
 /** `nth` path of the route: the first is the documented one, the others are aliases. */
-function describeRoute(spec: AnyRoute, nth: number): Json {
+function describeRoute(spec: AnyRoute, nth: number, books: Books): Json {
+  const alias = nth === 0 ? undefined : `Alias of ${pathsOf(spec)[0]}.`
+  const description = [alias, spec.description, accessOf(spec)].filter((line) => line !== undefined).join('\n\n')
   return {
-    operationId: nth === 0 ? spec.name : `${spec.name}-${nth + 1}`,
+    operationId: nth === 0 ? operationIdOf(spec) : `${operationIdOf(spec)}${nth + 1}`,
     summary: spec.summary,
-    ...(nth === 0 ? {} : { description: `Alias of ${pathsOf(spec)[0]}.`, deprecated: true }),
+    ...(description === '' ? {} : { description }),
+    tags: [groupOf(spec)],
+    ...(nth === 0 ? {} : { deprecated: true }),
     security: spec.access === 'public' ? [] : [{ key: [] }],
-    parameters: [...parametersOf(spec.params, 'path'), ...parametersOf(spec.query, 'query')],
-    ...(spec.body === undefined
-      ? {}
-      : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(spec.body) } } } }),
-    responses: { [spec.status]: { description: 'success' }, ...refusalsOf(spec) },
+    parameters: [
+      ...parametersOf(spec.params, 'path', books.schemas),
+      ...parametersOf(spec.query, 'query', books.schemas),
+      ...(isIdempotent(spec) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ],
+    ...requestBodyOf(spec, books.schemas),
+    responses: { ...successesOf(spec, books.schemas), ...books.refusals.responsesOf(spec) },
   }
 }
 
-function schemaOf(schema: ZodType): Json {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-  return json
+const KEYS = { any: 'Either kind of key.', regular: 'A Regular key.' }
+
+function accessOf({ access, needsLaunch }: AnyRoute): string | undefined {
+  if (access === 'public') return undefined
+  const key = typeof access === 'object' ? `An Admin key with the scope \`${access.admin}\`.` : KEYS[access]
+  return needsLaunch === true ? `${key} The plan LAUNCH or higher.` : key
 }
 
-function parametersOf(schema: ZodType | undefined, place: 'path' | 'query'): Json[] {
+/** `send-instant` is `sendInstant`: a name for a method of a client. */
+export function operationIdOf(spec: AnyRoute): string {
+  return spec.name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function pascalOf(spec: AnyRoute): string {
+  return operationIdOf(spec).replace(/^\w/, (letter) => letter.toUpperCase())
+}
+
+function parametersOf(schema: ZodType | undefined, place: 'path' | 'query', schemas: SchemaBook): Json[] {
   if (schema === undefined) return []
-  const { properties, required } = schemaOf(schema) as { properties?: Record<string, Json>; required?: string[] }
-  return Object.entries(properties ?? {}).map(([name, json]) => ({
+  const { properties, required } = schemas.inline(schema, 'input') as { properties?: Record<string, Json>; required?: string[] }
+  return Object.entries(properties ?? {}).map(([name, { description, deprecated, ...json }]) => ({
     name,
     in: place,
     required: place === 'path' || required?.includes(name) === true,
+    ...(description === undefined ? {} : { description }),
+    ...(deprecated === undefined ? {} : { deprecated }),
     schema: json,
   }))
 }
 
-/** What the endpoint may answer besides success: its own errors, and those that its access and schemas bring. */
-export function errorsOf(spec: AnyRoute): ErrorCode[] {
-  const keyed: ErrorCode[] = spec.access === 'public' ? [] : ['UNAUTHORIZED', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']
-  const bound: ErrorCode[] = spec.access === 'public' || spec.access === 'any' ? [] : ['FORBIDDEN']
-  const scoped: ErrorCode[] = typeof spec.access === 'object' ? ['INSUFFICIENT_SCOPE'] : []
-  const read: ErrorCode[] = spec.params !== undefined || spec.query !== undefined || spec.body !== undefined ? ['VALIDATION_ERROR'] : []
-  const bodied: ErrorCode[] = spec.body === undefined && spec.accepts === undefined ? [] : ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']
-  return [
-    ...new Set<ErrorCode>([
-      ...read,
-      ...keyed,
-      ...bound,
-      ...scoped,
-      ...(spec.needsLaunch === true ? ['PLAN_REQUIRED' as const] : []),
-      ...bodied,
-      ...spec.errors,
-      'INTERNAL_ERROR',
-    ]),
-  ]
+const MEDIA_TYPES: Readonly<Record<BodyKind, string>> = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+  csv: 'text/csv',
+}
+const TEXT = { schema: { type: 'string' } }
+
+function requestBodyOf(spec: AnyRoute, schemas: SchemaBook): Json {
+  const { body } = spec
+  const kinds = spec.accepts ?? (body === undefined ? [] : (['json'] as const))
+  if (kinds.length === 0) return {}
+  const schema = body === undefined ? undefined : schemas.refer(body, 'input', `${pascalOf(spec)}Body`)
+  const content = Object.fromEntries(kinds.map((kind) => [MEDIA_TYPES[kind], kind === 'csv' || schema === undefined ? TEXT : { schema }]))
+  return { requestBody: { required: body === undefined || !body.safeParse({}).success, content } }
 }
 
-function refusalsOf(spec: AnyRoute): Json {
-  const byStatus: Record<string, string[]> = {}
-  for (const code of errorsOf(spec)) (byStatus[ERRORS[code].status] ??= []).push(`${code}: ${ERRORS[code].when}`)
-  return Object.fromEntries(
-    Object.entries(byStatus).map(([status, lines]) => [
-      status,
-      {
-        description: lines.join('; '),
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-      },
-    ]),
-  )
+function successesOf(spec: AnyRoute, schemas: SchemaBook): Json {
+  const name = `${pascalOf(spec)}Answer`
+  const content = { ...jsonOf(spec.answer, name, schemas), ...Object.fromEntries((spec.produces ?? []).map((type) => [type, TEXT])) }
+  const further = Object.entries(spec.further ?? {}).map(([status, { when, answer }]) => [
+    status,
+    { description: when, headers: headersOf(['X-Request-Id']), ...contentOf(jsonOf(answer, `${name}${status}`, schemas)) },
+  ])
+  const success = { description: 'Success', headers: successHeadersOf(spec), ...contentOf(content) }
+  return { [spec.status]: success, ...Object.fromEntries(further) }
+}
+
+function jsonOf(answer: ZodType | undefined, name: string, schemas: SchemaBook): Json {
+  return answer === undefined ? {} : { 'application/json': { schema: schemas.refer(answer, 'output', name) } }
+}
+
+function contentOf(content: Json): Json {
+  return Object.keys(content).length === 0 ? {} : { content }
 }

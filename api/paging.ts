@@ -11,8 +11,15 @@ const whole = z
   .regex(/^\d{1,9}$/, 'must be a whole number')
   .transform(Number)
 
-const page = whole.pipe(z.number().min(1, 'starts at 1').max(MAX_PAGE, `at most ${MAX_PAGE}`)).default(1)
-const limit = whole.pipe(z.number().min(1, 'at least 1').max(MAX_LIMIT, `at most ${MAX_LIMIT}`)).default(DEFAULT_LIMIT)
+// described as numbers: that a query is text is no client's business
+const page = whole
+  .pipe(z.number().min(1, 'starts at 1').max(MAX_PAGE, `at most ${MAX_PAGE}`))
+  .default(1)
+  .meta({ type: 'integer', minimum: 1, maximum: MAX_PAGE, default: 1 })
+const limit = whole
+  .pipe(z.number().min(1, 'at least 1').max(MAX_LIMIT, `at most ${MAX_LIMIT}`))
+  .default(DEFAULT_LIMIT)
+  .meta({ type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })
 
 /** The query of a list that has nothing but pages. */
 export const paging = z.object({ page, limit })

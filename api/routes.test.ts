@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createKey } from '#src/auth/keys.ts'
 import { ERRORS } from '#src/errors.ts'
 import { listOf, startApi, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
-import { errorsOf } from './openapi.ts'
+import { errorsOf } from './openapi-errors.ts'
 import { pathsOf, type AnyRoute } from './route.ts'
 import { ROUTES } from './table.ts'
 
@@ -171,7 +171,9 @@ describe('the table of routes', () => {
     })
     it('describes the forms that a send takes', async () => {
       const { body } = await api.call('GET', '//openapi.json', { key: null })
-      const schema = body['paths']?.['/api/v1/send-email/instant']?.['post']?.['requestBody']?.['content']?.['application/json']?.['schema']
+      const content = body['paths']?.['/api/v1/send-email/instant']?.['post']?.['requestBody']?.['content']
+      assert.deepEqual(content?.['application/json']?.['schema'], { $ref: '#/components/schemas/Message' })
+      const schema = body['components']?.['schemas']?.['Message']
       for (const field of [
         'to',
         'cc',

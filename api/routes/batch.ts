@@ -13,7 +13,8 @@ import { isRefusal, refusalBody } from '#api/answer.ts'
 import type { ApiContext } from '#api/context.ts'
 import { readPart } from '#api/read.ts'
 import { route, type Answer } from '#api/route.ts'
-import { sendBody } from '#api/sending/body.ts'
+import { batchAnswer } from '#api/sending/answer-shapes.ts'
+import { MESSAGE_REF, sendBody } from '#api/sending/body.ts'
 import { digestOf } from '#api/sending/digest.ts'
 import { idempotencyKeyOf, MISMATCH, send, type Claim, type Sent } from '#api/sending/send.ts'
 import { tierName } from '#api/sending/tier.ts'
@@ -23,7 +24,7 @@ const MAX_MESSAGES = 500
 
 const batchBody = z.object({
   messages: z
-    .array(z.unknown())
+    .array(z.unknown().meta(MESSAGE_REF))
     .min(1, 'at least one message')
     .max(MAX_MESSAGES, `at most ${MAX_MESSAGES} messages`)
     .meta({ description: 'each as the body of a send' }),
@@ -38,6 +39,7 @@ export const sendBatch = route({
   access: 'regular',
   body: batchBody,
   status: 200,
+  answer: batchAnswer,
   errors: SENDING_ERRORS,
   handle: async (ctx, { caller, body, headers }) => {
     const found = idempotencyKeyOf(headers['idempotency-key'])

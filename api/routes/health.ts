@@ -1,4 +1,5 @@
 /** Alive, ready, and the figures of this process: for whoever runs the service. */
+import { z } from 'zod'
 import { isRedisReady } from '#src/redis.ts'
 import { listMigrations } from '#src/migrate.ts'
 import { route } from '#api/route.ts'
@@ -13,9 +14,12 @@ export const healthz = route({
   atRoot: true,
   access: 'public',
   status: 200,
+  answer: z.object({ status: z.literal('alive') }),
   errors: [],
   handle: () => Promise.resolve({ body: { status: 'alive' } }),
 })
+
+const checks = z.object({ postgres: z.string(), migrations: z.string(), redis: z.string() })
 
 /** Red while PostgreSQL or Redis is away or migrations are pending; says which. */
 export const readyz = route({
@@ -26,13 +30,15 @@ export const readyz = route({
   atRoot: true,
   access: 'public',
   status: 200,
+  answer: z.object({ status: z.literal('ready'), checks }),
+  further: { 503: { when: 'not ready; `checks` says what is missing', answer: z.object({ status: z.literal('not ready'), checks }) } },
   errors: [],
   handle: async (ctx) => {
-    const checks = await check(ctx)
-    const isReady = Object.values(checks).every((state) => state === 'ok')
+    const found = await check(ctx)
+    const isReady = Object.values(found).every((state) => state === 'ok')
     return isReady
-      ? { body: { status: 'ready', checks } }
-      : { status: 503, body: { status: 'not ready', checks }, headers: { 'Retry-After': '2' } }
+      ? { body: { status: 'ready', checks: found } }
+      : { status: 503, body: { status: 'not ready', checks: found }, headers: { 'Retry-After': '2' } }
   },
 })
 
@@ -44,6 +50,7 @@ export const metrics = route({
   atRoot: true,
   access: 'public',
   status: 200,
+  produces: ['text/plain'],
   errors: [],
   handle: (ctx) => Promise.resolve({ body: ctx.metrics.render(), type: 'text/plain; version=0.0.4; charset=utf-8' }),
 })

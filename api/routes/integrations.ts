@@ -1,5 +1,21 @@
 /** GET /integrations/verify: is this key good, and what is it good for. */
+import { z } from 'zod'
 import { route } from '#api/route.ts'
+import { enveloped } from '#api/shapes.ts'
+
+const kind = z.enum(['regular', 'admin'])
+const verified = z.object({
+  valid: z.literal(true),
+  type: kind,
+  key_type: kind,
+  key_id: z.string(),
+  workspace_id: z.uuid(),
+  workspace: z.object({ id: z.uuid(), plan: z.string() }),
+  scopes: z.array(z.string()).meta({ description: 'of an Admin key; a Regular key has none' }),
+  domain: z.string().nullable().meta({ description: 'the sending domain that a Regular key is bound to' }),
+  domain_status: z.string().nullable(),
+  plan: z.string(),
+})
 
 export const verifyKey = route({
   name: 'verify-key',
@@ -8,6 +24,7 @@ export const verifyKey = route({
   paths: ['/integrations/verify'],
   access: 'any',
   status: 200,
+  answer: enveloped(verified).meta({ id: 'VerifiedKey' }),
   errors: ['SERVICE_UNAVAILABLE'],
   handle: (_ctx, { caller }) =>
     Promise.resolve({

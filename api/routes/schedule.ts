@@ -9,10 +9,11 @@ import { pageData, paging } from '#api/paging.ts'
 import { readPart } from '#api/read.ts'
 import { route } from '#api/route.ts'
 import { AT_ITS_TIME, idsOf } from '#api/sending/answer.ts'
-import { sendBody, type SendBody } from '#api/sending/body.ts'
+import { cancelledAnswer, scheduledAnswer, scheduledPage } from '#api/sending/answer-shapes.ts'
+import { MESSAGE_REF, sendBody, type SendBody } from '#api/sending/body.ts'
 import { digestOf } from '#api/sending/digest.ts'
 import { idempotencyKeyOf, send } from '#api/sending/send.ts'
-import { tierName } from '#api/sending/tier.ts'
+import { TIER_WORDS, tierName } from '#api/sending/tier.ts'
 import { answerSent, SENDING_ERRORS, sendingPaths } from './send.ts'
 
 interface Scheduled {
@@ -23,15 +24,34 @@ interface Scheduled {
 }
 
 const times = z.looseObject({
-  scheduled_at: z.string().nullish().meta({ description: '`YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset in it wins over `timezone`' }),
-  scheduled_for: z.string().nullish().meta({ description: 'alias of scheduled_at' }),
-  timezone: z.string().nullish().meta({ description: 'IANA name, UTC when left out' }),
-  priority: z.unknown().optional().meta({ description: 'the tier it enters when due; normal when left out' }),
-  email: z.looseObject({}).nullish().meta({ description: 'the message; or write its fields beside scheduled_at' }),
+  scheduled_at: z.string().nullish(),
+  scheduled_for: z.string().nullish(),
+  timezone: z.string().nullish(),
+  priority: z.unknown().optional(),
+  email: z.looseObject({}).nullish(),
 })
 
+const TIMES = {
+  scheduled_at: { type: 'string', description: '`YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset in it wins over `timezone`' },
+  scheduled_for: { type: 'string', description: 'alias of scheduled_at', deprecated: true },
+  timezone: { type: 'string', description: 'IANA name; UTC when left out' },
+  priority: { type: 'string', enum: TIER_WORDS, description: 'the tier it enters when due; normal when left out' },
+}
+const FLAT = { allOf: [MESSAGE_REF, { type: 'object', properties: TIMES }], description: 'the fields of a message beside its time' }
+const NESTED = {
+  type: 'object',
+  properties: { ...TIMES, email: MESSAGE_REF },
+  required: ['email'],
+  description: 'the message in `email`',
+}
+const EXAMPLE = {
+  scheduled_at: '2031-05-05_08:00:00',
+  timezone: 'Europe/Berlin',
+  email: { from: 'shop@example.com', to: ['anna@example.org'], subject: 'Your order', html: '<p>Did it arrive?</p>' },
+}
+
 /** Flat or nested: the message may stand in `email`, and the time beside it or in it. */
-const scheduleBody = times.transform((given, sink): Scheduled => {
+const foldedBody = times.transform((given, sink): Scheduled => {
   const email = given.email ?? given
   const prefix = given.email === undefined || given.email === null ? [] : ['email']
   const timesIn = times.safeParse(email).data
@@ -49,6 +69,7 @@ const scheduleBody = times.transform((given, sink): Scheduled => {
     sink.addIssue({ code: 'custom', path: ['scheduled_at'], message: 'must be YYYY-MM-DD_HH:MM:SS or ISO 8601' })
   return message.ok && tier.ok && at !== null ? { body: message.value, tier: tier.value, at, timezone } : z.NEVER
 })
+const scheduleBody = foldedBody.meta({ id: 'ScheduledMessage', anyOf: [FLAT, NESTED], examples: [EXAMPLE] })
 
 export const scheduleEmail = route({
   name: 'schedule-email',
@@ -59,6 +80,7 @@ export const scheduleEmail = route({
   needsLaunch: true,
   body: scheduleBody,
   status: 200,
+  answer: scheduledAnswer,
   errors: SENDING_ERRORS,
   handle: async (ctx, { caller, body, headers }) => {
     const found = idempotencyKeyOf(headers['idempotency-key'])
@@ -76,6 +98,7 @@ export const listScheduledEmails = route({
   access: 'regular',
   query: paging,
   status: 200,
+  answer: scheduledPage,
   errors: ['SERVICE_UNAVAILABLE'],
   handle: async (ctx, { caller, query }) => {
     const { emails, total } = await listScheduled(ctx.db, caller.workspaceId, query.page, query.limit)
@@ -114,6 +137,7 @@ export const cancelScheduledEmail = route({
   access: 'regular',
   params: z.object({ id: z.string() }),
   status: 200,
+  answer: cancelledAnswer,
   errors: ['NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
   handle: async (ctx, { caller, params }) => {
     const id = messageIdOf(params.id)

@@ -4,6 +4,7 @@ import { isRefusal } from '#api/answer.ts'
 import type { ApiContext } from '#api/context.ts'
 import { route, type Answer, type AnyRoute, type ApiRequest } from '#api/route.ts'
 import type { Refusal } from '#src/errors.ts'
+import { queuedAnswer } from '#api/sending/answer-shapes.ts'
 import { sendBody } from '#api/sending/body.ts'
 import { digestOf } from '#api/sending/digest.ts'
 import { idempotencyKeyOf, send, type Sent } from '#api/sending/send.ts'
@@ -40,6 +41,7 @@ function sendRoute(tier: Tier): AnyRoute {
     access: 'regular',
     body: sendBody,
     status: 200,
+    answer: queuedAnswer,
     errors: SENDING_ERRORS,
     handle: (ctx, request) => sendOne(ctx, request, tier),
   })

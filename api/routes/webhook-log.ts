@@ -10,6 +10,7 @@ import { eventName } from '#src/webhooks/payload.ts'
 import { sampleTypeOf, sendSample } from '#src/webhooks/sample.ts'
 import { pageData, paging } from '#api/paging.ts'
 import { route, type AnyRoute } from '#api/route.ts'
+import { enveloped, moment, pageOf } from '#api/shapes.ts'
 import { ACCESS, byPath, endpointOf, NO_ENDPOINT } from './webhooks.ts'
 
 const SWITCHED_OFF = refuse('CONFLICT', 'The webhook endpoint is switched off. Switch it on first (is_active: true).')
@@ -22,11 +23,28 @@ const eventId = z.string().optional().transform((text, sink) => {
   return id
 })
 
+const shownState = z.enum(DELIVERY_STATES)
+const shownAttempt = z.object({
+  attempt: z.int(), at: moment, url: z.string(), status: z.int().nullable(), error: z.string().nullable(), duration_ms: z.number(),
+  request: z.object({ headers: z.record(z.string(), z.string()), body: z.string() }),
+  response: z.object({ status: z.int(), body: z.string().nullable().meta({ description: 'the first 4 KB' }) }).nullable(),
+}).meta({ id: 'WebhookAttempt' })
+const shownDelivery = z.object({
+  id: z.string(), event_id: z.string(),
+  type: z.string().nullable().meta({ description: 'null when the event is no longer stored' }), event: z.string().nullable(),
+  state: shownState, status: shownState, tries: z.int(), created_at: moment, next_try_at: moment.nullable(),
+  attempts: z.array(shownAttempt),
+}).meta({ id: 'WebhookDelivery' })
+const queuedShape = {
+  id: z.string(), event_id: z.string(), webhook_id: z.uuid(), state: z.literal('pending'), status: z.literal('pending'),
+}
+
 const log = route({
   name: 'list-webhook-deliveries',
   summary: 'What became of each event at this endpoint, with every try: request, answer, error, duration; the newest first',
   method: 'GET', paths: ['/public/webhooks/:id/deliveries'], access: ACCESS, params: byPath,
-  query: paging.extend({ state, status: state, event_id: eventId }), status: 200, errors: ['NOT_FOUND'],
+  query: paging.extend({ state, status: state, event_id: eventId }), status: 200, answer: pageOf('deliveries', shownDelivery),
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
     const endpoint = await endpointOf(ctx, caller.workspaceId, params.id)
     if (endpoint === null) return NO_ENDPOINT
@@ -40,7 +58,7 @@ const log = route({
 const replay = route({
   name: 'replay-webhook-delivery', summary: 'Send an event to this endpoint again, at once and with all its tries',
   method: 'POST', paths: ['/public/webhooks/:id/deliveries/:eventId/replay'], access: ACCESS,
-  params: byPath.extend({ eventId: z.string() }), status: 200, errors: ['NOT_FOUND', 'CONFLICT'],
+  params: byPath.extend({ eventId: z.string() }), status: 200, answer: enveloped(z.object(queuedShape)), errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, params }) => {
     const endpoint = await endpointOf(ctx, caller.workspaceId, params.id)
     if (endpoint === null) return NO_ENDPOINT
@@ -64,6 +82,7 @@ const sampleBody = z.object({
 const sample = route({
   name: 'test-webhook', summary: 'Send a made-up event to this endpoint, of the type given or of its first one',
   method: 'POST', paths: ['/public/webhooks/:id/test'], access: ACCESS, params: byPath, body: sampleBody, status: 200,
+  answer: enveloped(z.object({ ...queuedShape, type: z.string() })),
   errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, params, body }) => {
     const endpoint = await endpointOf(ctx, caller.workspaceId, params.id)

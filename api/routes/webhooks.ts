@@ -16,6 +16,7 @@ import { judgeTarget } from '#src/webhooks/target.ts'
 import type { ApiContext } from '#api/context.ts'
 import { pageData, paging } from '#api/paging.ts'
 import { route, type Answer, type AnyRoute } from '#api/route.ts'
+import { enveloped, moment, pageOf } from '#api/shapes.ts'
 
 export const ACCESS = { admin: 'webhooks:manage' } as const
 export const byPath = z.object({ id: z.string() })
@@ -55,9 +56,20 @@ const createBody = changeBody.transform(({ url, eventTypes, description }, sink)
   return url === undefined ? z.NEVER : { url, eventTypes: eventTypes ?? [ALL_TYPES], description: description ?? null }
 })
 
+const shown = z.object({
+  id: z.uuid(), object: z.literal('webhook'), url: z.string(), description: z.string().nullable(),
+  events: z.array(z.string()).meta({ description: 'types, or * for all' }), event_types: z.array(z.string()),
+  is_active: z.boolean(), disabled_reason: z.string().nullable().meta({ description: 'why it is switched off' }),
+  previous_secret_until: moment.nullable().meta({ description: 'until when the secret before the last rotation signs too' }),
+  created_at: moment, updated_at: moment,
+}).meta({ id: 'Webhook' })
+const one = enveloped(shown).meta({ id: 'WebhookAnswer' })
+const secret = z.string().meta({ description: 'whsec_…, shown this once' })
+const withSecret = enveloped(shown.extend({ secret })).meta({ id: 'WebhookSecret' })
+
 const create = route({
   name: 'create-webhook', summary: 'Register a webhook endpoint; the answer has its signing secret, once',
-  method: 'POST', paths: ['/public/webhooks'], access: ACCESS, body: createBody, status: 201, errors: ['CONFLICT'],
+  method: 'POST', paths: ['/public/webhooks'], access: ACCESS, body: createBody, status: 201, answer: withSecret, errors: ['CONFLICT'],
   handle: async (ctx, { caller, body }) => {
     const wrong = judgeUrl(ctx, body.url)
     if (wrong !== null) return wrong
@@ -71,6 +83,7 @@ const create = route({
 const list = route({
   name: 'list-webhooks', summary: 'The webhook endpoints of the workspace, the newest first; one of them with ?id=',
   method: 'GET', paths: ['/public/webhooks'], access: ACCESS, query: paging.extend({ id: z.string().optional() }), status: 200,
+  answer: z.union([pageOf('webhooks', shown), one]),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, query }) => {
     if (query.id !== undefined) return show(ctx, caller.workspaceId, query.id)
@@ -82,13 +95,13 @@ const list = route({
 
 const get = route({
   name: 'get-webhook', summary: 'One webhook endpoint',
-  method: 'GET', paths: ['/public/webhooks/:id'], access: ACCESS, params: byPath, status: 200, errors: ['NOT_FOUND'],
+  method: 'GET', paths: ['/public/webhooks/:id'], access: ACCESS, params: byPath, status: 200, answer: one, errors: ['NOT_FOUND'],
   handle: (ctx, { caller, params }) => show(ctx, caller.workspaceId, params.id),
 })
 
 const UPDATE = {
   summary: 'Change address, event types, description, or switch it on or off; what is left out stays',
-  method: 'PATCH', access: ACCESS, body: changeBody, status: 200, errors: ['NOT_FOUND'],
+  method: 'PATCH', access: ACCESS, body: changeBody, status: 200, answer: one, errors: ['NOT_FOUND'],
 } as const
 const update = route({
   ...UPDATE, name: 'update-webhook', paths: ['/public/webhooks/:id'], params: byPath,
@@ -113,7 +126,8 @@ const removeByQuery = route({
 
 const rotate = route({
   name: 'rotate-webhook-secret', summary: 'Make a new signing secret; the one before signs too for 24 hours',
-  method: 'POST', paths: ['/public/webhooks/:id/rotate-secret'], access: ACCESS, params: byPath, status: 200, errors: ['NOT_FOUND'],
+  method: 'POST', paths: ['/public/webhooks/:id/rotate-secret'], access: ACCESS, params: byPath, status: 200,
+  answer: withSecret, errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const rotated = isUuid(params.id) ? await rotateSecret(ctx, caller.workspaceId, params.id) : null
     if (rotated === null) return NO_ENDPOINT

@@ -124,7 +124,16 @@ const fields = z.object({
 type Fields = z.output<typeof fields>
 type Sink = z.core.$RefinementCtx
 
-export const sendBody = fields.transform((given, sink): SendBody => {
+const EXAMPLE = {
+  from: 'Example Shop <shop@example.com>',
+  to: ['anna@example.org'],
+  subject: 'Your order',
+  html: '<p>Hello Anna, your order is on its way.</p>',
+  tags: ['order'],
+  metadata: { order: 1234 },
+}
+
+const foldedBody = fields.transform((given, sink): SendBody => {
   const templateId = orNull(given.template_id)
   if (given.to.length === 0) complain(sink, 'to', 'is required')
   checkTemplate(given, templateId, sink)
@@ -148,6 +157,10 @@ export const sendBody = fields.transform((given, sink): SendBody => {
     expiresAt: given.expires_at,
   }
 })
+
+export const sendBody = foldedBody.meta({ id: 'Message', required: ['to'], examples: [EXAMPLE] })
+/** For schemas that hold a message which they read themselves. */
+export const MESSAGE_REF = { $ref: '#/components/schemas/Message' }
 
 /** An optional text that is empty says as much as one that is left out. */
 function orNull(value: string | null | undefined): string | null {

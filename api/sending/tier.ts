@@ -12,13 +12,15 @@ const NAMES: Readonly<Record<string, Tier>> = {
   low: 'bulk',
 }
 
+export const TIER_WORDS = Object.keys(NAMES)
+
 /** `normal` when it is left out. */
 export const tierName = z
   .string()
   .nullish()
-  .meta({ enum: Object.keys(NAMES) })
+  .meta({ enum: TIER_WORDS })
   .transform((given, sink): Tier => {
     const tier = NAMES[(given ?? '').toLowerCase() || 'normal']
-    if (tier === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${Object.keys(NAMES).join(', ')}` })
+    if (tier === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${TIER_WORDS.join(', ')}` })
     return tier ?? 'normal'
   })

@@ -1,6 +1,7 @@
 /**
  * A running api on a free port with a database and a Redis of its own, a workspace on LAUNCH with a verified domain, and a key of each
- * kind: what scenario tests begin with. Everything goes through HTTP; `db` is for looking at what was stored.
+ * kind: what scenario tests begin with. Everything goes through HTTP, and every answer is held against the OpenAPI document; `db` is for
+ * looking at what was stored.
  */
 import assert from 'node:assert/strict'
 import { main } from '#api/main.ts'
@@ -11,6 +12,7 @@ import { openDb, type Db } from '#src/db.ts'
 import { newId } from '#src/id.ts'
 import { openLog } from '#src/log.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
+import { assertDescribed } from '#test/support/conformance.ts'
 import { createDatabase, startRedis, type TestServer } from '#test/support/stores.ts'
 
 export interface TestAnswer {
@@ -135,7 +137,11 @@ export async function request(method: string, url: string, { key, body, headers 
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, body: parse(text) as Json }
+  const answer = { status: response.status, headers: response.headers, body: parse(text) as Json }
+  const type = response.headers.get('content-type')
+  // what a redirect led to is another endpoint's
+  assertDescribed({ method, path: new URL(response.url).pathname, status: answer.status, type, body: answer.body })
+  return answer
 }
 
 function parse(text: string): unknown {
