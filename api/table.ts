@@ -1,7 +1,9 @@
 /** Every endpoint of the API, one line each. What an endpoint is stands in its file in `routes/`. */
 import type { AnyRoute } from './route.ts'
+import { AUTOMATION_ROUTES } from './routes/automations.ts'
 import { sendBatch } from './routes/batch.ts'
 import { getEmail, getEmailByPath } from './routes/emails.ts'
+import { ENROLMENT_ROUTES } from './routes/enrolments.ts'
 import { healthz, metrics, readyz } from './routes/health.ts'
 import { verifyKey } from './routes/integrations.ts'
 import { openapiRoute } from './routes/openapi.ts'
@@ -22,6 +24,8 @@ export const ROUTES: readonly AnyRoute[] = [
   getTemplates,
   saveOneTemplate,
   verifyKey,
+  ...AUTOMATION_ROUTES,
+  ...ENROLMENT_ROUTES,
   ...WEBHOOK_ROUTES,
   ...WEBHOOK_LOG_ROUTES,
   healthz,

@@ -6,6 +6,7 @@ import { openDb } from '#src/db.ts'
 import { openLog } from '#src/log.ts'
 import { openRedis } from '#src/redis.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
+import { automationUpkeepLoop } from './automations.ts'
 import { housekeepingLoop } from './housekeeping.ts'
 import { leaseLoop } from './leases.ts'
 import { startLoop, type LoopSpec } from './loop.ts'
@@ -14,7 +15,7 @@ import { unknownLoop } from './unknowns.ts'
 import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, automationUpkeepLoop, housekeepingLoop]
 
 /** @throws when the stores are not named; stores that are away are waited for by each loop. */
 export function main(config: Config): Promise<{ stop(): Promise<void> }> {

@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict'
+import { newId } from '#src/id.ts'
+import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+
+const EXIT = [{ type: 'exit' }]
+
+describe('automations', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestAnswer> =>
+    api.call(method, `/public/automations${path}`, { key, ...(body === undefined ? {} : { body }) })
+  const create = (fields: object, key = api.admin): Promise<TestAnswer> => call('POST', '/create', { name: 'Welcome', ...fields }, key)
+  const update = (id: string, fields: object, key = api.admin): Promise<TestAnswer> => call('PATCH', `/update-automation/${id}`, fields, key)
+  const idOf = ({ body }: TestAnswer): string => textOf(body['data']?.['id'])
+  const errorOf = ({ status, body }: TestAnswer): readonly unknown[] => [status, body['error']]
+  const pathsOf = ({ body }: TestAnswer): unknown[] => listOf(body['details']).map((detail) => detail['path'])
+  const waiting = async (event: string, fields: object = {}): Promise<string> =>
+    idOf(await create({ trigger_type: 'contact_event', trigger_config: { event_name: event }, steps: EXIT, status: 'active', ...fields }))
+  const track = (email: string, event: string, fields: object = {}): Promise<TestAnswer> =>
+    call('POST', '/events/track', { email, event_name: event, ...fields })
+  async function addAudience(workspaceId = api.workspaceId): Promise<string> {
+    const id = newId()
+    await api.db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
+    return id
+  }
+  async function addContact(email: string, workspaceId = api.workspaceId): Promise<string> {
+    const id = newId()
+    await api.db.query('INSERT INTO contacts (id, workspace_id, email) VALUES ($1, $2, $3)', [id, workspaceId, email])
+    return id
+  }
+
+  it('are created as drafts, with all fields of the specification', async () => {
+    const { status, body } = await create({})
+    const data = body['data'] as Json
+    assert.deepEqual(
+      [status, data['name'], data['status'], data['trigger_type'], data['trigger_config'], data['version'], data['steps'],
+        data['enrolled_count'], data['completed_count']],
+      [201, 'Welcome', 'draft', 'manual', {}, 1, [], 0, 0])
+    for (const field of ['created_at', 'updated_at']) assert.ok(!Number.isNaN(Date.parse(textOf(data[field]))), field)
+  })
+
+  it('get-automation knows the active ones only; the list and its own address know all', async () => {
+    const id = idOf(await create({ steps: EXIT }))
+    assert.deepEqual(errorOf(await call('GET', `/get-automation/${id}`)), [404, 'NOT_FOUND'])
+    assert.equal((await call('GET', `/${id}`)).body['data']?.['status'], 'draft')
+    assert.equal((await update(id, { status: 'active' })).status, 200)
+    const { status, body } = await call('GET', `/get-automation/${id}`)
+    assert.deepEqual([status, body['data']?.['id'], body['data']?.['status'], listOf(body['data']?.['steps']).length], [200, id, 'active', 1])
+    const all = await call('GET', '/get-all?limit=1000')
+    assert.ok(listOf(all.body['data']?.['automations']).some((one) => one['id'] === id))
+    const drafts = await call('GET', '/get-all?status=draft&limit=1000')
+    assert.ok(listOf(drafts.body['data']?.['automations']).every((one) => one['status'] === 'draft'))
+    assert.deepEqual(errorOf(await call('GET', '/get-all?status=asleep')), [400, 'VALIDATION_ERROR'])
+  })
+
+  const ALIASES: readonly (readonly [what: string, fields: object, type: string, config: object])[] = [
+    ['snake case', { trigger_type: 'contact_event', trigger_config: { event_name: 'a' } }, 'contact_event', { event_name: 'a' }],
+    ['camel case', { triggerType: 'contactEvent', triggerConfig: { eventName: 'a' } }, 'contact_event', { event_name: 'a' }],
+    ['words', { trigger_type: 'Contact Event', trigger_config: { event: ' a ' } }, 'contact_event', { event_name: 'a' }],
+    ['an object', { trigger: { type: 'event', config: { event_name: 'a' } } }, 'contact_event', { event_name: 'a' }],
+    ['a flat object', { trigger: { type: 'event', event_name: 'a' } }, 'contact_event', { event_name: 'a' }],
+    ['a text', { trigger: 'manual' }, 'manual', {}],
+    ['a wall time', { trigger: { type: 'date_time', at: '2031-07-01_10:00:00', timezone: 'Europe/Berlin' } }, 'date_time',
+      { at: '2031-07-01T08:00:00.000Z', timezone: 'Europe/Berlin' }],
+    ['an instant', { trigger_type: 'date_time', trigger_config: { at: '2031-07-01T10:00:00Z' } }, 'date_time',
+      { at: '2031-07-01T10:00:00.000Z', timezone: 'UTC' }],
+  ]
+  for (const [what, fields, type, config] of ALIASES) {
+    it(`a trigger is written as ${what}`, async () => {
+      const { status, body } = await create(fields)
+      assert.deepEqual([status, body['data']?.['trigger_type'], body['data']?.['trigger_config']], [201, type, config], JSON.stringify(body))
+    })
+  }
+
+  const REFUSED: readonly (readonly [why: string, fields: object, path: string])[] = [
+    ['no name', { name: undefined }, 'name'],
+    ['a name of two lines', { name: 'a\nb' }, 'name'],
+    ['a long name', { name: 'x'.repeat(256) }, 'name'],
+    ['another trigger', { trigger_type: 'full_moon' }, 'trigger_type'],
+    ['another status', { status: 'asleep' }, 'status'],
+    ['no event name', { trigger_type: 'contact_event' }, 'trigger_config.event_name'],
+    ['an empty event name', { trigger_type: 'contact_event', trigger_config: { event_name: ' ' } }, 'trigger_config.event_name'],
+    ['a long event name', { trigger_type: 'contact_event', trigger_config: { event_name: 'x'.repeat(256) } }, 'trigger_config.event_name'],
+    ['no audience', { trigger_type: 'contact_added_to_audience', trigger_config: { audience_id: 'x' } }, 'trigger_config.audience_id'],
+    ['no moment', { trigger_type: 'date_time', trigger_config: {} }, 'trigger_config.at'],
+    ['no such zone', { trigger_type: 'date_time', trigger_config: { at: '2031-07-01', timezone: 'Mars' } }, 'trigger_config.timezone'],
+    ['steps that are no list', { steps: {} }, 'steps'],
+    ['a step of no kind', { steps: [{ type: 'dance' }] }, 'steps.0.type'],
+    ['active without steps', { status: 'active' }, 'steps'],
+  ]
+  for (const [why, fields, path] of REFUSED) {
+    it(`${why}: 400 that names ${path}`, async () => {
+      const answer = await create(fields)
+      assert.deepEqual([answer.status, answer.body['error']], [400, 'VALIDATION_ERROR'], JSON.stringify(answer.body))
+      assert.ok(pathsOf(answer).includes(path), JSON.stringify(answer.body))
+    })
+  }
+
+  it('are activated only when all that they name is there, in this workspace', async () => {
+    const other = await api.addTenant()
+    const theirs = await addAudience(other.workspaceId)
+    const steps = [
+      { type: 'send_email', template_id: newId(), from: 'me@elsewhere.example' },
+      { type: 'condition', condition: { type: 'has_tag', tag: 'x' }, yes: [{ type: 'add_to_audience', audience_id: theirs }] },
+      { type: 'webhook', url: 'http://127.0.0.1/x' },
+    ]
+    const trigger = { type: 'contact_added_to_audience', audience_id: theirs }
+    const draft = await create({ trigger, steps })
+    assert.equal(draft.status, 201, JSON.stringify(draft.body))
+    const answer = await update(idOf(draft), { status: 'active' })
+    assert.equal(answer.status, 400)
+    assert.deepEqual(pathsOf(answer).toSorted(),
+      ['steps.0.from', 'steps.0.template_id', 'steps.1.yes.0.audience_id', 'steps.2.url', 'trigger_config.audience_id'])
+    assert.equal((await call('GET', `/${idOf(draft)}`)).body['data']?.['status'], 'draft')
+
+    const mine = await addAudience()
+    const whole = [
+      { type: 'send_email', subject: 'Hi', body: 'x', from: `Me <me@${api.domain}>` },
+      { type: 'condition', condition: { type: 'has_tag', tag: 'x' }, yes: [{ type: 'add_to_audience', audience_id: mine }] },
+      { type: 'webhook', url: 'https://hooks.example/x' },
+    ]
+    const fixed = await update(idOf(draft), { status: 'active', trigger: { type: 'audience', audience_id: mine }, steps: whole })
+    assert.deepEqual([fixed.status, fixed.body['data']?.['status'], fixed.body['data']?.['version']], [200, 'active', 2], JSON.stringify(fixed.body))
+  })
+
+  it('a moment that has passed begins nothing', async () => {
+    const past = await create({ trigger: { type: 'date_time', at: '2020-01-01T00:00:00Z' }, steps: EXIT, status: 'active' })
+    assert.deepEqual([errorOf(past), pathsOf(past)], [[400, 'VALIDATION_ERROR'], ['trigger_config.at']])
+  })
+
+  it('new steps are a new version, the same steps are none', async () => {
+    const id = idOf(await create({ steps: EXIT }))
+    const { body } = await call('GET', `/${id}`)
+    const same = await update(id, { steps: body['data']?.['steps'], name: 'Other' })
+    assert.deepEqual([same.body['data']?.['version'], same.body['data']?.['name']], [1, 'Other'])
+    const next = await update(id, { steps: [{ type: 'delay', days: 1 }, ...EXIT] })
+    assert.deepEqual([next.body['data']?.['version'], next.body['data']?.['step_count']], [2, 2])
+    const versions = await Promise.all(Array.from({ length: 10 }, (_, i) => update(id, { steps: [{ type: 'delay', hours: i + 1 }] })))
+    assert.deepEqual(new Set(versions.map(({ body: one }) => one['data']?.['version'])), new Set(Array.from({ length: 10 }, (_, i) => i + 3)))
+  })
+
+  const STATUSES = ['draft', 'active', 'paused', 'archived'] as const
+  const ALLOWED = new Set(['draft active', 'active paused', 'paused active', 'draft archived', 'active archived', 'paused archived'])
+  for (const from of STATUSES) {
+    for (const to of STATUSES.filter((one) => one !== from)) {
+      const isAllowed = ALLOWED.has(`${from} ${to}`)
+      it(`${from} to ${to}: ${isAllowed ? 200 : '409 CONFLICT'}`, async () => {
+        const id = idOf(await create({ steps: EXIT }))
+        await api.db.query('UPDATE automations SET status = $2 WHERE id = $1', [id, from])
+        const answer = await update(id, { status: to })
+        assert.deepEqual(errorOf(answer), isAllowed ? [200, undefined] : [409, 'CONFLICT'], JSON.stringify(answer.body))
+      })
+    }
+  }
+  it('an archived one is not changed any more', async () => {
+    const id = idOf(await create({ status: 'archived' }))
+    for (const fields of [{ name: 'x' }, { steps: EXIT }, {}]) assert.deepEqual(errorOf(await update(id, fields)), [409, 'CONFLICT'])
+  })
+  it('a draft is deleted, anything else is not', async () => {
+    const [draft, active] = [idOf(await create({})), await waiting('delete')]
+    assert.equal((await call('DELETE', `/delete-automation/${draft}`)).status, 204)
+    assert.deepEqual(errorOf(await call('DELETE', `/delete-automation/${draft}`)), [404, 'NOT_FOUND'])
+    assert.deepEqual(errorOf(await call('DELETE', `/delete-automation/${active}`)), [409, 'CONFLICT'])
+  })
+
+  describe('events', () => {
+    it('enrol a known contact in every active automation that waits for this name, exactly', async () => {
+      await addContact('ann@x.example')
+      const [one, two] = [await waiting('bought'), await waiting('bought')]
+      await waiting('Bought')
+      await waiting('bought', { status: 'draft' })
+      const { status, body } = await track('Ann@X.example', 'bought', { properties: { price: 7 } })
+      assert.deepEqual([status, body['data']], [200, { enrolled: 2 }])
+      for (const id of [one, two]) {
+        const { body: found } = await call('GET', `/${id}/subscribers`)
+        const [subscriber] = listOf(found['data']?.['subscribers'])
+        assert.deepEqual([subscriber?.['email'], subscriber?.['status'], subscriber?.['version']], ['ann@x.example', 'active', 1])
+        assert.equal((await call('GET', `/${id}`)).body['data']?.['enrolled_count'], 1)
+      }
+      const { rows } = await api.db.query<{ properties: object; isDue: boolean; hasStep: boolean }>(
+        'SELECT properties, due_at <= now() AS "isDue", step IS NOT NULL AS "hasStep" FROM enrolments WHERE automation_id = $1', [one])
+      assert.deepEqual(rows, [{ properties: { price: 7 }, isDue: true, hasStep: true }])
+    })
+    it('of an unknown email do nothing', async () => {
+      await waiting('unknown')
+      const { status, body } = await track('nobody@x.example', 'unknown')
+      assert.deepEqual([status, body['data']], [200, { enrolled: 0 }])
+    })
+    it('fifty at once enrol a contact once; another contact each time', async () => {
+      await addContact('fifty@x.example')
+      const id = await waiting('fifty')
+      const answers = await Promise.all(Array.from({ length: 50 }, () => track('fifty@x.example', 'fifty')))
+      assert.equal(answers.reduce((sum, { body }) => sum + Number(body['data']?.['enrolled']), 0), 1)
+      await Promise.all(Array.from({ length: 50 }, (_, i) => addContact(`c${i}@x.example`)))
+      const others = await Promise.all(Array.from({ length: 50 }, (_, i) => track(`c${i}@x.example`, 'fifty')))
+      assert.equal(others.reduce((sum, { body }) => sum + Number(body['data']?.['enrolled']), 0), 50)
+      assert.equal((await call('GET', `/get-automation/${id}`)).body['data']?.['enrolled_count'], 51)
+    })
+    it('take all names of their fields, and refuse what is no event', async () => {
+      await addContact('names@x.example')
+      for (const field of ['event_name', 'eventName', 'event', 'name'])
+        assert.equal((await call('POST', '/events/track', { email: 'names@x.example', [field]: 'x' })).status, 200, field)
+      const wrong: readonly (readonly [body: object, path: string])[] = [
+        [{ event_name: 'x' }, 'email'], [{ email: 'no', event_name: 'x' }, 'email'], [{ email: 'a@b.example' }, 'event_name'],
+        [{ email: 'a@b.example', event_name: 'x'.repeat(256) }, 'event_name'],
+        [{ email: 'a@b.example', event_name: 'x', properties: [] }, 'properties'],
+        [{ email: 'a@b.example', event_name: 'x', properties: { a: 'x'.repeat(10_000) } }, 'properties'],
+      ]
+      for (const [body, path] of wrong) {
+        const answer = await call('POST', '/events/track', body)
+        assert.deepEqual([errorOf(answer), pathsOf(answer)], [[400, 'VALIDATION_ERROR'], [path]], JSON.stringify(answer.body))
+      }
+    })
+    it('who has ended may begin again', async () => {
+      await addContact('again@x.example')
+      const id = await waiting('again')
+      await track('again@x.example', 'again')
+      await api.db.query(`UPDATE enrolments SET state = 'completed' WHERE automation_id = $1`, [id])
+      assert.equal((await track('again@x.example', 'again')).body['data']?.['enrolled'], 1)
+      const { body } = await call('GET', `/${id}`)
+      assert.deepEqual(['enrolled_count', 'completed_count', 'active_count'].map((field) => body['data']?.[field]), [2, 1, 1])
+    })
+    it('who is in keeps the version it began with', async () => {
+      await addContact('version@x.example')
+      const id = await waiting('version')
+      await track('version@x.example', 'version')
+      await update(id, { steps: [{ type: 'delay', days: 1 }] })
+      const { body } = await call('GET', `/${id}/subscribers`)
+      assert.equal(listOf(body['data']?.['subscribers'])[0]?.['version'], 1)
+    })
+  })
+
+  describe('by hand', () => {
+    const enrol = (id: string, email: string, key?: string): Promise<TestAnswer> => call('POST', `/add-automation/${id}/enroll`, { email }, key)
+    const unenrol = (id: string, email: string, key?: string): Promise<TestAnswer> =>
+      call('DELETE', `/delete-automation/${id}/subscribers`, { email }, key)
+
+    it('a contact is enrolled, once, and taken out', async () => {
+      await addContact('hand@x.example')
+      const id = await waiting('hand')
+      const first = await enrol(id, 'hand@x.example')
+      assert.deepEqual([first.status, first.body['data']], [200, { enrolled: 1 }])
+      const second = await enrol(id, 'HAND@x.example')
+      assert.deepEqual([second.status, second.body['data']], [200, { enrolled: 0 }])
+      const out = await unenrol(id, 'hand@x.example')
+      assert.deepEqual([out.status, out.body['success'], typeof out.body['message']], [200, true, 'string'])
+      assert.deepEqual(errorOf(await unenrol(id, 'hand@x.example')), [404, 'NOT_FOUND'])
+      const { body } = await call('GET', `/${id}/subscribers?status=exited`)
+      assert.deepEqual(listOf(body['data']?.['subscribers']).map((one) => [one['email'], one['reason'], one['next_step'], one['due_at']]),
+        [['hand@x.example', 'unenrolled', null, null]])
+    })
+    it('nobody unknown, and only while it is active', async () => {
+      await addContact('only@x.example')
+      const id = idOf(await create({ steps: EXIT }))
+      assert.deepEqual(errorOf(await enrol(id, 'only@x.example')), [409, 'CONFLICT'])
+      await update(id, { status: 'active' })
+      assert.deepEqual(errorOf(await enrol(id, 'nobody@x.example')), [404, 'NOT_FOUND'])
+      assert.deepEqual(errorOf(await enrol(newId(), 'only@x.example')), [404, 'NOT_FOUND'])
+      assert.deepEqual(errorOf(await enrol('x', 'only@x.example')), [404, 'NOT_FOUND'])
+      assert.deepEqual(errorOf(await unenrol(id, 'only@x.example')), [404, 'NOT_FOUND'])
+    })
+    it('one of a moment begins at that moment', async () => {
+      await addContact('later@x.example')
+      const id = idOf(await create({ trigger: { type: 'date_time', at: '2031-07-01T10:00:00Z' }, steps: EXIT, status: 'active' }))
+      assert.equal((await enrol(id, 'later@x.example')).body['data']?.['enrolled'], 1)
+      const { body } = await call('GET', `/${id}/subscribers`)
+      assert.equal(listOf(body['data']?.['subscribers'])[0]?.['due_at'], '2031-07-01T10:00:00.000Z')
+    })
+  })
+
+  it('of another workspace are not there, and nothing changes', async () => {
+    const other = await api.addTenant()
+    await addContact('theirs@x.example', other.workspaceId)
+    await addContact('theirs@x.example')
+    const id = idOf(await create({ trigger: { type: 'event', event_name: 'shared' }, steps: EXIT, status: 'active' }, other.admin))
+    await call('POST', `/add-automation/${id}/enroll`, { email: 'theirs@x.example' }, other.admin)
+    const tries: readonly (readonly [method: string, path: string, body?: object])[] = [
+      ['GET', `/get-automation/${id}`], ['GET', `/${id}`], ['GET', `/${id}/subscribers`], ['PATCH', `/update-automation/${id}`, { name: 'mine' }],
+      ['DELETE', `/delete-automation/${id}`], ['POST', `/add-automation/${id}/enroll`, { email: 'theirs@x.example' }],
+      ['DELETE', `/delete-automation/${id}/subscribers`, { email: 'theirs@x.example' }],
+    ]
+    for (const [method, path, body] of tries) assert.deepEqual(errorOf(await call(method, path, body)), [404, 'NOT_FOUND'], `${method} ${path}`)
+    assert.equal((await track('theirs@x.example', 'shared')).body['data']?.['enrolled'], 0)
+    const { body } = await call('GET', `/${id}`, undefined, other.admin)
+    assert.deepEqual([body['data']?.['name'], body['data']?.['active_count']], ['Welcome', 1])
+  })
+})

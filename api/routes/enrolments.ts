@@ -1,0 +1,120 @@
+/** Who is in an automation: events that enrol, enrolling and unenrolling by hand, and the list. An answer is given when it is stored. */
+import { z } from 'zod'
+import { enrolContact, listEnrolments, trackEvent, unenrolContact, type Enrolment, type Properties } from '#src/automations/enrol.ts'
+import { ENROLMENT_STATES, type EnrolmentState } from '#src/automations/state.ts'
+import { eventName } from '#src/automations/triggers.ts'
+import { aliasOf } from '#src/campaigns/content.ts'
+import { refuse } from '#src/errors.ts'
+import { isUuid } from '#src/id.ts'
+import { parseMailbox } from '#src/mail/address.ts'
+import { pageData, paging } from '#api/paging.ts'
+import { route, type AnyRoute } from '#api/route.ts'
+import { enveloped, moment, pageOf, plainAnswer } from '#api/shapes.ts'
+import { automationOf, byId, NO_AUTOMATION, READ, WRITE } from './automations.ts'
+
+const MAX_PROPERTIES = 100
+/** Characters as JSON: every enrolment carries them. */
+const MAX_PROPERTIES_SIZE = 10_000
+
+/** The address as contacts have it. */
+const email = z.string().transform((written, sink) => {
+  const parsed = parseMailbox(written)
+  if (!parsed.ok) sink.addIssue({ code: 'custom', message: parsed.reason })
+  return parsed.ok ? parsed.mailbox.email.toLowerCase() : z.NEVER
+})
+const properties = z
+  .record(z.string(), z.unknown())
+  .refine((given) => Object.keys(given).length <= MAX_PROPERTIES, `at most ${MAX_PROPERTIES} properties`)
+  .refine((given) => JSON.stringify(given).length <= MAX_PROPERTIES_SIZE, `at most ${MAX_PROPERTIES_SIZE} characters as JSON`)
+  .nullish()
+const filling = { properties, data: properties.meta(aliasOf('properties')) } as const
+const foldProperties = (given: { properties?: Properties | undefined; data?: Properties | undefined }): Properties =>
+  given.properties ?? given.data ?? null
+
+const name = eventName.nullish()
+const eventBody = z
+  .object({
+    email, event_name: name, eventName: name.meta(aliasOf('event_name')), event: name.meta(aliasOf('event_name')),
+    name: name.meta(aliasOf('event_name')), ...filling,
+  })
+  .transform((given, sink) => {
+    const event = given.event_name ?? given.eventName ?? given.event ?? given.name
+    if (event === undefined || event === null) sink.addIssue({ code: 'custom', path: ['event_name'], message: 'is required' })
+    return { email: given.email, name: event ?? '', properties: foldProperties(given) }
+  })
+const enrolBody = z.object({ email, ...filling }).transform((given) => ({ email: given.email, properties: foldProperties(given) }))
+
+const enrolledCount = enveloped(z.object({ enrolled: z.int().min(0) }))
+
+const track = route({
+  name: 'track-event', summary: 'Tell of an event of a contact: it is enrolled in each active automation that waits for it',
+  method: 'POST', paths: ['/public/automations/events/track'], access: { admin: 'automations:trigger' }, body: eventBody, status: 200,
+  answer: enrolledCount, errors: [],
+  handle: async (ctx, { caller, body }) => {
+    const person = { workspaceId: caller.workspaceId, email: body.email }
+    const enrolled = await trackEvent(ctx.db, person, { name: body.name, properties: body.properties }, new Date(ctx.clock.now()))
+    return { body: { success: true, message: `Event tracked. Automations it began: ${enrolled}.`, data: { enrolled } } }
+  },
+})
+
+const enrol = route({
+  name: 'enroll-contact', summary: 'Enrol a contact in an active automation; one that is in it already stays where it is',
+  method: 'POST', paths: ['/public/automations/add-automation/:id/enroll', '/public/automations/:id/enroll'], access: WRITE, params: byId,
+  body: enrolBody, status: 200, answer: enrolledCount, errors: ['CONFLICT', 'NOT_FOUND'],
+  handle: async (ctx, { caller, params, body }) => {
+    if (!isUuid(params.id)) return NO_AUTOMATION
+    const person = { workspaceId: caller.workspaceId, email: body.email }
+    const order = { automationId: params.id, properties: body.properties }
+    const result = await enrolContact(ctx.db, person, order, new Date(ctx.clock.now()))
+    if (result.kind === 'no-automation') return NO_AUTOMATION
+    if (result.kind === 'not-active') return refuse('CONFLICT', `The automation is ${result.status}; contacts are enrolled while it is active.`)
+    if (result.kind === 'no-contact') return refuse('NOT_FOUND', 'There is no contact with this email.')
+    const isNew = result.kind === 'enrolled'
+    const message = isNew ? 'Contact enrolled.' : 'The contact is enrolled already.'
+    return { body: { success: true, message, data: { enrolled: isNew ? 1 : 0 } } }
+  },
+})
+
+const unenrol = route({
+  name: 'unenroll-contact', summary: 'Take a contact out of an automation',
+  method: 'DELETE', paths: ['/public/automations/delete-automation/:id/subscribers', '/public/automations/:id/subscribers'], access: WRITE,
+  params: byId, body: z.object({ email }), status: 200, answer: plainAnswer, errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller, params, body }) => {
+    const automation = await automationOf(ctx, caller.workspaceId, params.id)
+    if (automation === null) return NO_AUTOMATION
+    const person = { workspaceId: caller.workspaceId, email: body.email }
+    const isDone = await unenrolContact(ctx.db, person, automation.id, new Date(ctx.clock.now()))
+    if (!isDone) return refuse('NOT_FOUND', 'No contact with this email is enrolled in this automation.')
+    return { body: { success: true, message: 'Contact unenrolled.' } }
+  },
+})
+
+const states = Object.keys(ENROLMENT_STATES) as [EnrolmentState, ...EnrolmentState[]]
+const subscriber = z.object({
+  id: z.uuid(), contact_id: z.uuid(), email: z.string(), status: z.enum(states), version: z.int(), next_step: z.string().nullable(),
+  due_at: moment.nullable(), reason: z.string().nullable(), enrolled_at: moment, ended_at: moment.nullable(),
+})
+
+const list = route({
+  name: 'get-automation-subscribers', summary: 'Who is or was in an automation, the newest first, with the step that is next and when it is due',
+  method: 'GET', paths: ['/public/automations/get-automation/:id/subscribers', '/public/automations/:id/subscribers'], access: READ, params: byId,
+  query: paging.extend({ status: z.enum(states).optional() }), status: 200, answer: pageOf('subscribers', subscriber), errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller, params, query }) => {
+    const automation = await automationOf(ctx, caller.workspaceId, params.id)
+    if (automation === null) return NO_AUTOMATION
+    const { items, total } = await listEnrolments(ctx.db, automation.id, { ...query, state: query.status ?? null })
+    const data = pageData('subscribers', { items: items.map(present), total }, query)
+    return { body: { success: true, message: `${total} subscribers.`, data } }
+  },
+})
+
+export const ENROLMENT_ROUTES: readonly AnyRoute[] = [track, enrol, unenrol, list]
+
+function present(enrolment: Enrolment): Record<string, unknown> {
+  const isActive = enrolment.state === 'active'
+  return {
+    id: enrolment.id, contact_id: enrolment.contactId, email: enrolment.email, status: enrolment.state, version: enrolment.version,
+    next_step: enrolment.step, due_at: isActive ? enrolment.dueAt.toISOString() : null, reason: enrolment.reason,
+    enrolled_at: enrolment.createdAt.toISOString(), ended_at: enrolment.endedAt?.toISOString() ?? null,
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Contacts come into automations and leave them. Enrolling is one statement: who is in already is skipped by the unique index on active
+ * enrolments, so that any number of calls at once enrol a contact exactly once; who has ended may begin again. The contact is locked against
+ * deletion while it is enrolled. No counter and no row of the automation is written, so events never wait for each other.
+ * When an answer is given, the enrolment is committed and due.
+ */
+import { jsonOrNull } from '#src/columns.ts'
+import { GHOST } from '#src/contacts/ghost.ts'
+import { prepared, type Queryable } from '#src/db.ts'
+import type { EnrolmentState, Status } from './state.ts'
+
+/** A contact of a workspace; the address in lower case. */
+export interface Person {
+  readonly workspaceId: string
+  readonly email: string
+}
+
+/** What a template may read as `{{event.<name>}}`. */
+export type Properties = Readonly<Record<string, unknown>> | null
+
+// one of date_time begins at its moment, any other now
+const enrolWhere = (which: string): string => `
+WITH person AS (SELECT c.id FROM contacts c WHERE c.workspace_id = $1 AND c.email = $2 AND NOT ${GHOST} FOR KEY SHARE OF c)
+INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, properties, due_at, created_at)
+SELECT a.id, a.version, a.workspace_id, p.id, v.first_step, $3::jsonb, greatest($4, a.starts_at), $4
+FROM person p, automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
+WHERE a.workspace_id = $1 AND a.status = 'active' AND ${which} ORDER BY a.id
+ON CONFLICT (automation_id, contact_id) WHERE state = 'active' DO NOTHING`
+
+const TRACK = prepared('enrolments-track', enrolWhere(`a.trigger_type = 'contact_event' AND a.trigger_key = $5`))
+const ENROL = prepared('enrolments-enrol', enrolWhere('a.id = $5::uuid'))
+
+/** An event of a contact: how many automations it began. An unknown contact begins none. */
+export async function trackEvent(
+  db: Queryable,
+  { workspaceId, email }: Person,
+  { name, properties }: { readonly name: string; readonly properties: Properties },
+  now: Date,
+): Promise<number> {
+  const { rowCount } = await db.query(TRACK, [workspaceId, email, jsonOrNull(properties), now, name])
+  return rowCount ?? 0
+}
+
+export type Enrolled =
+  | { readonly kind: 'enrolled' | 'already' | 'no-contact' | 'no-automation' }
+  | { readonly kind: 'not-active'; readonly status: Status }
+
+/** Enrols a contact by hand, whatever the trigger is. */
+export async function enrolContact(
+  db: Queryable,
+  { workspaceId, email }: Person,
+  { automationId, properties }: { readonly automationId: string; readonly properties: Properties },
+  now: Date,
+): Promise<Enrolled> {
+  const { rowCount } = await db.query(ENROL, [workspaceId, email, jsonOrNull(properties), now, automationId])
+  return rowCount === 1 ? { kind: 'enrolled' } : explain(db, { workspaceId, email }, automationId)
+}
+
+async function explain(db: Queryable, { workspaceId, email }: Person, automationId: string): Promise<Enrolled> {
+  const { rows: [row] } = await db.query<{ status: Status | null; isKnown: boolean }>(`
+    SELECT (SELECT status FROM automations WHERE workspace_id = $1 AND id = $2) AS status,
+      EXISTS (SELECT 1 FROM contacts c WHERE c.workspace_id = $1 AND c.email = $3 AND NOT ${GHOST}) AS "isKnown"`, [workspaceId, automationId, email])
+  const status = row?.status ?? null
+  if (status === null) return { kind: 'no-automation' }
+  if (status !== 'active') return { kind: 'not-active', status }
+  return { kind: row?.isKnown === true ? 'already' : 'no-contact' }
+}
+
+/** Takes a contact out of an automation. False when it is not in it. */
+export async function unenrolContact(db: Queryable, { workspaceId, email }: Person, automationId: string, now: Date): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `UPDATE enrolments SET state = 'exited', reason = 'unenrolled', ended_at = $4, step = NULL
+     WHERE workspace_id = $1 AND automation_id = $3 AND state = 'active'
+       AND contact_id = (SELECT id FROM contacts WHERE workspace_id = $1 AND email = $2)`, [workspaceId, email, automationId, now])
+  return rowCount === 1
+}
+
+export interface Enrolment {
+  readonly id: string
+  readonly contactId: string
+  readonly email: string
+  readonly state: EnrolmentState
+  readonly version: number
+  /** Id of the step that is next. */
+  readonly step: string | null
+  readonly dueAt: Date
+  readonly reason: string | null
+  readonly createdAt: Date
+  readonly endedAt: Date | null
+}
+
+/** Who is or was in an automation, the newest first, of one state or (null) of all. */
+export async function listEnrolments(
+  db: Queryable,
+  automationId: string,
+  { page, limit, state }: { readonly page: number; readonly limit: number; readonly state: EnrolmentState | null },
+): Promise<{ items: Enrolment[]; total: number }> {
+  const own = 'e.automation_id = $1 AND ($2::text IS NULL OR e.state = $2)'
+  const [{ rows: items }, { rows: [counted] }] = await Promise.all([
+    db.query<Enrolment>(`
+      SELECT e.id, e.contact_id AS "contactId", c.email, e.state, e.version, e.step, e.due_at AS "dueAt", e.reason, e.created_at AS "createdAt",
+        e.ended_at AS "endedAt"
+      FROM (SELECT * FROM enrolments e WHERE ${own} ORDER BY e.id DESC LIMIT $3 OFFSET $4) e JOIN contacts c ON c.id = e.contact_id
+      ORDER BY e.id DESC`, [automationId, state, limit, (page - 1) * limit]),
+    db.query<{ total: number }>(`SELECT count(*) AS total FROM enrolments e WHERE ${own}`, [automationId, state]),
+  ])
+  return { items, total: counted?.total ?? 0 }
+}

@@ -1,0 +1,140 @@
+/**
+ * The kinds of steps, one row each: what it does, what it is also called, and its fields as clients write them, folded into the form that
+ * is stored and answered. A new kind is one row here and one line in docs/automations.md.
+ */
+import { z } from 'zod'
+import { aliasOf, contentFields, filled, foldContent, line, missingIn, uuid } from '#src/campaigns/content.ts'
+
+const MAX_TAG = 255
+const MAX_NAME = 255
+const MAX_VALUE = 2000
+const LONGEST_DELAY_SECONDS = 365 * 24 * 3600
+const SECONDS = { seconds: 1, minutes: 60, hours: 3600, days: 86_400, weeks: 604_800 } as const
+type Unit = keyof typeof SECONDS
+
+type Sink = z.core.$RefinementCtx
+
+const mail = z.object(contentFields).transform((given, sink) => {
+  const content = foldContent(given, sink)
+  for (const { path, message } of missingIn(content)) complain(sink, path, message)
+  const { template_id, subject, body, from, from_name, reply_to } = content
+  return {
+    template_id: template_id ?? null, subject: subject ?? null, body: body ?? null,
+    from: from ?? '', from_name: from_name ?? null, reply_to: reply_to ?? null,
+  }
+})
+
+const amount = z.number().min(0).nullish()
+const delay = z
+  .object({
+    seconds: amount, minutes: amount, hours: amount, days: amount, weeks: amount,
+    amount: amount.meta({ description: 'together with unit' }),
+    duration: amount.meta(aliasOf('amount')), value: amount.meta(aliasOf('amount')),
+    unit: z.string().nullish().meta({ description: Object.keys(SECONDS).join(', ') }),
+    delay_seconds: amount.meta(aliasOf('seconds')),
+  })
+  .transform((given, sink) => {
+    const units = Object.keys(SECONDS) as Unit[]
+    const unit = readUnit(given.unit, sink)
+    const counted = units.reduce((sum, name) => sum + (given[name] ?? 0) * SECONDS[name], given.delay_seconds ?? 0)
+    const seconds = Math.round(counted + (given.amount ?? given.duration ?? given.value ?? 0) * SECONDS[unit])
+    if (seconds < 1 || seconds > LONGEST_DELAY_SECONDS) complain(sink, 'seconds', 'must be from 1 second to 365 days')
+    return { seconds }
+  })
+
+function readUnit(written: string | null | undefined, sink: Sink): Unit {
+  const name = (written ?? 'seconds').trim().toLowerCase()
+  const unit = (Object.keys(SECONDS) as Unit[]).find((one) => one === name || one === `${name}s` || one[0] === name)
+  if (unit === undefined) complain(sink, 'unit', `must be one of ${Object.keys(SECONDS).join(', ')}`)
+  return unit ?? 'seconds'
+}
+
+/** How an attribute is compared; those without a value ask whether it is there. Other spellings stand behind. */
+export const OPERATORS = {
+  equals: { hasValue: true, aliases: ['eq', '=', '==', 'is'] },
+  not_equals: { hasValue: true, aliases: ['ne', 'neq', '!=', '<>', 'is_not'] },
+  contains: { hasValue: true, aliases: [] },
+  not_contains: { hasValue: true, aliases: [] },
+  greater_than: { hasValue: true, aliases: ['gt', '>'] },
+  less_than: { hasValue: true, aliases: ['lt', '<'] },
+  exists: { hasValue: false, aliases: ['is_set', 'present'] },
+  not_exists: { hasValue: false, aliases: ['is_not_set', 'absent'] },
+} as const
+type Operator = keyof typeof OPERATORS
+
+const mailStep = z.string().max(64).nullish().meta({ description: 'id of a send_email step; the latest mail of this automation when left out' })
+const compared = z.union([z.string().max(MAX_VALUE), z.number(), z.boolean()], 'must be a text, a number or a boolean').nullish()
+const attribute = z
+  .object({
+    attribute: filled(MAX_NAME).nullish().meta({ description: 'a field such as first_name, a custom attribute, or event.<property>' }),
+    field: filled(MAX_NAME).nullish().meta(aliasOf('attribute')), name: filled(MAX_NAME).nullish().meta(aliasOf('attribute')),
+    operator: z.string().nullish().meta({ description: `${Object.keys(OPERATORS).join(', ')}; equals when left out` }),
+    value: compared,
+  })
+  .transform((given, sink) => {
+    const name = given.attribute ?? given.field ?? given.name
+    const operator = readOperator(given.operator ?? 'equals')
+    if (name === undefined || name === null) complain(sink, 'attribute', 'is required')
+    if (operator === null) complain(sink, 'operator', `must be one of ${Object.keys(OPERATORS).join(', ')}`)
+    const hasValue = operator !== null && OPERATORS[operator].hasValue
+    if (hasValue && (given.value === undefined || given.value === null)) complain(sink, 'value', 'is required')
+    return { attribute: name ?? '', operator: operator ?? 'equals', value: hasValue ? (given.value ?? null) : null }
+  })
+
+function readOperator(written: string): Operator | null {
+  const name = folded(written)
+  const found = Object.entries(OPERATORS).find(([own, { aliases }]) => own === name || aliases.some((alias) => alias === name))
+  return (found?.[0] as Operator | undefined) ?? null
+}
+
+/** What a condition may ask, one row each. */
+export const CONDITIONS = {
+  opened: { does: 'a mail of this automation was opened', aliases: ['email_opened'], fields: z.object({ step: mailStep }).transform(ofStep) },
+  clicked: { does: 'a link in a mail of this automation was followed', aliases: ['email_clicked'], fields: z.object({ step: mailStep }).transform(ofStep) },
+  has_tag: { does: 'the contact has the tag', aliases: ['tag'], fields: z.object({ tag: filled(MAX_TAG) }) },
+  attribute: { does: 'a field or attribute of the contact, or a property of the event, compares so', aliases: ['attribute_compare', 'compare'], fields: attribute },
+} as const
+
+function ofStep({ step }: { step?: string | null | undefined }): { step: string | null } {
+  return { step: step ?? null }
+}
+
+const tag = z.object({ tag: filled(MAX_TAG).refine((text) => !text.includes('|'), 'must not contain "|"') })
+const audience = z
+  .object({ audience_id: uuid.nullish(), audienceId: uuid.nullish().meta(aliasOf('audience_id')) })
+  .transform((given, sink) => {
+    const id = given.audience_id ?? given.audienceId
+    if (id === undefined || id === null) complain(sink, 'audience_id', 'is required')
+    return { audience_id: id ?? '' }
+  })
+
+export const STEP_KINDS = {
+  send_email: { does: 'sends a mail, from a template or with its own subject and body', aliases: ['email', 'send'], fields: mail },
+  delay: { does: 'waits, from a second to a year', aliases: ['wait'], fields: delay },
+  condition: {
+    does: 'asks something and goes on with the steps of `yes` or of `no`, then with what stands behind it', aliases: ['if', 'branch'],
+    fields: z.object({}),
+  },
+  add_tag: { does: 'gives the contact a tag', aliases: ['tag'], fields: tag },
+  remove_tag: { does: 'takes a tag from the contact', aliases: ['untag'], fields: tag },
+  add_to_audience: { does: 'adds the contact to an audience', aliases: ['add_audience'], fields: audience },
+  remove_from_audience: { does: 'takes the contact out of an audience', aliases: ['remove_audience'], fields: audience },
+  webhook: { does: 'sends the contact and the event to an address', aliases: ['call_webhook', 'http'], fields: z.object({ url: line(2048).trim() }) },
+  exit: { does: 'ends the automation for this contact', aliases: ['stop', 'end'], fields: z.object({}) },
+} as const
+
+/** `sendEmail`, `Send Email`, `send-email` and `send_email` are one name. */
+export function folded(written: string): string {
+  return written.trim().replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase().replace(/[\s-]+/g, '_')
+}
+
+/** The row of a table that a client means by a name, its own or an alias. */
+export function kindOf<K extends string>(table: Readonly<Record<K, { readonly aliases: readonly string[] }>>, written: string): K | null {
+  const name = folded(written)
+  const names = Object.keys(table) as K[]
+  return names.find((kind) => kind === name) ?? names.find((kind) => table[kind].aliases.includes(name)) ?? null
+}
+
+function complain(sink: Sink, path: string, message: string): void {
+  sink.addIssue({ code: 'custom', path: [path], message })
+}

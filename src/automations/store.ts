@@ -1,0 +1,125 @@
+/**
+ * Automations of a workspace as they are stored: found, listed, written, and deleted while they are drafts. The steps of each version stand in
+ * a row of their own that is never changed. Another workspace's automation is as good as none.
+ */
+import type { Queryable } from '#src/db.ts'
+import type { Status } from './state.ts'
+import { placedSteps, type Step } from './steps.ts'
+import type { Trigger, TriggerType } from './triggers.ts'
+
+export interface AutomationRow {
+  readonly id: string
+  readonly name: string
+  readonly status: Status
+  readonly triggerType: TriggerType
+  readonly triggerConfig: Readonly<Record<string, unknown>>
+  readonly version: number
+  readonly stepCount: number
+  readonly enrolledCount: number
+  readonly completedCount: number
+  readonly activeCount: number
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface Automation extends AutomationRow {
+  readonly steps: readonly Step[]
+}
+
+const COUNTS = ['enrolled', 'completed', 'active'].map((name) => `a.${name}_count + n.${name} AS "${name}Count"`).join(', ')
+const COLUMNS = `a.id, a.name, a.status, a.trigger_type AS "triggerType", a.trigger_config AS "triggerConfig", a.version,
+  v.step_count AS "stepCount", ${COUNTS}, a.created_at AS "createdAt", a.updated_at AS "updatedAt"`
+/** What is not folded yet belongs to the counts. */
+const FROM = `FROM automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
+  CROSS JOIN LATERAL (SELECT coalesce(sum(enrolled), 0)::bigint AS enrolled, coalesce(sum(completed), 0)::bigint AS completed,
+    coalesce(sum(active), 0)::bigint AS active FROM enrolment_changes c WHERE c.automation_id = a.id) n`
+
+/** Of any status. */
+export async function findAutomation(db: Queryable, workspaceId: string, id: string): Promise<Automation | null> {
+  const { rows } = await db.query<Automation>(`SELECT ${COLUMNS}, v.steps ${FROM} WHERE a.workspace_id = $1 AND a.id = $2`, [workspaceId, id])
+  return rows[0] ?? null
+}
+
+export interface AutomationPage {
+  readonly items: readonly AutomationRow[]
+  readonly total: number
+}
+
+/** The newest first, of one status or (null) of all. */
+export async function listAutomations(
+  db: Queryable,
+  workspaceId: string,
+  { page, limit, status }: { readonly page: number; readonly limit: number; readonly status: Status | null },
+): Promise<AutomationPage> {
+  const own = 'a.workspace_id = $1 AND ($2::text IS NULL OR a.status = $2)'
+  const [{ rows: items }, { rows: [counted] }] = await Promise.all([
+    db.query<AutomationRow>(`SELECT ${COLUMNS} ${FROM} WHERE ${own} ORDER BY a.id DESC LIMIT $3 OFFSET $4`,
+      [workspaceId, status, limit, (page - 1) * limit]),
+    db.query<{ total: number }>(`SELECT count(*) AS total FROM automations a WHERE ${own}`, [workspaceId, status]),
+  ])
+  return { items, total: counted?.total ?? 0 }
+}
+
+/** A draft goes without a trace; one that has had contacts is archived instead. */
+export async function deleteDraft(db: Queryable, workspaceId: string, id: string): Promise<'deleted' | 'not-found' | 'not-draft'> {
+  const { rowCount } = await db.query(`DELETE FROM automations WHERE workspace_id = $1 AND id = $2 AND status = 'draft'`, [workspaceId, id])
+  if (rowCount === 1) return 'deleted'
+  return await findAutomation(db, workspaceId, id) === null ? 'not-found' : 'not-draft'
+}
+
+/** The parts of an automation that a client writes. */
+export interface Written {
+  readonly name: string
+  readonly status: Status
+  readonly trigger: Trigger
+  readonly steps: readonly Step[]
+  readonly version: number
+}
+
+interface Locked {
+  readonly name: string
+  readonly status: Status
+  readonly type: TriggerType
+  readonly config: Readonly<Record<string, unknown>>
+  readonly key: string | null
+  readonly startsAt: Date | null
+  readonly steps: readonly Step[]
+  readonly version: number
+}
+
+/** What stands now, held until the transaction ends; null when there is none. */
+export async function lockAutomation(tx: Queryable, workspaceId: string, id: string): Promise<Written | null> {
+  // the lock first: who waits for it must then see the version that the other one made
+  const { rowCount } = await tx.query('SELECT 1 FROM automations WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE', [workspaceId, id])
+  if (rowCount === 0) return null
+  const { rows: [row] } = await tx.query<Locked>(`
+    SELECT a.name, a.status, a.trigger_type AS type, a.trigger_config AS config, a.trigger_key AS key, a.starts_at AS "startsAt", a.version, v.steps
+    FROM automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version WHERE a.id = $1`, [id])
+  if (row === undefined) return null
+  const { name, status, type, config, key, startsAt, steps, version } = row
+  return { name, status, trigger: { type, config, key, startsAt }, steps, version }
+}
+
+export async function insertAutomation(tx: Queryable, workspaceId: string, id: string, next: Written): Promise<void> {
+  const { name, status, trigger, version } = next
+  await tx.query(
+    `INSERT INTO automations (id, workspace_id, name, status, trigger_type, trigger_config, trigger_key, starts_at, version)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [id, workspaceId, name, status, trigger.type, JSON.stringify(trigger.config), trigger.key, trigger.startsAt, version])
+  await insertVersion(tx, id, next)
+}
+
+/** A version that is new gets its row. */
+export async function updateAutomation(tx: Queryable, id: string, before: Written, next: Written): Promise<void> {
+  const { name, status, trigger, version } = next
+  if (version !== before.version) await insertVersion(tx, id, next)
+  await tx.query(
+    `UPDATE automations SET name = $2, status = $3, trigger_type = $4, trigger_config = $5, trigger_key = $6, starts_at = $7, version = $8,
+       updated_at = now() WHERE id = $1`,
+    [id, name, status, trigger.type, JSON.stringify(trigger.config), trigger.key, trigger.startsAt, version])
+}
+
+async function insertVersion(tx: Queryable, id: string, { version, steps }: Written): Promise<void> {
+  await tx.query('INSERT INTO automation_versions (automation_id, version, steps, first_step, step_count) VALUES ($1, $2, $3, $4, $5)',
+    [id, version, JSON.stringify(steps), steps[0]?.id ?? null, placedSteps(steps).length])
+}

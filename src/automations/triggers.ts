@@ -1,0 +1,85 @@
+/**
+ * What begins an automation, one row each: what it reacts to and its configuration as clients write it, folded into the form that is stored
+ * and answered. `key` is what is looked up when something happens; `startsAt` the moment before which nobody begins.
+ */
+import { z } from 'zod'
+import { aliasOf, filled, uuid } from '#src/campaigns/content.ts'
+import type { Detail } from '#src/errors.ts'
+import { isZone, readMoment } from '#src/moment.ts'
+import { kindOf } from './step-kinds.ts'
+
+export const MAX_EVENT_NAME = 255
+
+/** The name of an event, compared exactly. */
+export const eventName = filled(MAX_EVENT_NAME).trim()
+
+type Sink = z.core.$RefinementCtx
+
+const event = z
+  .object({
+    event_name: eventName.nullish(),
+    eventName: eventName.nullish().meta(aliasOf('event_name')), event: eventName.nullish().meta(aliasOf('event_name')),
+  })
+  .transform((given, sink) => ({ event_name: required(given.event_name ?? given.eventName ?? given.event, 'event_name', sink) }))
+
+const audience = z
+  .object({ audience_id: uuid.nullish(), audienceId: uuid.nullish().meta(aliasOf('audience_id')) })
+  .transform((given, sink) => ({ audience_id: required(given.audience_id ?? given.audienceId, 'audience_id', sink) }))
+
+const written = z.string().max(64).nullish()
+const moment = z
+  .object({
+    at: written, date: written.meta(aliasOf('at')), date_time: written.meta(aliasOf('at')), scheduled_at: written.meta(aliasOf('at')),
+    timezone: z.string().refine(isZone, 'must be an IANA time zone such as Europe/Berlin').nullish(),
+  })
+  .transform((given, sink) => {
+    const timezone = given.timezone ?? 'UTC'
+    const text = given.at ?? given.date ?? given.date_time ?? given.scheduled_at
+    const at = readMoment(required(text, 'at', sink), timezone)
+    if (at === null && text !== undefined && text !== null) complain(sink, 'at', 'must be a time such as 2031-05-04T10:00:00Z')
+    return { at: at?.toISOString() ?? '', timezone }
+  })
+
+function required(value: string | null | undefined, path: string, sink: Sink): string {
+  if (value === undefined || value === null) complain(sink, path, 'is required')
+  return value ?? ''
+}
+
+function complain(sink: Sink, path: string, message: string): void {
+  sink.addIssue({ code: 'custom', path: [path], message })
+}
+
+export const TRIGGERS = {
+  contact_event: { when: 'an event of this name is tracked for a contact', aliases: ['event', 'custom_event'], config: event },
+  contact_added_to_audience: {
+    when: 'a contact joins the audience, subscribed, on whatever way', aliases: ['audience', 'added_to_audience', 'contact_added'], config: audience,
+  },
+  date_time: { when: 'the moment comes; contacts are enrolled before it and begin then', aliases: ['date', 'datetime', 'schedule'], config: moment },
+  manual: { when: 'a contact is enrolled by the API', aliases: ['api'], config: z.object({}) },
+} as const
+export type TriggerType = keyof typeof TRIGGERS
+
+export interface Trigger {
+  readonly type: TriggerType
+  readonly config: Readonly<Record<string, unknown>>
+  readonly key: string | null
+  readonly startsAt: Date | null
+}
+
+export type TriggerResult = { readonly ok: true; readonly trigger: Trigger } | { readonly ok: false; readonly details: readonly Detail[] }
+
+/** The trigger that a client means by a name, its own or an alias. */
+export function triggerOf(name: string): TriggerType | null {
+  return kindOf(TRIGGERS, name)
+}
+
+/** Reads a configuration as clients write it, or as it is stored. */
+export function readTrigger(type: TriggerType, config: unknown): TriggerResult {
+  const schema: z.ZodType<Readonly<Record<string, unknown>>> = TRIGGERS[type].config
+  const read = schema.safeParse(config ?? {})
+  if (!read.success)
+    return { ok: false, details: read.error.issues.map(({ path, message }) => ({ path: ['trigger_config', ...path.map(String)].join('.'), message })) }
+  const { event_name: name, audience_id: audienceId, at } = read.data
+  const key = name ?? audienceId
+  return { ok: true, trigger: { type, config: read.data, key: typeof key === 'string' ? key : null, startsAt: typeof at === 'string' ? new Date(at) : null } }
+}

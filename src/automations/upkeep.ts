@@ -1,0 +1,40 @@
+/**
+ * What automations leave to be done behind them, a slice at a time: notes folded into the counts, and enrolments of archived automations
+ * ended. A slice that fails is taken again. Two workers may do it at once: they take the notes in the same order, so one waits for the other.
+ */
+import { prepared, type Queryable } from '#src/db.ts'
+
+const SLICE = 5000
+
+const FOLD = prepared('enrolments-fold', `
+WITH taken AS (
+  DELETE FROM enrolment_changes WHERE id IN (SELECT id FROM enrolment_changes ORDER BY id LIMIT ${SLICE} FOR UPDATE)
+  RETURNING automation_id, enrolled, completed, active
+), folded AS (
+  UPDATE automations a SET enrolled_count = enrolled_count + n.enrolled, completed_count = completed_count + n.completed,
+    active_count = active_count + n.active
+  FROM (SELECT automation_id, sum(enrolled) AS enrolled, sum(completed) AS completed, sum(active) AS active FROM taken GROUP BY automation_id) n
+  WHERE a.id = n.automation_id
+)
+SELECT count(*) AS n FROM taken`)
+
+/** True when there may be more. */
+export async function foldCounts(db: Queryable): Promise<boolean> {
+  const { rows: [row] } = await db.query<{ n: number }>(FOLD)
+  return row?.n === SLICE
+}
+
+// by the folded count, so that automations which nobody is in cost nothing
+const END_ARCHIVED = prepared('enrolments-end-archived', `
+UPDATE enrolments SET state = 'exited', reason = 'the automation was archived', ended_at = $1, step = NULL
+WHERE (automation_id, id) IN (
+  SELECT a.id, e.id FROM automations a, LATERAL (
+    SELECT id FROM enrolments WHERE automation_id = a.id AND state = 'active' LIMIT ${SLICE}) e
+  WHERE a.status = 'archived' AND a.active_count > 0 LIMIT ${SLICE})
+  AND state = 'active'`)
+
+/** True when there may be more. */
+export async function endArchived(db: Queryable, now: Date): Promise<boolean> {
+  const { rowCount } = await db.query(END_ARCHIVED, [now])
+  return rowCount === SLICE
+}

@@ -1,0 +1,35 @@
+/**
+ * The life of a campaign. This table is the only place that knows which states and moves exist; the check of the database and
+ * docs/automations.md say the same (a test compares them).
+ *
+ *   DRAFT ─schedule→ SCHEDULED ─start→ SENDING ─dispatch→ SENT ─complete→ COMPLETED
+ *     ▲─────recall──────┘                │ ▲
+ *     └─────────start────────────────────│ │         (DRAFT may start at once)
+ *                                  pause ▼ │ resume
+ *                                      PAUSED
+ *
+ * fail ends one of which nothing was sent; cancel takes back what has not left.
+ */
+export const CAMPAIGN_STATES = {
+  DRAFT: 'was created, and is neither sent nor scheduled',
+  SCHEDULED: 'is set to send at a future time',
+  SENDING: 'is being dispatched to its recipients',
+  PAUSED: 'was paused while it was dispatched',
+  SENT: 'all of it is dispatched',
+  COMPLETED: 'all of it is dispatched, and what became of each recipient is known',
+  FAILED: 'failed before any email was sent',
+  CANCELLED: 'was cancelled by hand before it was completed',
+} as const
+export type CampaignState = keyof typeof CAMPAIGN_STATES
+
+export const CAMPAIGN_MOVES = {
+  schedule: { from: ['DRAFT'], to: 'SCHEDULED' },
+  recall: { from: ['SCHEDULED'], to: 'DRAFT' },
+  start: { from: ['DRAFT', 'SCHEDULED'], to: 'SENDING' },
+  pause: { from: ['SENDING'], to: 'PAUSED' },
+  resume: { from: ['PAUSED'], to: 'SENDING' },
+  dispatch: { from: ['SENDING'], to: 'SENT' },
+  complete: { from: ['SENT'], to: 'COMPLETED' },
+  fail: { from: ['SCHEDULED', 'SENDING'], to: 'FAILED' },
+  cancel: { from: ['SCHEDULED', 'SENDING', 'PAUSED', 'SENT'], to: 'CANCELLED' },
+} as const satisfies Record<string, { readonly from: readonly CampaignState[]; readonly to: CampaignState }>
