@@ -80,10 +80,12 @@ CREATE TABLE memberships (
   PRIMARY KEY (audience_id, contact_id)
 );
 CREATE INDEX memberships_contact ON memberships (contact_id);
-CREATE INDEX memberships_email ON memberships (audience_id, email, contact_id);
-CREATE INDEX memberships_first ON memberships (audience_id, first_key, contact_id);
-CREATE INDEX memberships_last ON memberships (audience_id, last_key, contact_id);
-CREATE INDEX memberships_score ON memberships (audience_id, score, contact_id);
+-- The status stands before the order: the subscribed ones are one range however few they are, all members are two ranges that are merged.
+CREATE INDEX memberships_created ON memberships (audience_id, is_subscribed, contact_id);
+CREATE INDEX memberships_email ON memberships (audience_id, is_subscribed, email, contact_id);
+CREATE INDEX memberships_first ON memberships (audience_id, is_subscribed, first_key, contact_id);
+CREATE INDEX memberships_last ON memberships (audience_id, is_subscribed, last_key, contact_id);
+CREATE INDEX memberships_score ON memberships (audience_id, is_subscribed, score, contact_id);
 CREATE TABLE membership_changes (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   audience_id uuid NOT NULL,
