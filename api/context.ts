@@ -2,6 +2,7 @@
 import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
+import type { Attempts } from '#src/limits/attempts.ts'
 import type { RequestRate } from '#src/limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
 import type { Renderer } from '#src/templates/render.ts'
@@ -13,6 +14,7 @@ export interface ApiContext extends Context {
   readonly acceptor: Acceptor
   readonly renderer: Renderer
   readonly rate: RequestRate
+  readonly attempts: Attempts
   readonly metrics: Metrics
 }
 

@@ -8,6 +8,7 @@ import { createKeyring } from '#src/auth/keys.ts'
 import { systemClock } from '#src/clock.ts'
 import type { Context } from '#src/context.ts'
 import { openDb } from '#src/db.ts'
+import { createAttempts } from '#src/limits/attempts.ts'
 import { createRequestRate } from '#src/limits/request-rate.ts'
 import { openLog } from '#src/log.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
@@ -79,5 +80,6 @@ function assemble(base: Context, plans: ApiContext['plans']): ApiContext {
     keyring: createKeyring(base),
     renderer: createRenderer(),
     rate: createRequestRate(base.redis, base.clock),
+    attempts: createAttempts(base.redis, base.clock),
   }
 }

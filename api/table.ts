@@ -9,6 +9,7 @@ import { verifyKey } from './routes/integrations.ts'
 import { openapiRoute } from './routes/openapi.ts'
 import { cancelScheduledEmail, listScheduledEmails, scheduleEmail } from './routes/schedule.ts'
 import { SEND_ROUTES } from './routes/send.ts'
+import { SUBSCRIBE_ROUTES } from './routes/subscribe.ts'
 import { getTemplates, saveOneTemplate } from './routes/templates.ts'
 import { WEBHOOK_LOG_ROUTES } from './routes/webhook-log.ts'
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts'
@@ -28,6 +29,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ENROLMENT_ROUTES,
   ...WEBHOOK_ROUTES,
   ...WEBHOOK_LOG_ROUTES,
+  ...SUBSCRIBE_ROUTES,
   healthz,
   readyz,
   metrics,

@@ -33,6 +33,7 @@ export const SETTINGS = {
   publicUrl: optional({ env: 'PUBLIC_URL', read: url, reason: 'how clients reach the API; http://localhost:HTTP_PORT when not set' }),
   subscribeBaseUrl: optional({ env: 'SUBSCRIBE_BASE_URL', read: url, reason: 'where the public subscribe forms (/s/…) are reached; PUBLIC_URL when not set' }),
   trustProxy: setting({ env: 'TRUST_PROXY', read: proxies, default: 'false', reason: 'whose X-Forwarded-For is believed: true for one proxy in front, a number for that many, or the networks they are in (docs/security.md)' }),
+  subscribesPerNetwork: setting({ env: 'SUBSCRIBES_PER_NETWORK', read: count, default: '60', unit: 'in 10 minutes', reason: 'posts to public forms from one IPv4 address or IPv6 /64; more where a site posts for its visitors' }),
   hostname: optional({ env: 'HOSTNAME', read: text, reason: 'this server in EHLO and Message-ID; a public name ends sandbox mode' }),
   keyPrefix: setting({ env: 'KEY_PREFIX', read: letters, default: 'ms', reason: 'the letters in front of every API key' }),
   defaultPlan: setting({ env: 'DEFAULT_PLAN', read: choice('free', 'launch', 'custom', 'enterprise'), default: 'free', reason: 'plan of a new workspace' }),

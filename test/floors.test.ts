@@ -8,10 +8,10 @@ const FLOORS: readonly (readonly string[])[] = [
   ['src/queue', 'src/limits', 'src/workspaces', 'src/auth', 'src/domains', 'src/templates', 'src/sandbox', 'src/events', 'src/suppression',
     'src/contacts'], // facts
   ['src/messages', 'src/webhooks'],
-  ['src/campaigns', 'src/automations'],
+  ['src/campaigns', 'src/automations', 'src/subscribe'],
   ['mta/claim', 'mta/compose', 'mta/route', 'mta/limits', 'mta/smtp', 'mta/classify'],       // stages
   ['mta/transport'],
-  ['mta', 'mta/sandbox', 'api', 'api/routes', 'api/sending', 'src/worker'],   // wiring and mains
+  ['mta', 'mta/sandbox', 'api', 'api/routes', 'api/sending', 'api/pages', 'src/worker'],   // wiring and mains
 ]
 /** Neighbours that must not see each other. */
 const STAGES = ['mta/claim', 'mta/compose', 'mta/route', 'mta/limits', 'mta/smtp', 'mta/classify']

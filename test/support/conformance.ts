@@ -48,6 +48,8 @@ export function assertDescribed(observed: Observed): void {
     if (status !== 204) assertError(body, status, ANYWHERE, told)
   } else if (isError(body)) {
     assertError(body, status, errorsOf(place.spec), told)
+  } else if (isRefusalPage(place.spec, observed)) {
+    assert.ok(errorsOf(place.spec).some((code) => ERRORS[code].status === status), `${told}: the endpoint has no such status`)
   } else {
     assertSuccess(place, observed, told)
   }
@@ -61,6 +63,11 @@ function placeOf(method: string, path: string): Place | undefined {
 
 function isError(body: unknown): body is { error: ErrorCode } {
   return typeof body === 'object' && body !== null && 'success' in body && body.success === false
+}
+
+/** A refusal that is told to a person. */
+function isRefusalPage({ refusalPage }: AnyRoute, { status, type }: Observed): boolean {
+  return refusalPage !== undefined && status >= 400 && type?.startsWith('text/html') === true
 }
 
 function assertError(body: unknown, status: number, codes: readonly ErrorCode[], told: string): void {

@@ -1,0 +1,81 @@
+/**
+ * The frame of every page that people see: HTML that works without script, on a phone, with a screen reader, in the dark and in print.
+ * One style element, whose hash stands in the header: nothing else is run or loaded. Whatever is put in has been escaped by `html`.
+ */
+import { createHash } from 'node:crypto'
+import { escapeHtml } from '#src/mail/html-escape.ts'
+import { pageHeaders } from '#api/headers.ts'
+import type { Answer } from '#api/route.ts'
+
+/** HTML that may be put into a page as it is. */
+export class Markup {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Piece = string | Markup | null | readonly Markup[]
+
+/** Every value is escaped, except what is Markup already. */
+export function html(texts: TemplateStringsArray, ...values: readonly Piece[]): Markup {
+  return new Markup(texts.map((text, i) => (i === 0 ? text : write(values[i - 1] ?? null) + text)).join(''))
+}
+
+function write(value: Piece): string {
+  if (value === null) return ''
+  if (value instanceof Markup) return value.text
+  return typeof value === 'string' ? escapeHtml(value) : value.map(({ text }) => text).join('')
+}
+
+// Contrast of every pair is above 7:1, of borders above 3:1 (WCAG 2.2 1.4.6, 1.4.11); what is pressed is 44 px high (2.5.5).
+const STYLE = `
+:root{color-scheme:light dark}
+*{box-sizing:border-box}
+body{margin:0;padding:1rem;background:#fff;color:#1b1b1b;font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
+main{max-width:30rem;margin:2rem auto}
+h1{font-size:1.6rem;line-height:1.25;margin:0 0 1rem}
+label{display:block;font-weight:600;margin:1rem 0 .25rem}
+input{width:100%;min-height:2.75rem;padding:.5rem .6rem;font:inherit;color:inherit;background:transparent}
+input{border:1px solid #6b6b6b;border-radius:.3rem}
+button{min-height:2.75rem;margin-top:1.5rem;padding:.5rem 1.2rem;font:inherit;font-weight:600;cursor:pointer}
+button{color:#fff;background:#1a4480;border:1px solid #1a4480;border-radius:.3rem}
+input:focus-visible,button:focus-visible,a:focus-visible{outline:3px solid #2672de;outline-offset:2px}
+a{color:#1a4480}
+.wrong{color:#8b0a03;font-weight:600;margin:.25rem 0}
+.problems{border:3px solid #b50909;border-radius:.3rem;padding:1rem;margin:0 0 1rem}
+.problems h2{font-size:1.1rem;margin:0}
+.problems ul{margin:.5rem 0 0;padding-left:1.2rem}
+.aside{position:absolute;left:-100vw;width:1px;height:1px;overflow:hidden}
+@media (prefers-color-scheme:dark){
+body{background:#16181b;color:#f0f0f0}
+a{color:#a9c7ff}
+.wrong{color:#ffb4ab}
+.problems{border-color:#ff897d}
+input{border-color:#8d9096}
+button{background:#a9c7ff;border-color:#a9c7ff;color:#0b1d3a}
+input:focus-visible,button:focus-visible,a:focus-visible{outline-color:#a9c7ff}
+}
+`
+const HEADERS = pageHeaders(createHash('sha256').update(STYLE).digest('base64'))
+
+/** The answer that shows a page. */
+export function page(title: string, content: Markup): Answer {
+  const body = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<style>${new Markup(STYLE)}</style>
+</head>
+<body>
+<main>
+${content}
+</main>
+</body>
+</html>
+`
+  return { body: body.text, type: 'text/html; charset=utf-8', headers: HEADERS }
+}
