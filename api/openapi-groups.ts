@@ -26,7 +26,7 @@ export const GROUPS: readonly Group[] = [
   { name: 'Workspace', words: ['workspace', 'workspaces'], description: 'Settings, plan and use of the workspace.' },
   { name: 'Public pages', words: ['s'], description: 'For the people who get the mail; no key.' },
   { name: 'Operation', words: ['healthz', 'readyz', 'metrics'], description: 'For whoever runs the service; no key.' },
-  { name: 'Reference', words: ['openapi.json', 'docs', 'api'], description: 'This description, for programs and for people.' },
+  { name: 'Reference', words: ['openapi.json', 'docs', 'api', 'swagger'], description: 'This description, for programs and for people.' },
 ]
 
 export function groupOf(spec: AnyRoute): string {

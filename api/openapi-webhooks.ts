@@ -86,7 +86,6 @@ function operationOf(type: EventType, schemas: SchemaBook): Json {
   return {
     operationId: `on${name}`,
     summary: EVENT_TYPES[type].meaning,
-    tags: ['Webhook events'],
     security: [],
     parameters: Object.entries(HEADERS).map(([header, description]) => ({
       name: header,

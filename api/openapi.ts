@@ -60,8 +60,7 @@ export function describe(routes: readonly AnyRoute[], publicUrl: string): Json {
 
 function tagsOf(routes: readonly AnyRoute[]): Json[] {
   const used = new Set(routes.map(groupOf))
-  const groups = GROUPS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description }))
-  return [...groups, { name: 'Webhook events', description: 'What we send to your webhook endpoints.' }]
+  return GROUPS.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description }))
 }
 
 /** `nth` path of the route: the first is the documented one, the others are aliases. */
@@ -94,7 +93,7 @@ function accessOf({ access, needsLaunch }: AnyRoute): string | undefined {
 }
 
 /** `send-instant` is `sendInstant`: a name for a method of a client. */
-export function operationIdOf(spec: AnyRoute): string {
+function operationIdOf(spec: AnyRoute): string {
   return spec.name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
@@ -126,8 +125,8 @@ function requestBodyOf(spec: AnyRoute, schemas: SchemaBook): Json {
   const { body } = spec
   const kinds = spec.accepts ?? (body === undefined ? [] : (['json'] as const))
   if (kinds.length === 0) return {}
-  const schema = body === undefined ? undefined : schemas.refer(body, 'input', `${pascalOf(spec)}Body`)
-  const content = Object.fromEntries(kinds.map((kind) => [MEDIA_TYPES[kind], kind === 'csv' || schema === undefined ? TEXT : { schema }]))
+  const filled = body === undefined ? TEXT : contentFor(body, 'input', `${pascalOf(spec)}Body`, schemas)
+  const content = Object.fromEntries(kinds.map((kind) => [MEDIA_TYPES[kind], kind === 'csv' ? TEXT : filled]))
   return { requestBody: { required: body === undefined || !body.safeParse({}).success, content } }
 }
 
@@ -143,7 +142,14 @@ function successesOf(spec: AnyRoute, schemas: SchemaBook): Json {
 }
 
 function jsonOf(answer: ZodType | undefined, name: string, schemas: SchemaBook): Json {
-  return answer === undefined ? {} : { 'application/json': { schema: schemas.refer(answer, 'output', name) } }
+  return answer === undefined ? {} : { 'application/json': contentFor(answer, 'output', name, schemas) }
+}
+
+/** The reference page shows the example of a schema only where it stands beside it. */
+function contentFor(schema: ZodType, io: 'input' | 'output', name: string, schemas: SchemaBook): Json {
+  const examples = schema.meta()?.['examples']
+  const example = Array.isArray(examples) ? { example: examples[0] as unknown } : {}
+  return { schema: schemas.refer(schema, io, name), ...example }
 }
 
 function contentOf(content: Json): Json {

@@ -2,6 +2,9 @@
 import type { AnyRoute } from './route.ts'
 import { AUTOMATION_ROUTES } from './routes/automations.ts'
 import { sendBatch } from './routes/batch.ts'
+import { CAMPAIGN_ROUTES } from './routes/campaigns.ts'
+import { DOCS_ROUTES } from './routes/docs.ts'
+import { DOMAIN_ROUTES } from './routes/domains.ts'
 import { getEmail, getEmailByPath } from './routes/emails.ts'
 import { ENROLMENT_ROUTES } from './routes/enrolments.ts'
 import { healthz, metrics, readyz } from './routes/health.ts'
@@ -27,6 +30,8 @@ export const ROUTES: readonly AnyRoute[] = [
   verifyKey,
   ...AUTOMATION_ROUTES,
   ...ENROLMENT_ROUTES,
+  ...CAMPAIGN_ROUTES,
+  ...DOMAIN_ROUTES,
   ...WEBHOOK_ROUTES,
   ...WEBHOOK_LOG_ROUTES,
   ...SUBSCRIBE_ROUTES,
@@ -34,4 +39,5 @@ export const ROUTES: readonly AnyRoute[] = [
   readyz,
   metrics,
   openapiRoute(() => ROUTES),
+  ...DOCS_ROUTES,
 ]

@@ -8,7 +8,7 @@ const count = z.int().min(0)
 const estimate = z.string().meta({ description: 'such as 0-5 seconds' })
 
 /** Common to everything that stands for a message. */
-export const messageHead = z.object({
+const messageHead = z.object({
   id: z.string().meta({ description: 'msg_<epoch ms>_<suffix>, or scheduled_msg_…; each form of the id is accepted everywhere' }),
   from: z.string(),
   to: z.array(z.string()),
