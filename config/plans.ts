@@ -10,20 +10,23 @@ export interface Plan {
   readonly monthlyQuota: number | null
   /** Requests a second of one workspace, averaged over 10 s; null = unlimited. */
   readonly requestsPerSecond: number | null
+  /** Sending domains of a workspace; null = unlimited. */
+  readonly maxDomains: number | null
   /** Scheduling and other features that the specification keeps for LAUNCH and higher. */
   readonly isLaunch: boolean
 }
 
 const PLANS: Readonly<Record<string, Plan>> = {
-  free:       { monthlyQuota: 1_000_000, requestsPerSecond: 5_000, isLaunch: false },
-  launch:     { monthlyQuota: 50_000_000, requestsPerSecond: 10_000, isLaunch: true },
-  custom:     { monthlyQuota: null, requestsPerSecond: null, isLaunch: true },
-  enterprise: { monthlyQuota: null, requestsPerSecond: null, isLaunch: true },
+  free:       { monthlyQuota: 1_000_000, requestsPerSecond: 5_000, maxDomains: 100, isLaunch: false },
+  launch:     { monthlyQuota: 50_000_000, requestsPerSecond: 10_000, maxDomains: 1_000, isLaunch: true },
+  custom:     { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true },
+  enterprise: { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true },
 }
 
 const planFile = z.record(z.string(), z.object({
   monthlyQuota: z.number().int().min(0).nullable(),
   requestsPerSecond: z.number().positive().nullable(),
+  maxDomains: z.number().int().min(0).nullable().default(null),
   isLaunch: z.boolean(),
 }))
 

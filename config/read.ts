@@ -67,6 +67,9 @@ export const url: Reader<string> = (value) => {
   return value.replace(/\/+$/, '')
 }
 
+/** For addresses that may be switched off. */
+export const urlOrNone: Reader<string | null> = (value) => value.toLowerCase() === 'none' ? null : url(value)
+
 export function choice<const T extends string>(...allowed: readonly T[]): Reader<T> {
   return (value) => allowed.find((one) => one === value) ?? wrong(`one of ${allowed.join(', ')}`)
 }

@@ -3,7 +3,7 @@
  * `load.ts` reads the environment through this table; `docs/settings.md` is printed from it. A new setting is one row here.
  * `NAME_FILE` works for every row: the value is then the trimmed content of that file (for mounted secrets).
  */
-import { choice, cidrs, count, dataDir, decimal, dnsServers, letters, port, proxies, routes, seconds, text, url, type Reader } from './read.ts'
+import { choice, cidrs, count, dataDir, decimal, dnsServers, letters, port, proxies, routes, seconds, text, url, urlOrNone, type Reader } from './read.ts'
 
 export interface Setting<T> {
   readonly env: string
@@ -41,6 +41,7 @@ export const SETTINGS = {
   bounceDomain: optional({ env: 'BOUNCE_DOMAIN', read: text, reason: 'domain of the return-path; bounces.HOSTNAME when not set' }),
   extraCaFile: optional({ env: 'EXTRA_CA_FILE', read: text, reason: 'further certificate authorities to trust, PEM' }),
   dnsServers: optional({ env: 'DNS_SERVERS', read: dnsServers, reason: 'resolvers as ip:port,ip:port; those of the system when not set' }),
+  rdapUrl: setting({ env: 'RDAP_URL', read: urlOrNone, default: 'https://rdap.org/domain', reason: 'where the registrar of a sending domain is looked up, the domain is appended; none = not at all' }),
   dnsMxCacheSeconds: setting({ env: 'DNS_MX_CACHE_SECONDS', read: seconds, default: '300', unit: 's', reason: 'how long MX records are kept: the resolver interface tells no TTL for them (addresses are kept for theirs)' }),
   smtpOutPort: setting({ env: 'SMTP_OUT_PORT', read: port, default: '25', reason: 'port of the receiving servers' }),
   sandboxDnsPort: setting({ env: 'SANDBOX_DNS_PORT', read: port, default: '2553', reason: 'loopback port of the built-in DNS server; it takes the place of DNS_SERVERS in sandbox mode' }),
@@ -53,6 +54,7 @@ export const SETTINGS = {
   messageLifetimeSeconds: optional({ env: 'MESSAGE_LIFETIME_SECONDS', read: seconds, unit: 's', reason: 'gives up on a recipient after this; per tier when not set' }),
   dotTimeoutSeconds: setting({ env: 'DOT_TIMEOUT_SECONDS', read: seconds, default: '600', unit: 's', reason: 'wait for the reply after the final dot (RFC 5321 4.5.3.2.6)' }),
   maxMessageBytes: setting({ env: 'MAX_MESSAGE_BYTES', read: count, default: '26214400', unit: 'bytes', reason: 'one message after decoding' }),
+  maxImportBytes: setting({ env: 'MAX_IMPORT_BYTES', read: count, default: '268435456', unit: 'bytes', reason: 'one file of contacts; a million rows take about 100 MB, and it must arrive within five minutes' }),
   maxRecipients: setting({ env: 'MAX_RECIPIENTS', read: count, default: '50', reason: 'recipients of one message' }),
   outboundSessions: setting({ env: 'OUTBOUND_SESSIONS', read: count, default: '500', reason: 'SMTP connections of one outbound process' }),
   plansFile: optional({ env: 'PLANS_FILE', read: text, reason: 'JSON that replaces or adds plans (config/plans.ts shows the shape)' }),

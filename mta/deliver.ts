@@ -51,18 +51,23 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo }: Gate): Promi
   if (over !== null) return over
   const route = await stages.route(claimed.domain)
   if (route.kind !== 'hosts') return outcomeOfRoute(route)
-  const keys = await stages.signingKeys(claimed.domainId)
-  if (keys === null) return { kind: 'failed', reason: 'domain-gone', detail: `the sending domain of ${claimed.content.from.email} was removed or is no longer verified` }
+  const sender = await stages.sendingDomain(claimed.domainId)
+  if (sender.kind !== 'ready') return mayNotSend(sender.kind, claimed)
   const draft = await draftOf(stages, claimed)
   const composed = await stages.compose(draft).catch(poison)
   if ('kind' in composed) return composed
-  const data = assemble(composed, await stages.sign(composed, keys))
+  const data = assemble(composed, await stages.sign(composed, sender.keys))
   return {
     site: route.site, hosts: route.hosts, limits: stages.limits(route),
     mail: {
-      from: stages.returnPath(claimed), to: claimed.address, data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address), mayGo,
+      from: stages.returnPath(claimed, sender.mailFrom), to: claimed.address, data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address), mayGo,
     },
   }
+}
+
+function mayNotSend(kind: 'gone' | 'not-verified', { content }: Claimed): Outcome {
+  const what = kind === 'gone' ? 'was removed' : 'is not verified any more: its DKIM record is gone from DNS'
+  return { kind: 'failed', reason: `domain-${kind}`, detail: `the sending domain of ${content.from.email} ${what}` }
 }
 
 async function draftOf(stages: Stages, claimed: Claimed): Promise<Draft> {

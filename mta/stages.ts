@@ -16,7 +16,7 @@ import { createBreaker } from '#mta/transport/breaker.ts'
 import { createDirect, type Direct, type Resolve } from '#mta/transport/direct.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { loadAttachments, loadTexts, type Claimed } from '#src/messages/claim.ts'
-import { createKeyCache } from '#src/domains/signing-keys.ts'
+import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
 import type { Attachment } from '#src/messages/submission.ts'
 import { createMemory, type Memory } from './memory.ts'
 
@@ -28,13 +28,14 @@ export interface Stages {
   readonly lifetimeSeconds: number | null
   route(domain: string): Promise<Route>
   limits(route: Route): SiteLimits
-  /** Null when the sending domain may not send any more. */
-  signingKeys(domainId: string | null): Promise<readonly SigningKey[] | null>
+  /** Its signing keys and where its bounces come to. */
+  sendingDomain(domainId: string | null): Promise<SendingDomain>
   texts(messageId: string): Promise<{ readonly html: string | null; readonly text: string | null }>
   attachments(messageId: string): Promise<readonly Attachment[]>
   compose(draft: Draft): Promise<Composed>
   sign(composed: Composed, keys: readonly SigningKey[]): Promise<string>
-  returnPath(claimed: Claimed): string
+  /** `mailFrom` is the sending domain's own bounce domain; null = the operator's. */
+  returnPath(claimed: Claimed, mailFrom: string | null): string
   readonly transport: Direct
   /** Large content in memory. */
   readonly memory: Memory
@@ -51,19 +52,19 @@ export function assembleStages(ctx: Context): Assembled {
   const router = createRouter({ config, clock, log })
   const breaker = createBreaker(() => clock.now(), config.retryScale)
   const transport = createDirect({ settings: sessionSettings(ctx), resolve: (host) => resolveHost(router, host), breaker, now: () => clock.now() })
-  const keys = createKeyCache(ctx)
+  const domains = createSendingDomainCache(ctx)
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
   const stages: Stages = {
     now: () => clock.now(),
     lifetimeSeconds: config.messageLifetimeSeconds,
     route: (domain) => router.route(domain),
     limits: limitsOfRoute,
-    signingKeys: (domainId) => domainId === null ? Promise.resolve([]) : keys.find(domainId),
+    sendingDomain: (domainId) => domainId === null ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null }) : domains.find(domainId),
     texts: (messageId) => loadTexts(ctx.db, messageId),
     attachments: (messageId) => loadAttachments(ctx.db, messageId),
     compose,
     sign: (composed, signingKeys) => sign(composed, signingKeys, new Date(clock.now())),
-    returnPath: (claimed) => returnPathOf(claimed, mac, config.bounceDomain),
+    returnPath: (claimed, mailFrom) => returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),
     transport,
     memory: createMemory(MOST_LARGE_BYTES),
   }

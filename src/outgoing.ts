@@ -1,5 +1,5 @@
 /**
- * The one door through which HTTP leaves on a customer's word: a guarded POST. It promises that no connection goes to an address that is
+ * The one door through which HTTP leaves on a customer's word: a guarded POST or GET. It promises that no connection goes to an address that is
  * not reachable (private, loopback, reserved, unless allowed), however the address is spelled and whatever DNS says by then; that redirects
  * are answers and not followed; that proxies of the environment are not used; and that an exchange ends within its time, also with a server
  * that drips.
@@ -19,6 +19,7 @@ import { isReachable } from './network.ts'
 export interface Outgoing {
   /** `timeoutMs` bounds everything: name, connection, TLS, request, answer. */
   post(url: string, request: PostRequest): Promise<Posted>
+  get(url: string, request: GetRequest): Promise<Posted>
   /** Ends all connections; what is under way fails. */
   close(): void
 }
@@ -29,9 +30,16 @@ export interface PostRequest {
   readonly timeoutMs: number
 }
 
+export interface GetRequest {
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  /** How much of the answer is kept. */
+  readonly maxBytes: number
+}
+
 export type Posted =
-  /** An answer of any status; `body` is its first 4 KB. */
-  | { readonly ok: true; readonly status: number; readonly body: string; readonly durationMs: number }
+  /** An answer of any status; `body` is its beginning, to a POST the first 4 KB; `location` where a redirect leads, as it was written. */
+  | { readonly ok: true; readonly status: number; readonly body: string; readonly location: string | null; readonly durationMs: number }
   | { readonly ok: false; readonly reason: Trouble; readonly detail: string; readonly durationMs: number }
 
 export type Trouble = 'bad-url' | 'forbidden' | 'name' | 'connect' | 'tls' | 'timeout' | 'broken'
@@ -64,7 +72,7 @@ export function createOutgoing(config: Settings): Outgoing {
     'https:': { request: httpsRequest, agent: new HttpsAgent({ ...https, ...KEPT_ALIVE }), fresh: new HttpsAgent(https) },
   }
 
-  async function post(address: string, request: PostRequest): Promise<Posted> {
+  async function send(address: string, request: Sending): Promise<Posted> {
     const startedAt = performance.now()
     const url = URL.parse(address)
     const door = doors[url?.protocol ?? '']
@@ -80,7 +88,8 @@ export function createOutgoing(config: Settings): Outgoing {
   }
 
   return {
-    post,
+    post: (url, request) => send(url, { ...request, method: 'POST', maxBytes: KEPT_BYTES }),
+    get: (url, request) => send(url, { ...request, method: 'GET', body: '' }),
     close: () => {
       for (const { agent, fresh } of Object.values(doors)) {
         agent.destroy()
@@ -99,10 +108,12 @@ function failed(reason: Trouble, detail: string, startedAt: number): Posted {
   return { ok: false, reason, detail, durationMs: Math.round(performance.now() - startedAt) }
 }
 
+type Sending = PostRequest & GetRequest & { readonly method: 'POST' | 'GET' }
+
 interface Exchange {
   readonly door: Door
   readonly url: URL
-  readonly request: PostRequest
+  readonly request: Sending
   readonly startedAt: number
 }
 
@@ -110,8 +121,8 @@ interface Exchange {
 function carryOut({ door, url, request, startedAt }: Exchange, agent: HttpAgent): Promise<Posted | null> {
   return new Promise((resolve) => {
     const { port, pathname, search } = url
-    const sent = door.request({ agent, method: 'POST', host: hostOf(url), port, path: pathname + search, headers: request.headers })
-    const answer = createAnswer()
+    const sent = door.request({ agent, method: request.method, host: hostOf(url), port, path: pathname + search, headers: request.headers })
+    const answer = createAnswer(request.maxBytes)
     const timer = setTimeout(() => {
       finish(failed('timeout', `no answer within ${request.timeoutMs / 1000} s`, startedAt))
       sent.destroy()
@@ -121,7 +132,7 @@ function carryOut({ door, url, request, startedAt }: Exchange, agent: HttpAgent)
     function finish(otherwise: Posted | null): void {
       clearTimeout(timer)
       const durationMs = Math.round(performance.now() - startedAt)
-      resolve(answer.status === null ? otherwise : { ok: true, status: answer.status, body: answer.text(), durationMs })
+      resolve(answer.status === null ? otherwise : { ok: true, status: answer.status, body: answer.text(), location: answer.location, durationMs })
     }
 
     sent.on('response', (response) => answer.read(response, sent, () => finish(null)))
@@ -134,34 +145,37 @@ function carryOut({ door, url, request, startedAt }: Exchange, agent: HttpAgent)
 
 interface Answer {
   readonly status: number | null
+  readonly location: string | null
   read(response: IncomingMessage, sent: ClientRequest, done: () => void): void
   text(): string
 }
 
 /** Reads the answer: its status, and the beginning of its body. */
-function createAnswer(): Answer {
+function createAnswer(maxBytes: number): Answer {
   const kept: Buffer[] = []
   let bytes = 0
   let status: number | null = null
+  let location: string | null = null
 
   function read(response: IncomingMessage, sent: ClientRequest, done: () => void): void {
     status = response.statusCode ?? 0
+    location = response.headers.location ?? null
     response.on('data', (chunk: Buffer) => {
-      if (bytes < KEPT_BYTES) kept.push(chunk.subarray(0, KEPT_BYTES - bytes))
+      if (bytes < maxBytes) kept.push(chunk.subarray(0, maxBytes - bytes))
       bytes += chunk.length
-      if (bytes > MAX_BODY_BYTES) sent.destroy()
+      if (bytes > Math.max(MAX_BODY_BYTES, maxBytes)) sent.destroy()
     })
     response.on('end', done)
     response.on('error', done)
   }
 
-  return { read, text: () => readable(Buffer.concat(kept)), get status() { return status } }
+  return { read, text: () => readable(Buffer.concat(kept), maxBytes), get status() { return status }, get location() { return location } }
 }
 
 /** As text that PostgreSQL stores: UTF-8 without NUL, and without half a character at the end. */
-function readable(bytes: Buffer): string {
+function readable(bytes: Buffer, maxBytes: number): string {
   const text = bytes.toString('utf8').replaceAll('\0', '')
-  return bytes.length === KEPT_BYTES ? text.replace(/\uFFFD+$/, '') : text
+  return bytes.length === maxBytes ? text.replace(/\uFFFD+$/, '') : text
 }
 
 const TROUBLES: readonly (readonly [Trouble, RegExp])[] = [

@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { pino } from 'pino'
+import { loadConfig } from '#config/load.ts'
+import { systemClock } from '#src/clock.ts'
 import { type Db, openDb } from '#src/db.ts'
 import { addDomain } from '#src/domains/domains.ts'
 import { openRedis } from '#src/redis.ts'
@@ -31,7 +33,7 @@ describe('the doctor', () => {
     dns = await startDns({ 'gmail.com': { MX: [[5, 'mx.example']] }, 'mx.example': { A: ['127.0.0.1'] } })
     dataDir = mkdtempSync('/tmp/mailstead-test-doctor-')
     const workspace = await createWorkspace(db, { name: 'W', plan: 'free' })
-    await addDomain({ db, vault: openVault(Buffer.from(MASTER_KEY, 'hex')) }, workspace.id, 'sealed.example')
+    await addDomain({ db, vault: openVault(Buffer.from(MASTER_KEY, 'hex')), config: loadConfig({}), clock: systemClock }, { workspaceId: workspace.id, name: 'sealed.example' })
     env = { DATABASE_URL: database.url, REDIS_URL: redis.url, DATA_DIR: dataDir, MASTER_KEY, HOSTNAME: 'mail.example.net', DNS_SERVERS: dns.server }
   })
   after(async () => {

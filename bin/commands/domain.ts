@@ -1,13 +1,16 @@
-/** `mailstead domain`: sending domains, the DNS records to publish, and whether they are there. */
+/** `mailstead domain`: sending domains, the DNS records to publish, whether they are there, and new DKIM keys. */
 import { type Actions, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
 import { withContext } from '#bin/cli-context.ts'
 import { workspaceOf } from '#bin/find-workspace.ts'
 import { Trouble } from '#bin/supervisor/trouble.ts'
 import type { Config } from '#config/load.ts'
+import { DEFAULT_REGION, REGION_NAMES, REGIONS, type Region } from '#config/regions.ts'
 import type { Queryable } from '#src/db.ts'
-import { addDomain, type Domain, findDomain, listDomains, type Region, REGIONS, searchDomains, trustDomain } from '#src/domains/domains.ts'
+import { createDomainDns } from '#src/domains/dns.ts'
+import { addDomain, type Domain, findDomain, listDomains, searchDomains, trustDomain } from '#src/domains/domains.ts'
 import { readDomainName } from '#src/domains/name.ts'
-import { type DnsRecord, domainRecords, returnPathRecords } from '#src/domains/records.ts'
+import { type DnsRecord, domainRecords, placeOf, returnPathRecords } from '#src/domains/records.ts'
+import { rotateKeys } from '#src/domains/rotation.ts'
 import { type Verification, verifyDomain } from '#src/domains/verify.ts'
 import { isUuid } from '#src/id.ts'
 
@@ -15,7 +18,7 @@ const MAX_LISTED = 10_000
 
 const ACTIONS: Actions = {
   add: {
-    usage: `add --workspace ID D [--region ${REGIONS.join('|')}]`,
+    usage: `add --workspace ID D [--region ${REGION_NAMES.join('|')}]`,
     options: ['workspace', 'region'],
     words: [1, 1],
     run: (call) => {
@@ -24,9 +27,9 @@ const ACTIONS: Actions = {
       const region = readRegion(call.option('region'))
       return withContext(call.io, async (ctx) => {
         const workspace = await workspaceOf(ctx.db, workspaceText)
-        const added = await addDomain(ctx, workspace.id, name, region)
+        const added = await addDomain(ctx, { workspaceId: workspace.id, name, region })
         if (added.kind === 'invalid') return call.fail(added.reason)
-        if (added.kind === 'no-workspace') return call.fail('The workspace is gone.')
+        if (added.kind === 'no-workspace' || added.kind === 'too-many') return call.fail('The workspace is gone.')
         const { domain } = added
         const head = added.kind === 'added' ? `Domain ${name} (${domain.id}) is added.` : `The workspace has ${name} already (${domain.id}, ${domain.status}).`
         const text = `${head} Publish these DNS records:\n\n${recordsText(domain, ctx.config)}\n\nThen: mailstead domain verify ${name}`
@@ -43,8 +46,27 @@ const ACTIONS: Actions = {
       const text = isUuid(call.word(0)) ? call.word(0) : readName(call.word(0))
       return withContext(call.io, async (ctx) => {
         const domain = await onlyDomain(ctx.db, text, call.option('workspace'))
-        const result = call.has('trust') ? { kind: await trustDomain(ctx.db, domain.id), checks: [] } : await verifyDomain(ctx, domain)
-        return report(call, domain, result, await findDomain(ctx.db, domain.workspaceId, domain.id) ?? domain)
+        if (!call.has('trust')) return report(call, await verifyDomain(ctx, createDomainDns(ctx.config), domain))
+        const kind = await trustDomain(ctx.db, domain.id)
+        return report(call, { kind, checks: [], domain: await findDomain(ctx.db, domain.workspaceId, domain.id) ?? domain })
+      })
+    },
+  },
+  rotate: {
+    usage: 'rotate D [--workspace ID]',
+    options: ['workspace'],
+    words: [1, 1],
+    run: (call) => {
+      const text = isUuid(call.word(0)) ? call.word(0) : readName(call.word(0))
+      return withContext(call.io, async (ctx) => {
+        const { workspaceId, id } = await onlyDomain(ctx.db, text, call.option('workspace'))
+        const rotation = await rotateKeys(ctx, workspaceId, id)
+        if (rotation.kind === 'not-found') return call.fail(`${text} was removed meanwhile.`)
+        const { kind, domain } = rotation
+        if (kind === 'not-verified') return call.fail(`${domain.domain} is ${domain.status}: its keys are not in use yet.`)
+        const head = kind === 'begun' ? 'New DKIM keys are made.' : 'A rotation is under way.'
+        const shown = `${head} Publish the records of the next key; it signs once they were in DNS for 10 minutes:\n\n${recordsText(domain, ctx.config)}`
+        return call.answer(shown, jsonOf(domain, ctx.config))
       })
     },
   },
@@ -71,8 +93,8 @@ function readName(text: string): string {
 }
 
 function readRegion(text: string | null): Region {
-  const region = REGIONS.find((one) => one === (text ?? REGIONS[0]))
-  if (region === undefined) throw new UsageError(`--region is one of ${REGIONS.join(', ')}`)
+  const region = REGION_NAMES.find((one) => one === (text ?? DEFAULT_REGION))
+  if (region === undefined) throw new UsageError(`--region is one of ${REGION_NAMES.join(', ')}`)
   return region
 }
 
@@ -86,11 +108,11 @@ async function onlyDomain(db: Queryable, text: string, workspaceText: string | n
   throw new Trouble(`Several workspaces have ${text}; say which with --workspace:\n${claims.join('\n')}`)
 }
 
-function report(call: Call, domain: Domain, { kind, checks }: Verification, now: Domain): number {
+function report(call: Call, { kind, checks, domain }: Verification): number {
   const lines = checks.map((check) => `  ${check.status === 'ok' ? 'ok     ' : check.isRequired ? 'MISSING' : 'advised'} ${check.message}`)
   const json = {
-    id: domain.id, domain: domain.domain, verification_status: now.status, verified_at: now.verifiedAt,
-    checks: checks.map(({ name, algorithm, isRequired, status, message }) => ({ name, algorithm, required: isRequired, status, message })),
+    id: domain.id, domain: domain.domain, verification_status: domain.status, verified_at: domain.verifiedAt,
+    checks: checks.map(({ isRequired, ...check }) => ({ ...check, required: isRequired })),
   }
   call.answer([headline(domain, kind), ...lines].join('\n'), json)
   return kind === 'verified' ? 0 : 1
@@ -103,14 +125,15 @@ function headline({ domain }: Domain, kind: Verification['kind']): string {
   return `${domain} is not verified. DNS may take some minutes to show a new record.`
 }
 
-function recordsOf({ domain, keys }: Domain, config: Config): DnsRecord[] {
-  return [...domainRecords(domain, keys, config.bounceDomain), ...returnPathRecords(config.bounceDomain, config.serverName)]
+function recordsOf(domain: Domain, config: Config): DnsRecord[] {
+  const place = placeOf(config)
+  return [...domainRecords(domain, place), ...returnPathRecords(place)]
 }
 
 function jsonOf(domain: Domain, config: Config): Record<string, unknown> {
   return {
-    id: domain.id, domain: domain.domain, workspace_id: domain.workspaceId, verification_status: domain.status, region: domain.region,
-    verified_at: domain.verifiedAt, created_at: domain.createdAt,
+    id: domain.id, domain: domain.domain, workspace_id: domain.workspaceId, verification_status: domain.status, mail_from_status: domain.mailFromStatus,
+    region: domain.region, egress_pool: REGIONS[domain.region].pool, verified_at: domain.verifiedAt, created_at: domain.createdAt,
     dns_records: recordsOf(domain, config).map(({ isRequired, ...record }) => ({ ...record, required: isRequired })),
   }
 }

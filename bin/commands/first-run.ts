@@ -13,6 +13,7 @@ import { hashKey } from '#src/auth/key-form.ts'
 import { createKey, type NewKey } from '#src/auth/keys.ts'
 import { findKeys } from '#src/auth/lookup.ts'
 import { ALL_SCOPES } from '#src/auth/scopes.ts'
+import { systemClock } from '#src/clock.ts'
 import type { Context } from '#src/context.ts'
 import { type Db, openDb } from '#src/db.ts'
 import { addDomain, type Domain, trustDomain } from '#src/domains/domains.ts'
@@ -49,11 +50,12 @@ const LOCK = 0x46495253
 export async function provision(config: Config & StoreUrls): Promise<FirstRun> {
   const db = openDb(config.databaseUrl, pino({ level: 'silent' }), 3)
   const vault = openVault(loadMasterKey(config))
+  const setting = { db, vault, config, clock: systemClock }
   try {
     return await db.transaction(async (lock) => {
       await lock.query('SELECT pg_advisory_xact_lock($1)', [LOCK])
-      const memory = await recall({ db, vault, config })
-      const done = await complete({ db, vault, config }, memory)
+      const memory = await recall(setting)
+      const done = await complete(setting, memory)
       if (JSON.stringify(done) !== JSON.stringify(memory)) remember(done, vault, config)
       return presentable(db, done, config)
     })
@@ -67,7 +69,7 @@ export function printBanner(firstRun: FirstRun): void {
   process.stdout.write(bannerText(firstRun, (text) => styleText('bold', text, { stream: process.stdout })))
 }
 
-type Setting = Pick<Context, 'db' | 'vault' | 'config'>
+type Setting = Pick<Context, 'db' | 'vault' | 'config' | 'clock'>
 
 /** What an earlier start made in this database; else the operator's workspace, with no keys that we know. */
 async function recall({ db, vault, config }: Setting): Promise<Memory> {
@@ -96,14 +98,14 @@ async function makeKey(db: Db, order: NewKey): Promise<string | null> {
 /** hello.mailstead.test; another name where that is taken, or its DKIM keys were sealed with a master key that is gone. */
 async function sandboxDomain(setting: Setting, workspaceId: string): Promise<Domain> {
   for (let name = 'hello'; ; name = `hello-${newId().slice(-8)}`) {
-    const added = await addDomain(setting, workspaceId, `${name}.${SANDBOX_ZONE}`)
+    const added = await addDomain(setting, { workspaceId, name: `${name}.${SANDBOX_ZONE}` })
     if (added.kind !== 'added' && added.kind !== 'exists') throw new Error(`the sandbox domain cannot be made: ${added.kind}`)
     if (await canSign(setting, added.domain.id) && await trustDomain(setting.db, added.domain.id) === 'verified') return added.domain
   }
 }
 
 async function canSign({ db, vault }: Setting, domainId: string): Promise<boolean> {
-  const { rows } = await db.query<{ sealed: Buffer }>('SELECT private_key AS sealed FROM dkim_keys WHERE domain_id = $1 AND is_active', [domainId])
+  const { rows } = await db.query<{ sealed: Buffer }>('SELECT private_key AS sealed FROM dkim_keys WHERE domain_id = $1 AND state = \'active\'', [domainId])
   try {
     for (const row of rows) vault.open('dkim', row.sealed)
     return rows.length > 0

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readDomainName } from './name.ts'
+import { readDomainName, readNewName } from './name.ts'
 
 const GOOD: readonly [text: string, name: string][] = [
   ['example.com', 'example.com'], ['Example.COM', 'example.com'], [' example.com. ', 'example.com'], ['a.b.c.example.co.uk', 'a.b.c.example.co.uk'],
@@ -16,5 +16,21 @@ describe('domain names', () => {
   }
   for (const text of BAD) {
     it(`refuses ${JSON.stringify(text.slice(0, 40))}`, () => assert.equal(readDomainName(text).ok, false))
+  }
+})
+
+describe('names of new domains', () => {
+  const bounces = 'bounces.mail.example.net'
+  const cases: readonly [text: string, reason: RegExp | null][] = [
+    ['shop.com', null], ['a.shop.co.uk', null], ['me.github.io', null], ['hello.mailstead.test', null], ['mail.example.net', null],
+    ['notbounces.mail.example.net', null], ['co.uk', /public suffix/], ['xn--p1ai.', /no dot|public suffix/], ['公司.香港', /public suffix/], ['com.au', /public suffix/],
+    [bounces, /belongs to this service/], [`X.${bounces}.`, /belongs to this service/], [`${'a.'.repeat(115)}com`, /longer than/],
+  ]
+  for (const [text, reason] of cases) {
+    it(`${text.slice(0, 40)} is ${reason === null ? 'taken' : 'refused'}`, () => {
+      const read = readNewName(text, bounces)
+      if (reason === null) assert.equal(read.ok, true)
+      else assert.match(read.ok ? 'taken' : read.reason, reason)
+    })
   }
 })

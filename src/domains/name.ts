@@ -1,4 +1,5 @@
-/** A sending domain as people write it, read by the rule that addresses have: lower case, A-labels, no final dot. */
+/** A sending domain as people write it, read by the rule that addresses have: lower case, A-labels, no final dot. Which names may be added. */
+import { getDomain } from 'tldts'
 import { parseAddress } from '#src/mail/address.ts'
 
 export type DomainName = { readonly ok: true; readonly name: string } | { readonly ok: false; readonly reason: string }
@@ -10,4 +11,18 @@ export function readDomainName(text: string): DomainName {
   if (bare.includes('/') || bare.includes(':')) return { ok: false, reason: 'give a domain such as example.com, not an address of a page' }
   const parsed = parseAddress(`x@${bare}`)
   return parsed.ok ? { ok: true, name: parsed.address.domain } : { ok: false, reason: parsed.reason }
+}
+
+/** The records of a domain stand below it: the longest of our names in front of it must still be a name. */
+const MAX_NAME = 253 - '._domainkey.'.length - 'ms-00000000-ed'.length
+
+/** A name that somebody may add: not one under which others register theirs, nor the operator's bounce domain or what lies in it. */
+export function readNewName(text: string, bounceDomain: string): DomainName {
+  const read = readDomainName(text)
+  if (!read.ok) return read
+  const { name } = read
+  if (name.length > MAX_NAME) return { ok: false, reason: `the domain is longer than ${MAX_NAME} characters` }
+  if (getDomain(name) === null) return { ok: false, reason: `${name} is a public suffix: nobody sends in its name` }
+  if (name === bounceDomain || name.endsWith(`.${bounceDomain}`)) return { ok: false, reason: `${name} belongs to this service: bounces come to it` }
+  return read
 }

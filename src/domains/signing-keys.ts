@@ -1,9 +1,10 @@
 /**
- * The DKIM keys a domain signs with now. Only the outbound process opens them; the API never reads one back.
- * The cache answers for a few seconds without asking, so a removed domain stops sending within that time.
+ * In whose name a domain signs now, and where its bounces come to. Only the outbound process opens the keys; the API never reads one back.
+ * The cache answers for a few seconds without asking, so a removed domain stops sending, and a new key begins to sign, within that time.
  */
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/db.ts'
+import { mailFromOf } from './records.ts'
 
 export interface SigningKey {
   readonly keyId: string
@@ -14,38 +15,63 @@ export interface SigningKey {
   readonly privateKey: () => Buffer
 }
 
-const LOAD = prepared('signing-keys-load', `
-SELECT d.domain, k.id, k.selector, k.algorithm, k.private_key FROM domains d LEFT JOIN dkim_keys k ON k.domain_id = d.id AND k.is_active
-WHERE d.id = $1 AND d.verification_status IN ('verified', 'degraded') ORDER BY k.algorithm DESC`)
+export type SendingDomain =
+  | {
+    readonly kind: 'ready'
+    /** RSA first, which every verifier knows. */
+    readonly keys: readonly SigningKey[]
+    /** The domain's own bounce subdomain, once its MX and SPF were seen; null: the operator's. */
+    readonly mailFrom: string | null
+  }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'not-verified' }
 
-/** Null when the domain is gone or may not send; RSA first, which every verifier knows. */
-export async function loadSigningKeys(ctx: Context, domainId: string): Promise<SigningKey[] | null> {
-  const { rows } = await ctx.db.query<{ domain: string; id: string | null; selector: string; algorithm: SigningKey['algorithm']; private_key: Buffer }>(LOAD, [domainId])
-  if (rows.length === 0) return null
-  return rows.flatMap((row) => row.id === null ? [] : [{
+interface Row {
+  readonly domain: string
+  readonly maySend: boolean
+  readonly hasMailFrom: boolean
+  readonly id: string | null
+  readonly selector: string
+  readonly algorithm: SigningKey['algorithm']
+  readonly private_key: Buffer
+}
+
+const LOAD = prepared('signing-keys-load', `
+SELECT d.domain, d.verification_status IN ('verified', 'degraded') AS "maySend", d.mail_from_status = 'verified' AS "hasMailFrom",
+  k.id, k.selector, k.algorithm, k.private_key
+FROM domains d LEFT JOIN dkim_keys k ON k.domain_id = d.id AND k.state = 'active'
+WHERE d.id = $1 ORDER BY k.algorithm DESC`)
+
+export async function loadSendingDomain(ctx: Pick<Context, 'db' | 'vault'>, domainId: string): Promise<SendingDomain> {
+  const { rows } = await ctx.db.query<Row>(LOAD, [domainId])
+  const [first] = rows
+  if (first === undefined) return { kind: 'gone' }
+  if (!first.maySend) return { kind: 'not-verified' }
+  const keys = rows.flatMap((row) => row.id === null ? [] : [{
     keyId: row.id, domain: row.domain, selector: row.selector, algorithm: row.algorithm, privateKey: () => ctx.vault.open('dkim', row.private_key),
   }])
+  return { kind: 'ready', keys, mailFrom: first.hasMailFrom ? mailFromOf(first.domain) : null }
 }
 
 const FRESH_MS = 5000
 
-export interface KeyCache {
-  find(domainId: string): Promise<SigningKey[] | null>
+export interface SendingDomainCache {
+  find(domainId: string): Promise<SendingDomain>
 }
 
 /** One question to PostgreSQL for each domain every few seconds, however many messages ask. A question that fails is not remembered. */
-export function createKeyCache(ctx: Context): KeyCache {
-  const kept = new Map<string, { readonly keys: Promise<SigningKey[] | null>; readonly untilMs: number }>()
+export function createSendingDomainCache(ctx: Pick<Context, 'db' | 'vault' | 'clock'>): SendingDomainCache {
+  const kept = new Map<string, { readonly found: Promise<SendingDomain>; readonly untilMs: number }>()
   return {
     find: (domainId) => {
       const now = ctx.clock.now()
       const known = kept.get(domainId)
-      if (known !== undefined && now < known.untilMs) return known.keys
-      const keys = loadSigningKeys(ctx, domainId)
-      keys.catch(() => kept.delete(domainId))
-      kept.set(domainId, { keys, untilMs: now + FRESH_MS })
+      if (known !== undefined && now < known.untilMs) return known.found
+      const found = loadSendingDomain(ctx, domainId)
+      found.catch(() => kept.delete(domainId))
+      kept.set(domainId, { found, untilMs: now + FRESH_MS })
       if (kept.size > 10_000) kept.clear()
-      return keys
+      return found
     },
   }
 }

@@ -15,6 +15,7 @@ export interface Records {
   readonly AAAA?: readonly string[]
   readonly TXT?: readonly string[]
   readonly CNAME?: string
+  readonly NS?: readonly string[]
   /** Seconds, of all of them; 300 when not said. */
   readonly ttl?: number
   /** How long the answer takes. */
@@ -97,6 +98,8 @@ function recordsOf(records: Records, name: string, type: RecordType): Answer[] {
   const ttl = records.ttl ?? 300
   if (type === 'MX') return (records.MX ?? []).map(([preference, exchange]) => ({ name, type, ttl, data: { preference, exchange } }))
   if (type === 'TXT') return (records.TXT ?? []).map((text) => ({ name, type, ttl, data: text.match(/.{1,255}/gs) ?? [''] }))
+  if (type === 'CNAME') return records.CNAME === undefined ? [] : [{ name, type, ttl, data: records.CNAME }]
+  if (type === 'NS') return (records.NS ?? []).map((data) => ({ name, type, ttl, data }))
   if (type === 'A' || type === 'AAAA') return (records[type] ?? []).map((data) => ({ name, type, ttl, data }))
   return []
 }

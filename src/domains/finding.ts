@@ -1,0 +1,25 @@
+/** What a look at one DNS record found: a value, with a sentence for the owner of the zone. */
+
+/** `unknown`: DNS did not answer, which proves nothing. */
+export type FindingStatus = 'ok' | 'missing' | 'wrong' | 'unknown'
+
+export interface Finding {
+  readonly status: FindingStatus
+  readonly message: string
+}
+
+export function ok(message: string): Finding {
+  return { status: 'ok', message }
+}
+
+export function missing(message: string): Finding {
+  return { status: 'missing', message }
+}
+
+export function wrong(message: string): Finding {
+  return { status: 'wrong', message }
+}
+
+export function unknown(reason: string): Finding {
+  return { status: 'unknown', message: `${reason}; it is looked at again` }
+}

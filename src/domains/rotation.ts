@@ -1,0 +1,38 @@
+/**
+ * A new pair of DKIM keys for a domain, without a gap: it is published beside the present pair and signs only once it was seen in DNS
+ * (`key-state.ts`). One rotation at a time: the index dkim_keys_one_waiting decides between two that begin together.
+ */
+import type { Context } from '#src/context.ts'
+import { newId } from '#src/id.ts'
+import { generateDkimKeys } from './dkim-key.ts'
+import { type Domain, findDomain, storeKey } from './domains.ts'
+
+export type Rotation =
+  | { readonly kind: 'begun'; readonly domain: Domain }
+  | { readonly kind: 'under-way'; readonly domain: Domain }
+  /** Nothing signs yet: its first keys are as new as any. */
+  | { readonly kind: 'not-verified'; readonly domain: Domain }
+  | { readonly kind: 'not-found' }
+
+const FIRST_LOOK = `interval '2 minutes'`
+
+export async function rotateKeys(ctx: Pick<Context, 'db' | 'vault' | 'clock'>, workspaceId: string, id: string): Promise<Rotation> {
+  const domain = await findDomain(ctx.db, workspaceId, id)
+  if (domain === null) return { kind: 'not-found' }
+  if (domain.status !== 'verified' && domain.status !== 'degraded') return { kind: 'not-verified', domain }
+  const keys = await generateDkimKeys()
+  const pairId = newId()
+  const kind = await ctx.db.transaction(async (tx) => {
+    const { rows: [locked] } = await tx.query('SELECT 1 FROM domains WHERE id = $1 AND workspace_id = $2 FOR NO KEY UPDATE', [id, workspaceId])
+    if (locked === undefined) return 'not-found'
+    const { rows } = await tx.query<{ algorithm: string }>(`SELECT algorithm FROM dkim_keys WHERE domain_id = $1 AND state = 'waiting'`, [id])
+    if (rows.some(({ algorithm }) => algorithm === 'rsa-sha256')) return 'under-way'
+    // an Ed25519 key whose record was never published, left by the rotation before
+    await tx.query(`DELETE FROM dkim_keys WHERE domain_id = $1 AND state = 'waiting'`, [id])
+    for (const key of keys) await storeKey(ctx, tx, { domainId: id, pairId, key, state: 'waiting' })
+    await tx.query(`UPDATE domains SET check_due_at = least(check_due_at, $2::timestamptz + ${FIRST_LOOK}) WHERE id = $1`, [id, new Date(ctx.clock.now())])
+    return 'begun'
+  })
+  const now = await findDomain(ctx.db, workspaceId, id)
+  return now === null || kind === 'not-found' ? { kind: 'not-found' } : { kind, domain: now }
+}

@@ -1,0 +1,46 @@
+/** An SPF record as its terms (RFC 7208 4.6.1). Pure; reads anything, and says what is wrong with it in words for the owner of the zone. */
+
+export interface SpfTerm {
+  /** Of mechanisms; + where none is written. */
+  readonly qualifier: '+' | '-' | '~' | '?'
+  /** Lower case. */
+  readonly name: string
+  /** Lower case, without a prefix length; null where none is written. */
+  readonly domain: string | null
+}
+
+export type SpfRecord = { readonly ok: true; readonly terms: readonly SpfTerm[] } | { readonly ok: false; readonly reason: string }
+
+const NEEDS_VALUE = new Set(['include', 'exists', 'ip4', 'ip6', 'redirect'])
+const MECHANISMS = new Set(['all', 'include', 'a', 'mx', 'ptr', 'ip4', 'ip6', 'exists'])
+const MECHANISM = /^([+\-~?]?)([a-z][a-z0-9]*)(?::([^/]*))?((?:\/\d{1,3})?(?:\/\/\d{1,3})?)$/
+const ADDRESS = /^([+\-~?]?)(ip[46]):([0-9a-f.:]+)(\/\d{1,3})?$/
+const MODIFIER = /^([a-z][a-z0-9_.-]*)=(.*)$/
+
+/** Those of the TXT records of a name that are SPF: the version alone or with a space behind it (RFC 7208 4.5). */
+export function findSpf(texts: readonly string[]): string[] {
+  return texts.filter((text) => /^v=spf1(?: |$)/i.test(text))
+}
+
+export function readSpf(text: string): SpfRecord {
+  const terms: SpfTerm[] = []
+  for (const word of text.toLowerCase().split(' ').slice(1)) {
+    if (word === '') continue
+    const term = readTerm(word)
+    if (term === null) return { ok: false, reason: `${JSON.stringify(word.slice(0, 80))} in it cannot be read` }
+    terms.push(term)
+  }
+  return { ok: true, terms }
+}
+
+function readTerm(word: string): SpfTerm | null {
+  const [, modifier, value = ''] = MODIFIER.exec(word) ?? []
+  if (modifier !== undefined) return modifier === 'redirect' && value === '' ? null : { qualifier: '+', name: modifier, domain: bare(value) }
+  const [, sign = '', name = '', domain] = ADDRESS.exec(word) ?? MECHANISM.exec(word) ?? []
+  if (!MECHANISMS.has(name) || (NEEDS_VALUE.has(name) && (domain ?? '') === '') || domain === '') return null
+  return { qualifier: sign === '' ? '+' : sign as SpfTerm['qualifier'], name, domain: domain === undefined ? null : bare(domain) }
+}
+
+function bare(domain: string): string {
+  return domain.replace(/\.$/, '')
+}

@@ -1,0 +1,69 @@
+/**
+ * The queued mail of a sending domain that was removed: it fails with a clear reason instead of waiting for its turn. Walks the waiting
+ * recipients of the workspace in slices by key; each move is guarded, so two workers may do it at once, and it may be done again.
+ */
+import type { Context } from '#src/context.ts'
+import { announce } from '#src/events/news.ts'
+import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
+import { moveRecipients, type Moving } from './move.ts'
+import type { Cursor } from './waiting.ts'
+
+interface RemovedDomain {
+  readonly domainId: string
+  readonly workspaceId: string
+  readonly domain: string
+}
+
+interface Row {
+  readonly messageId: string
+  readonly n: number
+  readonly dueAt: Date
+  readonly isOurs: boolean
+}
+
+const SLICE = 500
+
+/** Answers how many recipients failed. */
+export async function failMailOf(ctx: Pick<Context, 'db' | 'redis' | 'clock'>, removed: RemovedDomain): Promise<number> {
+  let failed = 0
+  for (const tier of TIER_NAMES) failed += await failTier(ctx, removed, tier)
+  return failed
+}
+
+async function failTier(ctx: Pick<Context, 'db' | 'redis' | 'clock'>, removed: RemovedDomain, tier: Tier): Promise<number> {
+  let failed = 0
+  let cursor: Cursor | null = null
+  for (;;) {
+    const rows: Row[] = await readSlice(ctx, removed, tier, cursor)
+    const moves = rows.filter(({ isOurs }) => isOurs).map(({ messageId, n }) => failing(messageId, n, removed.domain))
+    if (moves.length > 0) {
+      const moved = await moveRecipients(ctx.db, moves, new Date(ctx.clock.now()))
+      announce(ctx, moved)
+      failed += moved.done.size
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < SLICE) return failed
+    cursor = last
+  }
+}
+
+async function readSlice(ctx: Pick<Context, 'db'>, removed: RemovedDomain, tier: Tier, cursor: Cursor | null): Promise<Row[]> {
+  const { rows } = await ctx.db.query<Row>(
+    `SELECT w.message_id AS "messageId", w.n, w.due_at AS "dueAt",
+       EXISTS (SELECT FROM messages m WHERE m.id = w.message_id AND m.domain_id = $3) AS "isOurs"
+     FROM (
+       SELECT message_id, n, due_at FROM recipients
+       WHERE tier = $1 AND is_open AND state IN ('scheduled', 'queued', 'deferred') AND workspace_id = $2
+         AND ($4::timestamptz IS NULL OR (due_at, message_id, n) > ($4, $5, $6))
+       ORDER BY due_at, message_id, n LIMIT $7) w`,
+    [tier, removed.workspaceId, removed.domainId, cursor?.dueAt ?? null, cursor?.messageId ?? null, cursor?.n ?? null, SLICE])
+  return rows
+}
+
+function failing(messageId: string, n: number, domain: string): Moving {
+  const reason = `the sending domain ${domain} was removed`
+  return {
+    messageId, n, move: 'expire', lease: null, reason, dueAt: null, isCounted: false, attempt: null,
+    eventData: { reason: 'domain-gone', message: reason },
+  }
+}

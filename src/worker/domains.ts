@@ -1,0 +1,74 @@
+/**
+ * What sending domains need without anybody asking: their DNS is looked at when it is due, their registration is looked up, and the queued
+ * mail of removed ones is failed. Any number of workers share the work by claims (`src/domains/due.ts`); a domain whose look failed by a
+ * fault of ours comes again when its claim has run out.
+ */
+import type { Context } from '#src/context.ts'
+import { createDomainDns } from '#src/domains/dns.ts'
+import { findDomain } from '#src/domains/domains.ts'
+import { claimChecks, claimRegistrations } from '#src/domains/due.ts'
+import { updateRegistration } from '#src/domains/registration.ts'
+import { verifyDomain } from '#src/domains/verify.ts'
+import { failMailOf } from '#src/messages/domain-mail.ts'
+import { createOutgoing } from '#src/outgoing.ts'
+import type { LoopSpec } from './loop.ts'
+
+const CHECK_EVERY_MS = 5000
+const LOOK_EVERY_MS = 15_000
+const REMOVAL_EVERY_MS = 2000
+/** At once; a look is up to some twenty questions to DNS. */
+const AT_ONCE = 10
+/** A key may be taken for a few seconds after its domain is gone; what was accepted by then is failed too. */
+const AFTERMATH_MS = 60_000
+
+export function domainCheckLoop(ctx: Context): LoopSpec {
+  const dns = createDomainDns(ctx.config)
+  return {
+    name: 'domain checks', everyMs: Math.min(CHECK_EVERY_MS, Math.max(500, CHECK_EVERY_MS * ctx.config.retryScale)),
+    round: async () => {
+      const due = await claimChecks(ctx, AT_ONCE)
+      await inParallel(ctx, due, async ({ id, workspaceId }) => {
+        const domain = await findDomain(ctx.db, workspaceId, id)
+        if (domain === null) return
+        const { kind, domain: now } = await verifyDomain(ctx, dns, domain)
+        if (now.status !== domain.status) ctx.log.info({ domain: now.domain, before: domain.status, status: now.status, found: kind }, 'the status of a domain changed')
+      })
+      return due.length === AT_ONCE
+    },
+  }
+}
+
+export function registrationLoop(ctx: Context): LoopSpec {
+  const means = { dns: createDomainDns(ctx.config), outgoing: createOutgoing(ctx.config) }
+  return {
+    name: 'domain registrations', everyMs: LOOK_EVERY_MS,
+    round: async () => {
+      const due = await claimRegistrations(ctx, AT_ONCE)
+      await inParallel(ctx, due, (domain) => updateRegistration(ctx, means, domain))
+      return due.length === AT_ONCE
+    },
+  }
+}
+
+export function domainRemovalLoop(ctx: Context): LoopSpec {
+  return {
+    name: 'domain removals', everyMs: REMOVAL_EVERY_MS,
+    round: async () => {
+      const { rows } = await ctx.db.query<{ domainId: string; workspaceId: string; domain: string; removedAt: Date }>(
+        'SELECT domain_id AS "domainId", workspace_id AS "workspaceId", domain, removed_at AS "removedAt" FROM domain_removals LIMIT $1', [AT_ONCE])
+      for (const removed of rows) {
+        const isOver = ctx.clock.now() - removed.removedAt.getTime() > AFTERMATH_MS
+        const failed = await failMailOf(ctx, removed)
+        if (failed > 0) ctx.log.info({ domain: removed.domain, failed }, 'queued mail of a removed domain failed')
+        if (isOver) await ctx.db.query('DELETE FROM domain_removals WHERE domain_id = $1', [removed.domainId])
+      }
+      return false
+    },
+  }
+}
+
+/** One that fails does not keep the others. */
+async function inParallel<T>(ctx: Context, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const results = await Promise.allSettled(items.map(work))
+  for (const result of results) if (result.status === 'rejected') ctx.log.warn({ err: result.reason as unknown }, 'a domain could not be looked at; it comes again')
+}
