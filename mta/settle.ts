@@ -44,7 +44,7 @@ async function settleBatch(ctx: Context, batch: readonly Settlement[]): Promise<
   const moved = await moveUntilDone(ctx, batch.map(({ moving }) => moving)).catch((error: unknown) => error)
   if (!isMoved(moved)) return settleApart(ctx, batch, moved)
   const due = batch.flatMap(({ claimed, moving }, i): Due[] => moved.done.has(i) && isDueAgain(moving) ? [{ ...claimed, dueMs: moving.dueAt?.getTime() ?? ctx.clock.now() }] : [])
-  schedule(ctx, due, { hasDeliveries: moved.hasDeliveries })
+  schedule(ctx, due, moved)
   return batch.map((_, i) => moved.done.has(i))
 }
 

@@ -15,6 +15,7 @@ const PARTITIONED = {
   attachments: '',
   recipients: 'fillfactor = 70, autovacuum_vacuum_scale_factor = 0.1',
   attempts: '',
+  message_tags: '',
   events: '',
 } as const
 

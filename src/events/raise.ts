@@ -1,13 +1,12 @@
 /**
  * Events that are not moves of a recipient: a contact joined, a domain was verified. Written in the transaction of the change that they tell
- * of, together with the webhook deliveries they cause: the change and its event are both there or neither is. Afterwards `announce` wakes the
- * webhook sender; when that is lost, it looks by itself.
+ * of, together with the webhook deliveries they cause: the change and its event are both there or neither is. Afterwards what this answers
+ * is announced (news.ts).
  */
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
-import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
-import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
+import { NO_NEWS, type News } from './news.ts'
 
 export interface WorkspaceEvent {
   readonly workspaceId: string
@@ -30,15 +29,10 @@ WITH new_events AS (
 )
 SELECT count(*) AS deliveries FROM new_deliveries`)
 
-/** Inside the transaction of the change. True when a webhook waits for one of them. */
-export async function raiseEvents(tx: Queryable, events: readonly WorkspaceEvent[], now: Date): Promise<boolean> {
-  if (events.length === 0) return false
+/** Inside the transaction of the change. What it answers is for `announce`, after the commit. */
+export async function raiseEvents(tx: Queryable, events: readonly WorkspaceEvent[], now: Date): Promise<News> {
+  if (events.length === 0) return NO_NEWS
   const columns = columnsOf(events, [() => newId(now.getTime()), (e) => e.workspaceId, (e) => e.type, (e) => e.recipient, (e) => jsonOrNull(e.data)])
   const { rows } = await tx.query<{ deliveries: number }>(RAISE, [...columns, now])
-  return (rows[0]?.deliveries ?? 0) > 0
-}
-
-/** After the commit; `hasDeliveries` is what `raiseEvents` answered. */
-export function announce(ctx: Pick<Context, 'redis'>, hasDeliveries: boolean): void {
-  if (hasDeliveries) ctx.redis.publish(WEBHOOKS_CHANNEL, '').catch(() => undefined)
+  return { hasDeliveries: (rows[0]?.deliveries ?? 0) > 0, workspaces: [...new Set(events.map(({ workspaceId }) => workspaceId))] }
 }

@@ -85,5 +85,5 @@ function remind(ctx: Context, submissions: readonly Submission[], stored: Stored
     for (const [n, { domain }] of submission.recipients.entries())
       if (!stored.suppressed.has(`${submission.id}:${n}`)) due.push({ messageId: submission.id, n, domain, tier: submission.tier, dueMs })
   }
-  schedule(ctx, due, { hasDeliveries: stored.hasDeliveries })
+  schedule(ctx, due, { hasDeliveries: stored.hasDeliveries, workspaces: [...new Set(submissions.map(({ workspaceId }) => workspaceId))] })
 }

@@ -8,6 +8,7 @@
  */
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
+import type { News } from '#src/events/news.ts'
 import { newId } from '#src/id.ts'
 import type { Attempt } from './outcome.ts'
 import { isOpen, MOVES, type EventType, type MoveName } from './state.ts'
@@ -30,10 +31,9 @@ export interface Moving {
   readonly eventData: object | null
 }
 
-export interface Moved {
+export interface Moved extends News {
   /** The moves that were carried out, by their place in the batch; the others had nothing to change. */
   readonly done: ReadonlySet<number>
-  readonly hasDeliveries: boolean
 }
 
 const MOVE = prepared('recipients-move', `
@@ -74,13 +74,17 @@ WITH input AS (
   FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]
   RETURNING 1
 )
-SELECT ARRAY(SELECT ord FROM moved) AS done, (SELECT count(*) FROM new_deliveries) AS deliveries`)
+SELECT ARRAY(SELECT ord FROM moved) AS done, (SELECT count(*) FROM new_deliveries) AS deliveries,
+  ARRAY(SELECT DISTINCT workspace_id::text FROM moved WHERE event_count > 0) AS workspaces`)
 
 /** Carries out a batch of moves in one statement, which is one transaction. A recipient may stand in a batch once. */
 export async function moveRecipients(db: Queryable, moves: readonly Moving[], now: Date): Promise<Moved> {
   const values = [...moveColumns(moves), now, ...attemptColumns(moves), ...eventColumns(moves, now)]
-  const { rows } = await db.query<{ done: (string | number)[]; deliveries: number }>(MOVE, values)
-  return { done: new Set(rows[0]?.done.map((ordinality) => Number(ordinality) - 1)), hasDeliveries: (rows[0]?.deliveries ?? 0) > 0 }
+  const { rows: [row] } = await db.query<{ done: (string | number)[]; deliveries: number; workspaces: string[] }>(MOVE, values)
+  return {
+    done: new Set(row?.done.map((ordinality) => Number(ordinality) - 1)), hasDeliveries: (row?.deliveries ?? 0) > 0,
+    workspaces: row?.workspaces ?? [],
+  }
 }
 
 /** A deadlock or serialisation failure: PostgreSQL undid the batch whole and it may simply be done again. */

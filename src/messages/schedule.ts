@@ -4,7 +4,7 @@
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
-import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
+import { announce } from '#src/events/news.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { moveRecipients, type Moving } from './move.ts'
 import type { Mailbox } from './submission.ts'
@@ -53,7 +53,7 @@ export async function cancelScheduled(ctx: Context, workspaceId: string, id: str
     messageId: id, n, move: 'cancel', lease: null, reason: 'taken back by its sender', dueAt: null, isCounted: false, attempt: null, eventData: null,
   }))
   if (moves.length === 0) return 'gone'
-  const { done, hasDeliveries } = await moveRecipients(ctx.db, moves, new Date(ctx.clock.now()))
-  if (hasDeliveries) ctx.redis.publish(WEBHOOKS_CHANNEL, '').catch(() => undefined)
-  return done.size === moves.length ? 'cancelled' : 'gone'
+  const moved = await moveRecipients(ctx.db, moves, new Date(ctx.clock.now()))
+  announce(ctx, moved)
+  return moved.done.size === moves.length ? 'cancelled' : 'gone'
 }

@@ -24,6 +24,8 @@ export const SITES_KEY = 'mailstead:sites'
 export const DUE_CHANNEL = 'mailstead:due'
 /** Published: a site, after recipients became ready there. */
 export const READY_CHANNEL = 'mailstead:ready'
+/** Published: the workspaces, with commas, that events were just stored for. */
+export const EVENTS_CHANNEL = 'mailstead:events'
 /** Published after webhook deliveries were stored. */
 export const WEBHOOKS_CHANNEL = 'mailstead:webhooks'
 /** Published after a destination was suspended or resumed. */

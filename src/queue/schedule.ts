@@ -3,7 +3,8 @@
  * Nothing is lost when this fails: the epoch is dropped as soon as Redis answers again, and the worker fills the schedule from PostgreSQL.
  */
 import type { Context } from '#src/context.ts'
-import { DUE_CHANNEL, dueKey, EPOCH_KEY, WEBHOOKS_CHANNEL } from './keys.ts'
+import { addNews, announce, NO_NEWS, type News } from '#src/events/news.ts'
+import { DUE_CHANNEL, dueKey, EPOCH_KEY } from './keys.ts'
 import { memberOf, type Member } from './member.ts'
 import { TIER_NAMES, type Tier } from './tiers.ts'
 
@@ -15,17 +16,17 @@ export interface Due extends Member {
 
 type Wanted = Pick<Context, 'redis' | 'clock' | 'log'>
 
-/** Adds recipients without waiting for Redis; `hasDeliveries` also wakes the webhook sender. */
-export function schedule(ctx: Wanted, due: readonly Due[], also: { readonly hasDeliveries: boolean } = { hasDeliveries: false }): void {
-  if (due.length === 0 && !also.hasDeliveries) return
-  addToSchedule(ctx, due, also).catch((error: unknown) => {
+/** Adds recipients without waiting for Redis; `news` of the same commit goes with them. */
+export function schedule(ctx: Wanted, due: readonly Due[], news: News = NO_NEWS): void {
+  if (due.length === 0) return announce(ctx, news)
+  addToSchedule(ctx, due, news).catch((error: unknown) => {
     ctx.log.debug({ err: error, count: due.length }, 'the schedule could not be told; it is filled again from PostgreSQL')
     dropEpochWhenBack(ctx)
   })
 }
 
 /** Adds recipients; rejects when Redis is away. */
-export async function addToSchedule(ctx: Wanted, due: readonly Due[], also: { readonly hasDeliveries: boolean } = { hasDeliveries: false }): Promise<void> {
+export async function addToSchedule(ctx: Wanted, due: readonly Due[], news: News = NO_NEWS): Promise<void> {
   const pipeline = ctx.redis.pipeline()
   const soon = ctx.clock.now() + 5
   for (const tier of TIER_NAMES) {
@@ -35,7 +36,7 @@ export async function addToSchedule(ctx: Wanted, due: readonly Due[], also: { re
     // for a later one the outbound processes only need to set their timers anew
     pipeline.publish(DUE_CHANNEL, mine.some((one) => one.dueMs <= soon) ? tier : 'later')
   }
-  if (also.hasDeliveries) pipeline.publish(WEBHOOKS_CHANNEL, '')
+  addNews(pipeline, news)
   const results = await pipeline.exec()
   const failure = results?.find(([error]) => error !== null)?.[0]
   if (failure) throw failure

@@ -15,6 +15,8 @@ export interface Claimed {
   readonly eventId: string
   readonly endpointId: string
   readonly workspaceId: string
+  /** The transaction that wrote it together with its event. */
+  readonly tx: string
   /** Made before this one, since it was queued or replayed. */
   readonly tries: number
   /** The fence: whoever settles must name it. */
@@ -64,7 +66,7 @@ WITH RECURSIVE fronts AS (
 ), claimed AS (
   UPDATE webhook_deliveries d SET leased_until = date_trunc('milliseconds', now()) + make_interval(secs => $5)
   FROM picked p WHERE d.event_id = p.event_id AND d.endpoint_id = p.endpoint_id AND d.event_id = ANY (ARRAY(SELECT event_id FROM picked))
-  RETURNING d.event_id, d.endpoint_id, d.workspace_id, d.tries, d.due_at, d.leased_until, p.room
+  RETURNING d.event_id, d.endpoint_id, d.workspace_id, d.tx, d.tries, d.due_at, d.leased_until, p.room
 ), outlook AS (
   SELECT extract(epoch FROM min(due_at) FILTER (WHERE due_at > now()) - now()) * 1000 AS next_in_ms,
     coalesce(bool_or(NOT is_active), false) AS has_abandoned
@@ -78,6 +80,7 @@ interface ClaimRow {
   readonly event_id: string | null
   readonly endpoint_id: string
   readonly workspace_id: string
+  readonly tx: string
   readonly tries: number
   readonly leased_until: Date
   readonly room: number
@@ -93,7 +96,7 @@ export async function claimDeliveries(db: Queryable, room: Room): Promise<Claim>
   const full = [...room.endpoints].filter(([, most]) => most === 0).map(([id]) => id)
   return {
     deliveries: taken.map((row) => ({
-      eventId: row.event_id ?? '', endpointId: row.endpoint_id, workspaceId: row.workspace_id, tries: row.tries,
+      eventId: row.event_id ?? '', endpointId: row.endpoint_id, workspaceId: row.workspace_id, tx: row.tx, tries: row.tries,
       leasedUntil: row.leased_until,
     })),
     unfinished: new Set([...full, ...taken.filter((row) => counts.get(row.endpoint_id) === row.room).map((row) => row.endpoint_id)]),

@@ -64,7 +64,7 @@ export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: 
       `SELECT d.event_id AS "eventId", e.type, d.state, d.tries, d.created_at AS "createdAt",
          CASE d.state WHEN 'pending' THEN d.due_at END AS "nextTryAt"
        FROM (SELECT * FROM webhook_deliveries d WHERE ${WHERE} ORDER BY d.event_id DESC LIMIT $4 OFFSET $5) d
-       LEFT JOIN events e ON e.id = d.event_id AND e.workspace_id = d.workspace_id ORDER BY d.event_id DESC`,
+       LEFT JOIN events e ON e.workspace_id = d.workspace_id AND e.tx = d.tx AND e.id = d.event_id ORDER BY d.event_id DESC`,
       [...which, filter.limit, (filter.page - 1) * filter.limit]),
     db.query<{ total: number }>(`SELECT count(*) AS total FROM webhook_deliveries d WHERE ${WHERE}`, which),
   ])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { payloadOf, type ReportedEvent } from './payload.ts'
+import type { ReportedEvent } from '#src/events/reported.ts'
+import { payloadOf } from './payload.ts'
 
 const EVENT: ReportedEvent = {
   id: '019a9a00-0000-7000-8000-0000000000aa', type: 'email.delivered', workspaceId: '019a9a00-0000-7000-8000-000000000001',

@@ -3,37 +3,22 @@
  * What an event does not have is null. The text made here is what is signed, sent and kept.
  */
 import { hexOf, timeOf } from '#src/id.ts'
+import type { ReportedEvent } from '#src/events/reported.ts'
 import { rowOf } from './event-types.ts'
-
-export interface ReportedMessage {
-  readonly to: readonly { readonly email: string }[]
-  readonly subject: string
-  readonly metadata: object | null
-  readonly createdAt: Date
-}
-
-/** An event with what its body needs of the message. */
-export interface ReportedEvent {
-  readonly id: string
-  readonly type: string
-  readonly workspaceId: string
-  readonly messageId: string | null
-  readonly sequence: number | null
-  readonly recipient: string | null
-  readonly data: Readonly<Record<string, unknown>> | null
-  readonly createdAt: Date
-  /** Null where the event is not about a stored message. */
-  readonly message: ReportedMessage | null
-}
 
 export function eventName(id: string): string {
   return `evt_${hexOf(id)}`
 }
 
 export function payloadOf(event: ReportedEvent): string {
+  return JSON.stringify(payloadObject(event))
+}
+
+/** The same before it is written out, for answers that hold many. */
+export function payloadObject(event: ReportedEvent): Record<string, unknown> {
   const { message, messageId } = event
   const data = event.data ?? {}
-  return JSON.stringify({
+  return {
     id: eventName(event.id),
     type: event.type,
     event: event.type,
@@ -49,5 +34,5 @@ export function payloadOf(event: ReportedEvent): string {
     metadata: message?.metadata ?? {},
     ...Object.fromEntries(rowOf(event.type).lifts.map((field) => [field, data[field] ?? null])),
     data,
-  })
+  }
 }

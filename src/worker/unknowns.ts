@@ -23,9 +23,9 @@ export function unknownLoop(ctx: Context): LoopSpec {
       const over = await readUnknown(ctx.db, new Date(now), SLICE)
       if (over.length === 0) return false
       const moves = over.map((one) => verdict(one, now))
-      const { done, hasDeliveries } = await moveRecipients(ctx.db, moves, new Date(now))
-      const again = over.filter((_, i) => done.has(i) && moves[i]?.move === 'try_again')
-      schedule(ctx, again.map((one) => ({ ...one, dueMs: now })), { hasDeliveries })
+      const moved = await moveRecipients(ctx.db, moves, new Date(now))
+      const again = over.filter((_, i) => moved.done.has(i) && moves[i]?.move === 'try_again')
+      schedule(ctx, again.map((one) => ({ ...one, dueMs: now })), moved)
       return over.length === SLICE
     },
   }

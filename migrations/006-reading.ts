@@ -1,0 +1,60 @@
+/**
+ * What reading needs: causes of suppression, the order in which events can be read without missing one, and searching messages.
+ *
+ * Ids of events are made before their transaction commits, so their order is not the order in which they are seen. `tx` is the transaction
+ * that wrote an event: what is older than every transaction still under way is all there, and (tx, id) is an order that is never changed
+ * behind a reader's back (src/events/feed.ts). A delivery is written by the transaction of its event and so finds it by (tx, id) too.
+ *
+ * Searching by recipient is by index; by tag too, in a table of its own, so that mail without tags costs nothing.
+ */
+import type { Knex } from 'knex'
+
+const SUPPRESSIONS = `
+ALTER TABLE suppressions
+  ALTER COLUMN address TYPE text COLLATE "C",
+  ADD COLUMN kind text NOT NULL DEFAULT 'manual'  -- src/suppression/cause.ts
+    CONSTRAINT suppressions_kind CHECK (kind IN ('manual', 'import', 'hard_bounce', 'complaint', 'unsubscribe')),
+  ADD COLUMN reply_code smallint,             -- what the receiver said
+  ADD COLUMN reply_status text,
+  ADD COLUMN reply_text text,
+  ADD COLUMN rule text,                       -- what read it so
+  ADD COLUMN event_id uuid,
+  ADD COLUMN message_id uuid,
+  ADD COLUMN api_key_id uuid,                 -- who added it
+  ADD COLUMN updated_at timestamptz NOT NULL DEFAULT now();
+CREATE INDEX suppressions_newest ON suppressions (workspace_id, created_at, address);
+`
+
+const EVENTS = `
+ALTER TABLE events ADD COLUMN tx xid8 NOT NULL DEFAULT pg_current_xact_id();
+DROP INDEX events_workspace;
+CREATE INDEX events_feed ON events (workspace_id, tx, id);
+ALTER TABLE webhook_deliveries ADD COLUMN tx xid8 NOT NULL DEFAULT pg_current_xact_id();
+`
+
+const SEARCH = `
+CREATE INDEX recipients_address ON recipients (workspace_id, (lower(address) COLLATE "C"), message_id);
+CREATE TABLE message_tags (
+  workspace_id uuid NOT NULL,
+  tag text COLLATE "C" NOT NULL,
+  message_id uuid NOT NULL,
+  PRIMARY KEY (workspace_id, tag, message_id)
+) PARTITION BY RANGE (message_id);
+`
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(SUPPRESSIONS + EVENTS + SEARCH)
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw(`
+    DROP TABLE message_tags;
+    DROP INDEX recipients_address;
+    ALTER TABLE webhook_deliveries DROP COLUMN tx;
+    DROP INDEX events_feed;
+    ALTER TABLE events DROP COLUMN tx;
+    CREATE INDEX events_workspace ON events (workspace_id, id);
+    DROP INDEX suppressions_newest;
+    ALTER TABLE suppressions DROP COLUMN kind, DROP COLUMN reply_code, DROP COLUMN reply_status, DROP COLUMN reply_text, DROP COLUMN rule,
+      DROP COLUMN event_id, DROP COLUMN message_id, DROP COLUMN api_key_id, DROP COLUMN updated_at`)
+}
