@@ -17,7 +17,7 @@ describe('automations', () => {
   const update = (id: string, fields: object, key = api.admin): Promise<TestAnswer> => call('PATCH', `/update-automation/${id}`, fields, key)
   const idOf = ({ body }: TestAnswer): string => textOf(body['data']?.['id'])
   const errorOf = ({ status, body }: TestAnswer): readonly unknown[] => [status, body['error']]
-  const pathsOf = ({ body }: TestAnswer): unknown[] => listOf(body['details']).map((detail) => detail['path'])
+  const pathsOf = ({ body }: TestAnswer): string[] => listOf(body['details']).map((detail) => textOf(detail['path']))
   const waiting = async (event: string, fields: object = {}): Promise<string> =>
     idOf(await create({ trigger_type: 'contact_event', trigger_config: { event_name: event }, steps: EXIT, status: 'active', ...fields }))
   const track = (email: string, event: string, fields: object = {}): Promise<TestAnswer> =>
@@ -51,9 +51,9 @@ describe('automations', () => {
     const { status, body } = await call('GET', `/get-automation/${id}`)
     assert.deepEqual([status, body['data']?.['id'], body['data']?.['status'], listOf(body['data']?.['steps']).length], [200, id, 'active', 1])
     const all = await call('GET', '/get-all?limit=1000')
-    assert.ok(listOf(all.body['data']?.['automations']).some((one) => one['id'] === id))
+    assert.ok(listOf(all.body['data']?.['automations']).some((one) => textOf(one['id']) === id))
     const drafts = await call('GET', '/get-all?status=draft&limit=1000')
-    assert.ok(listOf(drafts.body['data']?.['automations']).every((one) => one['status'] === 'draft'))
+    assert.ok(listOf(drafts.body['data']?.['automations']).every((one) => textOf(one['status']) === 'draft'))
     assert.deepEqual(errorOf(await call('GET', '/get-all?status=asleep')), [400, 'VALIDATION_ERROR'])
   })
 

@@ -142,6 +142,7 @@ CREATE TABLE campaigns (
   from_name text,
   reply_to text,
   audience_ids uuid[] NOT NULL DEFAULT '{}',
+  segment_id uuid,                            -- of these audiences only those in it
   scheduled_at timestamptz,
   timezone text,
   created_at timestamptz NOT NULL DEFAULT now(),

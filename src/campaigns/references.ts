@@ -1,5 +1,5 @@
 /**
- * Do the things that a campaign or an automation names belong to its workspace: templates, audiences, sending domains? Another workspace's
+ * Do the things that a campaign or an automation names belong to its workspace: templates, audiences, segments, sending domains? Another workspace's
  * are as good as none. The answer holds for this moment; whoever sends looks again.
  */
 import type { Queryable } from '#src/db.ts'
@@ -23,6 +23,11 @@ const KINDS = {
     statement: 'SELECT id AS found FROM audiences WHERE workspace_id = $1 AND id = ANY ($2::uuid[]) AND deleted_at IS NULL',
     keyOf: (value: string): string => value,
     missing: 'there is no such audience',
+  },
+  segment: {
+    statement: 'SELECT id AS found FROM segments WHERE workspace_id = $1 AND id = ANY ($2::uuid[])',
+    keyOf: (value: string): string => value,
+    missing: 'there is no such segment',
   },
   sender: {
     statement: `SELECT domain AS found FROM domains WHERE workspace_id = $1 AND domain = ANY ($2::text[])

@@ -1,6 +1,6 @@
 /**
  * The life of a campaign. This table is the only place that knows which states and moves exist; the check of the database and
- * docs/automations.md say the same (a test compares them).
+ * docs/campaigns.md say the same (a test compares them).
  *
  *   DRAFT ─schedule→ SCHEDULED ─start→ SENDING ─dispatch→ SENT ─complete→ COMPLETED
  *     ▲─────recall──────┘                │ ▲

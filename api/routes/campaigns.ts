@@ -1,0 +1,155 @@
+/** Campaigns: drafts are made, changed and deleted; any is listed and shown, with what became of its recipients. */
+import { z } from 'zod'
+import { aliasOf, contentFields, filled, foldContent, uuid } from '#src/campaigns/content.ts'
+import { judgeReferences, type Reference } from '#src/campaigns/references.ts'
+import { CAMPAIGN_STATES, type CampaignState } from '#src/campaigns/state.ts'
+import {
+  changeDraft, createCampaign, deleteDraft, findCampaign, listCampaigns, MAX_CAMPAIGNS, METRICS, readMetrics,
+  type Campaign, type CampaignFields, type CampaignRow, type ChangedCampaign,
+} from '#src/campaigns/store.ts'
+import { invalid, refuse, type Refusal } from '#src/errors.ts'
+import { isUuid } from '#src/id.ts'
+import type { ApiContext } from '#api/context.ts'
+import { pageData, paging } from '#api/paging.ts'
+import { route, type Answer, type AnyRoute } from '#api/route.ts'
+import { enveloped, moment, pageOf } from '#api/shapes.ts'
+
+const ACCESS = { admin: 'campaigns:manage' } as const
+const byId = z.object({ id: z.string() })
+const MAX_NAME = 255
+const MAX_AUDIENCES = 50
+const STATES = Object.keys(CAMPAIGN_STATES) as [CampaignState, ...CampaignState[]]
+const NO_CAMPAIGN = refuse('NOT_FOUND', 'There is no such campaign.')
+
+const ids = z
+  .union([z.array(uuid).max(MAX_AUDIENCES, `at most ${MAX_AUDIENCES} audiences`), uuid.transform((id) => [id])], 'must be a list of audience ids')
+  .nullish()
+
+const changeBody = z
+  .object({
+    name: filled(MAX_NAME).nullish(), ...contentFields,
+    audience_ids: ids, audienceIds: ids.meta(aliasOf('audience_ids')), audience_id: ids.meta(aliasOf('audience_ids')),
+    audienceId: ids.meta(aliasOf('audience_ids')),
+    segment_id: uuid.nullish().meta({ description: 'only those of the audiences who are in it' }),
+    segmentId: uuid.nullish().meta(aliasOf('segment_id')),
+  })
+  .transform((given, sink): CampaignFields => {
+    const content = foldContent(given, sink)
+    const named = [given.audience_ids, given.audienceIds, given.audience_id, given.audienceId].find((one) => one !== undefined)
+    return {
+      name: given.name ?? undefined,
+      templateId: content.template_id, subject: content.subject, body: content.body,
+      fromEmail: content.from, fromName: content.from_name, replyTo: content.reply_to,
+      audienceIds: named === undefined ? undefined : [...new Set(named)],
+      segmentId: given.segment_id === undefined ? given.segmentId : given.segment_id,
+    }
+  })
+
+const createBody = changeBody.transform((fields, sink) => {
+  const { name } = fields
+  if (name === undefined) sink.addIssue({ code: 'custom', path: ['name'], message: 'is required' })
+  return name === undefined ? z.NEVER : { ...fields, name }
+})
+
+const statusName = z
+  .string()
+  .transform((written) => written.trim().toUpperCase())
+  .pipe(z.enum(STATES, `must be one of ${STATES.join(', ')}`))
+
+const count = z.int().min(0)
+const text = z.string().nullable()
+const row = z.object({
+  id: z.uuid(), name: z.string(), status: z.enum(STATES), template_id: z.uuid().nullable(), subject: text, from: text, from_name: text,
+  reply_to: text, audience_ids: z.array(z.uuid()), segment_id: z.uuid().nullable(), scheduled_at: moment.nullable(), timezone: text,
+  created_at: moment, updated_at: moment, createdAt: moment, updatedAt: moment,
+})
+const metrics = z.object(Object.fromEntries(Object.keys(METRICS).map((name) => [name, count])))
+const shown = enveloped(row.extend({ body: text, metrics }))
+
+const create = route({
+  name: 'create-campaign', summary: 'Create a campaign, a draft', method: 'POST', paths: ['/public/campaigns', '/public/campaigns/create'],
+  access: ACCESS, body: createBody, status: 201, answer: shown, errors: ['CONFLICT'],
+  handle: async (ctx, { caller, body }) => {
+    const wrong = await judge(ctx, caller.workspaceId, body)
+    if (wrong !== null) return wrong
+    const campaign = await createCampaign(ctx.db, caller.workspaceId, body)
+    return campaign === null ? refuse('CONFLICT', `A workspace has at most ${MAX_CAMPAIGNS} campaigns.`) : show(ctx, campaign, 'Campaign created.')
+  },
+})
+
+const list = route({
+  name: 'get-campaigns', summary: 'The campaigns of the workspace, the newest first; without their bodies and figures',
+  method: 'GET', paths: ['/public/campaigns', '/public/campaigns/get-all'], access: ACCESS, query: paging.extend({ status: statusName.optional() }),
+  status: 200, answer: pageOf('campaigns', row), errors: [],
+  handle: async (ctx, { caller, query }) => {
+    const found = await listCampaigns(ctx.db, caller.workspaceId, { ...query, status: query.status ?? null })
+    const data = pageData('campaigns', { items: found.items.map(present), total: found.total }, query)
+    return { body: { success: true, message: `${found.total} campaigns.`, data } }
+  },
+})
+
+const get = route({
+  name: 'get-campaign', summary: 'One campaign, with its figures', method: 'GET',
+  paths: ['/public/campaigns/:id', '/public/campaigns/get-campaign/:id'], access: ACCESS, params: byId, status: 200, answer: shown,
+  errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller, params }) => {
+    const campaign = isUuid(params.id) ? await findCampaign(ctx.db, caller.workspaceId, params.id) : null
+    return campaign === null ? NO_CAMPAIGN : show(ctx, campaign, 'Campaign found.')
+  },
+})
+
+const update = route({
+  name: 'update-campaign', summary: 'Change a draft; what is left out stays, null clears', method: 'PATCH',
+  paths: ['/public/campaigns/:id', '/public/campaigns/update-campaign/:id'], access: ACCESS, params: byId, body: changeBody, status: 200,
+  answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
+  handle: async (ctx, { caller, params, body }) => {
+    if (!isUuid(params.id)) return NO_CAMPAIGN
+    const wrong = await judge(ctx, caller.workspaceId, body)
+    if (wrong !== null) return wrong
+    const result = await changeDraft(ctx.db, caller.workspaceId, params.id, body)
+    return result.kind === 'changed' ? show(ctx, result.campaign, 'Campaign changed.') : explain(result)
+  },
+})
+
+const remove = route({
+  name: 'delete-campaign', summary: 'Delete a draft', method: 'DELETE',
+  paths: ['/public/campaigns/:id', '/public/campaigns/delete-campaign/:id'], access: ACCESS, params: byId, status: 204,
+  errors: ['CONFLICT', 'NOT_FOUND'],
+  handle: async (ctx, { caller, params }) => {
+    const result = isUuid(params.id) ? await deleteDraft(ctx.db, caller.workspaceId, params.id) : { kind: 'not-found' as const }
+    return result === null ? {} : explain(result)
+  },
+})
+
+/** The list's alias stands before `:id`. */
+export const CAMPAIGN_ROUTES: readonly AnyRoute[] = [create, list, get, update, remove]
+
+function explain(result: Exclude<ChangedCampaign, { kind: 'changed' }>): Refusal {
+  return result.kind === 'not-found' ? NO_CAMPAIGN : refuse('CONFLICT', `The campaign is ${result.status}; only a DRAFT is changed or deleted.`)
+}
+
+/** A draft may be unfinished, but names nothing that is not there. */
+async function judge(ctx: ApiContext, workspaceId: string, { templateId, audienceIds, segmentId }: CampaignFields): Promise<Refusal | null> {
+  const references: Reference[] = [
+    ...(templateId ? [{ kind: 'template' as const, value: templateId, path: 'template_id' }] : []),
+    ...(audienceIds ?? []).map((value, i) => ({ kind: 'audience' as const, value, path: `audience_ids.${i}` })),
+    ...(segmentId ? [{ kind: 'segment' as const, value: segmentId, path: 'segment_id' }] : []),
+  ]
+  const details = await judgeReferences(ctx.db, workspaceId, references)
+  return details.length === 0 ? null : invalid(details)
+}
+
+async function show(ctx: ApiContext, campaign: Campaign, message: string): Promise<Answer> {
+  const figures = await readMetrics(ctx.db, campaign.id)
+  return { body: { success: true, message, data: { ...present(campaign), body: campaign.body, metrics: figures } } }
+}
+
+function present(campaign: CampaignRow): Record<string, unknown> {
+  const [created, updated] = [campaign.createdAt.toISOString(), campaign.updatedAt.toISOString()]
+  return {
+    id: campaign.id, name: campaign.name, status: campaign.status, template_id: campaign.templateId, subject: campaign.subject,
+    from: campaign.fromEmail, from_name: campaign.fromName, reply_to: campaign.replyTo, audience_ids: campaign.audienceIds,
+    segment_id: campaign.segmentId, scheduled_at: campaign.scheduledAt?.toISOString() ?? null, timezone: campaign.timezone,
+    created_at: created, updated_at: updated, createdAt: created, updatedAt: updated,
+  }
+}

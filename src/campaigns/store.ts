@@ -1,0 +1,136 @@
+/**
+ * Campaigns of a workspace: made as drafts, found, listed, and changed or deleted while they are drafts; the statement names that state, so
+ * what has begun meanwhile is left alone. Their figures are counted from the ledger. Another workspace's campaign is as good as none.
+ */
+import type { Queryable } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import type { CampaignState } from './state.ts'
+
+export const MAX_CAMPAIGNS = 10_000
+
+/** `undefined`: left out. `null`: cleared. */
+export interface CampaignFields {
+  readonly name?: string | undefined
+  readonly templateId?: string | null | undefined
+  readonly subject?: string | null | undefined
+  readonly body?: string | null | undefined
+  readonly fromEmail?: string | null | undefined
+  readonly fromName?: string | null | undefined
+  readonly replyTo?: string | null | undefined
+  readonly audienceIds?: readonly string[] | undefined
+  readonly segmentId?: string | null | undefined
+}
+
+export interface CampaignRow {
+  readonly id: string
+  readonly name: string
+  readonly status: CampaignState
+  readonly templateId: string | null
+  readonly subject: string | null
+  readonly fromEmail: string | null
+  readonly fromName: string | null
+  readonly replyTo: string | null
+  readonly audienceIds: readonly string[]
+  readonly segmentId: string | null
+  readonly scheduledAt: Date | null
+  readonly timezone: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface Campaign extends CampaignRow {
+  readonly body: string | null
+}
+
+const COLUMNS = {
+  name: 'name', templateId: 'template_id', subject: 'subject', body: 'body', fromEmail: 'from_email', fromName: 'from_name',
+  replyTo: 'reply_to', audienceIds: 'audience_ids', segmentId: 'segment_id',
+} as const satisfies Record<keyof CampaignFields, string>
+
+const ROW = `id, name, status, template_id AS "templateId", subject, from_email AS "fromEmail", from_name AS "fromName", reply_to AS "replyTo",
+  audience_ids AS "audienceIds", segment_id AS "segmentId", scheduled_at AS "scheduledAt", timezone, created_at AS "createdAt",
+  updated_at AS "updatedAt"`
+const WHOLE = `${ROW}, body`
+
+/** The fields given and what follows from them: a template takes the place of a body, and a body that of a template. */
+function given(fields: CampaignFields): (readonly [column: string, value: unknown])[] {
+  const whole = { ...fields, ...(fields.templateId ? { body: null } : {}), ...(fields.body ? { templateId: null } : {}) }
+  return (Object.keys(COLUMNS) as (keyof CampaignFields)[])
+    .filter((field) => whole[field] !== undefined)
+    .map((field) => [COLUMNS[field], whole[field]] as const)
+}
+
+/** Null when the workspace has as many as it may. */
+export async function createCampaign(
+  db: Queryable,
+  workspaceId: string,
+  fields: CampaignFields & { readonly name: string },
+): Promise<Campaign | null> {
+  const columns = given(fields)
+  const { rows } = await db.query<Campaign>(
+    `INSERT INTO campaigns (workspace_id, id, ${columns.map(([column]) => column).join(', ')})
+     SELECT $1, $2, ${columns.map((_, i) => `$${i + 3}`).join(', ')}
+     WHERE (SELECT count(*) FROM campaigns WHERE workspace_id = $1) < ${MAX_CAMPAIGNS} RETURNING ${WHOLE}`,
+    [workspaceId, newId(), ...columns.map(([, value]) => value)])
+  return rows[0] ?? null
+}
+
+export async function findCampaign(db: Queryable, workspaceId: string, id: string): Promise<Campaign | null> {
+  const { rows } = await db.query<Campaign>(`SELECT ${WHOLE} FROM campaigns WHERE workspace_id = $1 AND id = $2`, [workspaceId, id])
+  return rows[0] ?? null
+}
+
+/** The newest first, in one state or (null) in any. */
+export async function listCampaigns(
+  db: Queryable,
+  workspaceId: string,
+  { page, limit, status }: { readonly page: number; readonly limit: number; readonly status: CampaignState | null },
+): Promise<{ items: CampaignRow[]; total: number }> {
+  const own = 'workspace_id = $1 AND ($2::text IS NULL OR status = $2)'
+  const [{ rows: items }, { rows: [counted] }] = await Promise.all([
+    db.query<CampaignRow>(`SELECT ${ROW} FROM campaigns WHERE ${own} ORDER BY id DESC LIMIT $3 OFFSET $4`,
+      [workspaceId, status, limit, (page - 1) * limit]),
+    db.query<{ total: number }>(`SELECT count(*) AS total FROM campaigns WHERE ${own}`, [workspaceId, status]),
+  ])
+  return { items, total: counted?.total ?? 0 }
+}
+
+export type ChangedCampaign =
+  | { readonly kind: 'changed'; readonly campaign: Campaign }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'not-draft'; readonly status: CampaignState }
+
+export async function changeDraft(db: Queryable, workspaceId: string, id: string, fields: CampaignFields): Promise<ChangedCampaign> {
+  const columns = given(fields)
+  const sets = columns.map(([column], i) => `${column} = $${i + 3}, `).join('')
+  const { rows: [campaign] } = await db.query<Campaign>(
+    `UPDATE campaigns SET ${sets}updated_at = now() WHERE workspace_id = $1 AND id = $2 AND status = 'DRAFT' RETURNING ${WHOLE}`,
+    [workspaceId, id, ...columns.map(([, value]) => value)])
+  return campaign === undefined ? explain(db, workspaceId, id) : { kind: 'changed', campaign }
+}
+
+/** Null when it is gone. */
+export async function deleteDraft(db: Queryable, workspaceId: string, id: string): Promise<Exclude<ChangedCampaign, { kind: 'changed' }> | null> {
+  const { rowCount } = await db.query(`DELETE FROM campaigns WHERE workspace_id = $1 AND id = $2 AND status = 'DRAFT'`, [workspaceId, id])
+  return rowCount === 1 ? null : explain(db, workspaceId, id)
+}
+
+async function explain(db: Queryable, workspaceId: string, id: string): Promise<Exclude<ChangedCampaign, { kind: 'changed' }>> {
+  const found = await findCampaign(db, workspaceId, id)
+  return found === null ? { kind: 'not-found' } : { kind: 'not-draft', status: found.status }
+}
+
+/** What became of its recipients, a figure each; `recipients` is all of them. */
+export const METRICS = {
+  recipients: '*', dispatched: 'dispatched_at', delivered: 'delivered_at', opened: 'opened_at', clicked: 'clicked_at', bounced: 'bounced_at',
+  bounced_hard: `CASE bounce_type WHEN 'hard' THEN 1 END`, bounced_soft: `CASE bounce_type WHEN 'soft' THEN 1 END`, failed: 'failed_at',
+} as const
+export type Metrics = Readonly<Record<keyof typeof METRICS, number>>
+
+const COUNTS = Object.entries(METRICS).map(([name, what]) => `count(${what}) AS ${name}`).join(', ')
+
+export async function readMetrics(db: Queryable, campaignId: string): Promise<Metrics> {
+  const { rows: [metrics] } = await db.query<Metrics>(`SELECT ${COUNTS} FROM campaign_recipients WHERE campaign_id = $1`, [campaignId])
+  if (metrics === undefined) throw new Error('a count answered nothing')
+  return metrics
+}
