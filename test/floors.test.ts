@@ -6,7 +6,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['config', 'src', 'migrations'],                                            // tools
   ['src/mail'],                                                                // language
   ['src/queue', 'src/limits', 'src/workspaces', 'src/auth', 'src/domains', 'src/templates', 'src/sandbox', 'src/events', 'src/suppression',
-    'src/contacts'], // facts
+    'src/contacts', 'src/imports', 'src/segments', 'src/score'], // facts
   ['src/messages', 'src/webhooks'],
   ['src/campaigns', 'src/automations', 'src/subscribe'],
   ['mta/claim', 'mta/compose', 'mta/route', 'mta/limits', 'mta/smtp', 'mta/classify'],       // stages

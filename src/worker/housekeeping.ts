@@ -11,6 +11,7 @@ const EVERY_MS = 10 * 60 * 1000
 const OLD = [
   `DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'`,
   `DELETE FROM webhook_attempts WHERE at < now() - interval '30 days'`,
+  `DELETE FROM imports WHERE is_cleared AND finished_at < now() - interval '30 days'`, // its row errors quote cells
   `DELETE FROM webhook_deliveries WHERE state <> 'pending' AND created_at < now() - interval '30 days'`,
 ] as const
 

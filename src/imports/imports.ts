@@ -1,0 +1,104 @@
+/**
+ * Imports of a workspace: listed, looked at, cancelled; always together with the workspace's id, so that tenants stay apart. Cancelling
+ * waits for the batch under way, which counts; the next one finds its lease gone and writes nothing.
+ */
+import type { Queryable } from '#src/db.ts'
+import type { Layout } from './layout.ts'
+
+/** Where an import stands, a sentence each. */
+export const IMPORT_STATES = {
+  uploading: 'the file is still coming in',
+  waiting: 'the file is stored and waits for a worker',
+  running: 'rows are carried out',
+  done: 'all rows were carried out',
+  failed: 'it ended early; `reason` says why, and the rows before that place were carried out',
+  cancelled: 'somebody ended it; the rows before that were carried out',
+} as const
+export type ImportState = keyof typeof IMPORT_STATES
+
+/** What was counted so far. Each row that is neither failed nor a duplicate is added or updated. */
+export interface Counts {
+  readonly rowCount: number
+  /** New contacts. */
+  readonly added: number
+  /** Contacts that were there before. */
+  readonly updated: number
+  /** Of both: those that were not in the audience before. */
+  readonly joined: number
+  /** Rows whose address the file has more than once: the last one wins, this counts the others. */
+  readonly duplicates: number
+  readonly failed: number
+  /** Of added and updated: on the suppression list, so nothing is sent to them. */
+  readonly blocked: number
+  /** Of added and updated: unsubscribed in this audience, and they stay so. */
+  readonly unsubscribed: number
+}
+
+export interface Import extends Counts {
+  readonly id: string
+  readonly audienceId: string
+  readonly state: ImportState
+  readonly isDryRun: boolean
+  readonly layout: Layout
+  readonly bytes: number
+  /** Bytes that are carried out. */
+  readonly position: number
+  readonly reason: string | null
+  readonly createdAt: Date
+  readonly finishedAt: Date | null
+}
+
+export interface RowError {
+  readonly line: number
+  /** Null: it is about the whole row. */
+  readonly column: string | null
+  readonly message: string
+  /** The beginning of the cell. */
+  readonly value: string | null
+}
+
+/** Kept of one import; all are counted. */
+export const MAX_ERRORS = 1000
+
+const COLUMNS = `id, audience_id AS "audienceId", state, is_dry_run AS "isDryRun", layout, bytes, position, row_count AS "rowCount", added, updated,
+  joined, duplicates, failed, blocked, unsubscribed, reason, created_at AS "createdAt", finished_at AS "finishedAt"`
+
+export async function findImport(db: Queryable, workspaceId: string, id: string): Promise<Import | null> {
+  const { rows } = await db.query<Import>(`SELECT ${COLUMNS} FROM imports WHERE workspace_id = $1 AND id = $2`, [workspaceId, id])
+  return rows[0] ?? null
+}
+
+export interface ImportListing {
+  readonly page: number
+  readonly limit: number
+  readonly audienceId?: string | undefined
+}
+
+/** The newest first. */
+export async function listImports(
+  db: Queryable, workspaceId: string, { page, limit, audienceId }: ImportListing,
+): Promise<{ readonly items: readonly Import[]; readonly total: number }> {
+  const own = 'workspace_id = $1 AND ($2::uuid IS NULL OR audience_id = $2)'
+  const [{ rows }, total] = await Promise.all([
+    db.query<Import>(`SELECT ${COLUMNS} FROM imports WHERE ${own} ORDER BY id DESC LIMIT $3 OFFSET $4`,
+      [workspaceId, audienceId ?? null, limit, (page - 1) * limit]),
+    db.query<{ total: number }>(`SELECT count(*) AS total FROM imports WHERE ${own}`, [workspaceId, audienceId ?? null]),
+  ])
+  return { items: rows, total: total.rows[0]?.total ?? 0 }
+}
+
+export async function listErrors(db: Queryable, importId: string): Promise<RowError[]> {
+  const { rows } = await db.query<RowError>(
+    `SELECT line, column_name AS "column", message, value FROM import_errors WHERE import_id = $1 ORDER BY line, n LIMIT ${MAX_ERRORS}`, [importId])
+  return rows
+}
+
+export type CancelResult = 'cancelled' | 'ended before' | 'none'
+
+export async function cancelImport(db: Queryable, workspaceId: string, id: string): Promise<CancelResult> {
+  const { rowCount } = await db.query(
+    `UPDATE imports SET state = 'cancelled', lease = NULL, leased_until = NULL, updated_at = now(), finished_at = now()
+     WHERE workspace_id = $1 AND id = $2 AND state IN ('uploading', 'waiting', 'running')`, [workspaceId, id])
+  if (rowCount === 1) return 'cancelled'
+  return await findImport(db, workspaceId, id) === null ? 'none' : 'ended before'
+}
