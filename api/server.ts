@@ -1,5 +1,6 @@
 /**
  * The HTTP server around the application: bounds on slow and endless clients, answers in our shape to what is no HTTP, and an orderly end.
+ * What two servers might read differently (two lengths, two hosts, white space where none may be) is refused, and the connection closed.
  * A client that is answered before it has sent everything (401, 413) may go on sending for a few seconds, so that it reads the answer.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -7,6 +8,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ERRORS, refuse, type ErrorCode } from '#src/errors.ts'
 import { refusalBody } from './answer.ts'
+import { ANSWER_HEADERS } from './headers.ts'
 
 export interface HttpServer {
   readonly port: number
@@ -16,7 +18,8 @@ export interface HttpServer {
 
 export type Handler = (req: IncomingMessage, res: ServerResponse) => void
 
-const BOUNDS = {
+/** Milliseconds; bytes. */
+export const BOUNDS = {
   /** All headers must be there by then: a browser on a bad line needs 3 s, an attacker would like minutes. */
   headersTimeout: 15_000,
   /** A whole request: 35 MB of JSON at 1 Mbit/s. */
@@ -26,6 +29,8 @@ const BOUNDS = {
   /** How often the above are looked at. */
   connectionsCheckingInterval: 2000,
   maxHeaderSize: 16 * 1024,
+  /** Looked at by us, so that the refusal has our shape. */
+  requireHostHeader: false,
 }
 /** A client that does not stop sending after it was answered. */
 const LINGER_MS = 5000
@@ -34,8 +39,8 @@ const LINGER_MS = 5000
  * Listens on the port (0: the system chooses).
  * @throws with the port and its setting in the message when it is taken or may not be used.
  */
-export async function listen(handle: Handler, port: number, host: string | null): Promise<HttpServer> {
-  const server = createServer(BOUNDS)
+export async function listen(handle: Handler, port: number, host: string | null, bounds = BOUNDS): Promise<HttpServer> {
+  const server = createServer(bounds)
   const underWay = new Set<ServerResponse>()
   let isStopping = false
   const take: Handler = (req, res) => {
@@ -45,10 +50,12 @@ export async function listen(handle: Handler, port: number, host: string | null)
       if (isStopping) server.closeIdleConnections()
       else if (!req.complete) linger(req)
     })
-    handle(req, res)
+    if (isAmbiguous(req)) refuseByHand(res)
+    else handle(req, res)
   }
   server.on('request', take)
   server.on('checkContinue', take) // "100 Continue" is sent when the body is wanted, by the reader of bodies
+  server.on('checkExpectation', take) // nothing else can be expected of us: such a request is one like any other (RFC 9110 10.1.1)
   server.on('clientError', answerBroken)
   await open(server, port, host)
   return {
@@ -80,6 +87,18 @@ function explain(error: NodeJS.ErrnoException, port: number): Error {
   return error
 }
 
+/** RFC 9112 3.2: of HTTP/1.1 one Host, and never two. */
+function isAmbiguous({ rawHeaders, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') hosts++
+  return hosts > 1 || (hosts === 0 && httpVersionMajor === 1 && httpVersionMinor === 1)
+}
+
+function refuseByHand(res: ServerResponse): void {
+  const { status, headers, body } = brokenAnswer('VALIDATION_ERROR')
+  res.writeHead(status, headers).end(body)
+}
+
 /** After the answer: lets the rest of a request come in, within bounds. */
 function linger(req: IncomingMessage): void {
   const timer = setTimeout(() => req.socket.destroy(), LINGER_MS).unref()
@@ -99,16 +118,17 @@ function answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
     return
   }
   const code = BROKEN[error.code ?? ''] ?? 'VALIDATION_ERROR'
-  const body = JSON.stringify(
-    refusalBody(
-      refuse(code, code === 'VALIDATION_ERROR' ? 'This is not an HTTP request.' : `The request is refused: ${ERRORS[code].when}.`),
-    ),
-  )
-  const head = [
-    `HTTP/1.1 ${ERRORS[code].status} ${code}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  const { status, headers, body } = brokenAnswer(code)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${code}\r\n${lines.join('')}\r\n${body}`)
+}
+
+function brokenAnswer(code: ErrorCode): { status: number; headers: Record<string, string | number>; body: string } {
+  const { status, when } = ERRORS[code]
+  const message = code === 'VALIDATION_ERROR' ? 'This is not a valid HTTP request.' : `The request is refused: ${when}.`
+  const body = JSON.stringify(refusalBody(refuse(code, message)))
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8', 'Content-Length': Buffer.byteLength(body), Connection: 'close', ...ANSWER_HEADERS,
+  }
+  return { status, headers, body }
 }
