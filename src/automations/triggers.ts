@@ -52,7 +52,7 @@ function complain(sink: Sink, path: string, message: string): void {
 export const TRIGGERS = {
   contact_event: { when: 'an event of this name is tracked for a contact', aliases: ['event', 'custom_event'], config: event },
   contact_added_to_audience: {
-    when: 'a contact joins the audience, subscribed, on whatever way', aliases: ['audience', 'added_to_audience', 'contact_added'], config: audience,
+    when: 'a contact joins the audience as a subscribed member, by whatever way', aliases: ['audience', 'added_to_audience', 'contact_added'], config: audience,
   },
   date_time: { when: 'the moment comes; contacts are enrolled before it and begin then', aliases: ['date', 'datetime', 'schedule'], config: moment },
   manual: { when: 'a contact is enrolled by the API', aliases: ['api'], config: z.object({}) },
