@@ -12,6 +12,7 @@ import { mayCheck } from '#src/domains/due.ts'
 import { rotateKeys } from '#src/domains/rotation.ts'
 import { verifyDomain } from '#src/domains/verify.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
+import { announce } from '#src/events/news.ts'
 import { hexOf, isUuid } from '#src/id.ts'
 import { planOf, type ApiContext } from '#api/context.ts'
 import { paging } from '#api/paging.ts'
@@ -83,7 +84,8 @@ const verify = route({
     const domain = await ownDomain(ctx, caller.workspaceId, params.domainID)
     if (domain === null) return NO_DOMAIN
     if (!await mayCheck(ctx, domain.id)) return presentVerification(domain)
-    const { kind, domain: now } = await verifyDomain(ctx, createDomainDns(ctx.config), domain)
+    const { kind, domain: now, news } = await verifyDomain(ctx, createDomainDns(ctx.config), domain)
+    announce(ctx, news)
     if (kind === 'not-found') return NO_DOMAIN
     if (kind !== 'taken') return presentVerification(now)
     return refuse('CONFLICT', `The DNS records of ${now.domain} are right, but another workspace holds it verified. It comes free when that workspace deletes it, or a day after its own records are gone from DNS.`)

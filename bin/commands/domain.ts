@@ -108,7 +108,7 @@ async function onlyDomain(db: Queryable, text: string, workspaceText: string | n
   throw new Trouble(`Several workspaces have ${text}; say which with --workspace:\n${claims.join('\n')}`)
 }
 
-function report(call: Call, { kind, checks, domain }: Verification): number {
+function report(call: Call, { kind, checks, domain }: Omit<Verification, 'news'>): number {
   const lines = checks.map((check) => `  ${check.status === 'ok' ? 'ok     ' : check.isRequired ? 'MISSING' : 'advised'} ${check.message}`)
   const json = {
     id: domain.id, domain: domain.domain, verification_status: domain.status, verified_at: domain.verifiedAt,

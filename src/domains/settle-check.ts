@@ -5,7 +5,7 @@
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
-import { announce, NO_NEWS, type News } from '#src/events/news.ts'
+import { NO_NEWS, type News } from '#src/events/news.ts'
 import { raiseEvents, type WorkspaceEvent } from '#src/events/raise.ts'
 import { type Domain, findDomain, isHeldElsewhere, type PartStatus } from './domains.ts'
 import type { RecordCheck } from './inspect.ts'
@@ -25,9 +25,11 @@ export interface Settled {
   readonly proof: Proof
   /** As it is now; null when it was removed meanwhile. */
   readonly domain: Domain | null
+  /** To be announced. */
+  readonly news: News
 }
 
-type Settling = Pick<Context, 'db' | 'redis' | 'clock' | 'config'>
+type Settling = Pick<Context, 'db' | 'clock' | 'config'>
 
 export async function settleCheck(ctx: Settling, look: Look): Promise<Settled> {
   try {
@@ -50,8 +52,7 @@ async function settleOnce(ctx: Settling, look: Look, isTaken: boolean): Promise<
     const isLate = locked?.isLate === true
     return { proof: judged, news: isLate ? NO_NEWS : await write(ctx, tx, { domain, look, proof: judged }) }
   })
-  announce(ctx, news)
-  return { proof, domain: await findDomain(ctx.db, look.workspaceId, look.domainId) }
+  return { proof, news, domain: await findDomain(ctx.db, look.workspaceId, look.domainId) }
 }
 
 interface Judged {

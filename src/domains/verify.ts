@@ -3,6 +3,7 @@
  * dying in between loses a look, which comes again.
  */
 import type { Context } from '#src/context.ts'
+import type { News } from '#src/events/news.ts'
 import type { Domain } from './domains.ts'
 import type { DomainDns } from './dns.ts'
 import { inspectDomain, type RecordCheck } from './inspect.ts'
@@ -15,13 +16,15 @@ export interface Verification {
   readonly checks: readonly RecordCheck[]
   /** As it is after the look, or was before where it is gone. */
   readonly domain: Domain
+  /** For `announce`; lost, webhooks of a changed status are sent a little later. */
+  readonly news: News
 }
 
-export async function verifyDomain(ctx: Pick<Context, 'config' | 'db' | 'redis' | 'clock'>, dns: DomainDns, domain: Domain): Promise<Verification> {
+export async function verifyDomain(ctx: Pick<Context, 'config' | 'db' | 'clock'>, dns: DomainDns, domain: Domain): Promise<Verification> {
   const begunAt = ctx.clock.now()
   const checks = await inspectDomain(dns, domain, placeOf(ctx.config))
-  const { proof, domain: now } = await settleCheck(ctx, { domainId: domain.id, workspaceId: domain.workspaceId, begunAt, checks })
-  if (now === null) return { kind: 'not-found', checks, domain }
-  if (proof === 'taken') return { kind: 'taken', checks, domain: now }
-  return { kind: proof === 'proven' ? 'verified' : 'not-verified', checks, domain: now }
+  const { proof, news, domain: now } = await settleCheck(ctx, { domainId: domain.id, workspaceId: domain.workspaceId, begunAt, checks })
+  if (now === null) return { kind: 'not-found', checks, domain, news }
+  if (proof === 'taken') return { kind: 'taken', checks, domain: now, news }
+  return { kind: proof === 'proven' ? 'verified' : 'not-verified', checks, domain: now, news }
 }

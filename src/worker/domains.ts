@@ -9,6 +9,7 @@ import { findDomain } from '#src/domains/domains.ts'
 import { claimChecks, claimRegistrations } from '#src/domains/due.ts'
 import { updateRegistration } from '#src/domains/registration.ts'
 import { verifyDomain } from '#src/domains/verify.ts'
+import { announce } from '#src/events/news.ts'
 import { failMailOf } from '#src/messages/domain-mail.ts'
 import { createOutgoing } from '#src/outgoing.ts'
 import type { LoopSpec } from './loop.ts'
@@ -30,7 +31,8 @@ export function domainCheckLoop(ctx: Context): LoopSpec {
       await inParallel(ctx, due, async ({ id, workspaceId }) => {
         const domain = await findDomain(ctx.db, workspaceId, id)
         if (domain === null) return
-        const { kind, domain: now } = await verifyDomain(ctx, dns, domain)
+        const { kind, domain: now, news } = await verifyDomain(ctx, dns, domain)
+        announce(ctx, news)
         if (now.status !== domain.status) ctx.log.info({ domain: now.domain, before: domain.status, status: now.status, found: kind }, 'the status of a domain changed')
       })
       return due.length === AT_ONCE
