@@ -22,6 +22,7 @@ const COMMANDS: readonly (readonly [name: string, summary: string])[] = [
   ['domain', 'add and verify sending domains'],
   ['queue', 'see, retry, suspend, resume and drop queued mail'],
   ['explain', 'tell all that is known about one message'],
+  ['parse-report', 'read a bounce or complaint on stdin'],
   ['inbox', 'list what the sandbox received'],
   ['settings', 'print all settings with their defaults'],
   ['doctor', 'check this installation and say what is wrong'],
@@ -43,7 +44,7 @@ async function main([name = '--help', ...args]: string[]): Promise<number> {
 }
 
 function usage(): string {
-  const rows = COMMANDS.map(([name, summary]) => `  ${name.padEnd(12)} ${summary}`)
+  const rows = COMMANDS.map(([name, summary]) => `  ${name.padEnd(13)} ${summary}`)
   const more = 'mailstead <command> --help tells more. Settings come from the environment: docs/settings.md'
   return `Usage: mailstead <command> [options]\n\n${rows.join('\n')}\n\n${more}\n`
 }

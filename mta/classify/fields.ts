@@ -1,0 +1,49 @@
+/** Header fields, and the groups of fields that delivery and feedback reports are made of (RFC 5322 2.2, RFC 3464 2.1): unfolded, forgiving. */
+
+export interface Field {
+  /** Lower case. */
+  readonly name: string
+  /** Unfolded; lines joined by one space. */
+  readonly value: string
+}
+
+const FIELD = /^([!-9;-~]+)[ \t]*:[ \t]*(.*)$/
+/** A parameter that stands on a line of its own without the space that makes it a continuation. */
+const LOOSE_PARAMETER = /^(?:boundary|charset|report-type|name)\s*=/i
+
+/** The fields at the beginning of a text, and what follows the empty line after them. A text that begins with no field is all rest. */
+export function readFields(text: string): { readonly fields: readonly Field[]; readonly rest: string } {
+  const fields: { name: string; value: string }[] = []
+  let at = 0
+  while (at < text.length) {
+    const end = text.indexOf('\n', at)
+    const line = text.slice(at, end < 0 ? text.length : end)
+    const next = end < 0 ? text.length : end + 1
+    if (line.trim() === '') return { fields, rest: text.slice(next) }
+    const last = fields.at(-1)
+    const isContinued = /^[ \t]/.test(line) || LOOSE_PARAMETER.test(line)
+    if (isContinued && last !== undefined) last.value += ` ${line.trim()}`
+    else {
+      const field = FIELD.exec(line)
+      // mbox files and some relays put such a line first
+      if (field === null && !/^>?From /.test(line)) return fields.length === 0 ? { fields, rest: text } : { fields, rest: text.slice(at) }
+      if (field !== null) fields.push({ name: (field[1] ?? '').toLowerCase(), value: (field[2] ?? '').trim() })
+    }
+    at = next
+  }
+  return { fields, rest: '' }
+}
+
+/** Groups of fields with empty lines between them; lines that are no fields end a group. */
+export function readGroups(text: string): (readonly Field[])[] {
+  const groups: (readonly Field[])[] = []
+  for (const block of text.split(/\n[ \t]*\n/)) {
+    let left = block.replace(/^\n+/, '')
+    while (left !== '') {
+      const { fields, rest } = readFields(left)
+      if (fields.length > 0) groups.push(fields)
+      left = rest === left ? left.slice(left.indexOf('\n') + 1 || left.length) : rest
+    }
+  }
+  return groups
+}

@@ -1,0 +1,118 @@
+/**
+ * The parts of a mail that came back, read with patience: bounces are written by every mail server there ever was, and pass through others that
+ * cut, re-wrap and re-encode them. What is not well-formed is read as far as it makes sense; nothing throws; work and depth are bounded.
+ * A part is decoded only when its text is asked for.
+ */
+import { type Field, readFields } from './fields.ts'
+
+export interface Part {
+  readonly fields: readonly Field[]
+  /** Lower case, `text/plain` when there is none. */
+  readonly type: string
+  readonly params: Readonly<Record<string, string>>
+  /** As it came, one character for each octet. */
+  readonly body: string
+  /** Parts of a multipart; the mail inside a message/rfc822. */
+  readonly children: readonly Part[]
+}
+
+const MAX_DEPTH = 8
+const MAX_PARTS = 200
+/** A report is small; what follows is the mail it is about. */
+const MAX_OCTETS = 4 * 1024 * 1024
+
+/** `raw` as octets. */
+export function readMail(raw: Buffer): Part {
+  const text = raw.subarray(0, MAX_OCTETS).toString('latin1').replace(/\r\n?/g, '\n')
+  return readPart(text.replace(/^\n+/, ''), 0, { left: MAX_PARTS })
+}
+
+function readPart(text: string, depth: number, budget: { left: number }): Part {
+  const { fields, rest: body } = readFields(text)
+  const { type, params } = readContentType(valueOf(fields, 'content-type'))
+  return { fields, type, params, body, children: depth < MAX_DEPTH ? readChildren(type, params, body, { depth: depth + 1, budget }) : [] }
+}
+
+interface Reach { readonly depth: number; readonly budget: { left: number } }
+
+function readChildren(type: string, params: Part['params'], body: string, { depth, budget }: Reach): Part[] {
+  if (type === 'message/rfc822' || type === 'message/global') return [readPart(body.replace(/^\n+/, ''), depth, budget)]
+  const boundary = chooseBoundary(type, params, body)
+  if (boundary === null) return []
+  const pieces = cut(body, boundary).slice(0, Math.max(0, budget.left))
+  budget.left -= pieces.length
+  return pieces.map((piece) => readPart(piece, depth, budget))
+}
+
+/** That of the header; where it is missing or names nothing in the body, the first line that looks like one. */
+function chooseBoundary(type: string, params: Part['params'], body: string): string | null {
+  const told = params['boundary']
+  if (told !== undefined && `\n${body}`.includes(`\n--${told}`)) return told
+  if (type.startsWith('text/') && told === undefined && !/^(?:This is a|[^\n]*MIME)[^\n]*\n/i.test(body) && !body.startsWith('--')) return null
+  return /(?:^|\n)--([^\s]{8,200}[^\s-]|[^\s]{8,200})\nContent-[A-Z][\w-]*:/i.exec(body)?.[1] ?? null
+}
+
+function cut(body: string, boundary: string): string[] {
+  const pieces: string[] = []
+  let current: string[] | null = null
+  for (const line of body.split('\n')) {
+    const isMark = line.startsWith('--') && line.startsWith(boundary, 2)
+    if (!isMark) {
+      current?.push(line)
+      continue
+    }
+    const tail = line.slice(boundary.length + 2).trimEnd()
+    if (tail !== '' && tail !== '--') {
+      current?.push(line)
+      continue
+    }
+    if (current !== null) pieces.push(current.join('\n'))
+    current = tail === '--' ? null : []
+  }
+  if (current !== null) pieces.push(current.join('\n'))
+  return pieces
+}
+
+/** The first of that name, unfolded. */
+export function valueOf(fields: readonly Field[], name: string): string | null {
+  return fields.find((field) => field.name === name)?.value ?? null
+}
+
+function readContentType(value: string | null): { type: string; params: Record<string, string> } {
+  const [first = '', ...rest] = (value ?? '').split(';')
+  const type = first.trim().toLowerCase()
+  const params: Record<string, string> = {}
+  for (const [, name = '', quoted, bare] of rest.join(';').matchAll(/([\w*-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))/g))
+    params[name.toLowerCase()] ??= quoted?.replace(/\\(.)/g, '$1') ?? bare ?? ''
+  return { type: /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : 'text/plain', params }
+}
+
+/** All parts, the outer before the inner. */
+export function* walk(part: Part): Generator<Part> {
+  yield part
+  for (const child of part.children) yield* walk(child)
+}
+
+/** The text of a part, its transfer encoding and charset undone; HTML is left as it is. */
+export function textOf(part: Part): string {
+  const encoding = (valueOf(part.fields, 'content-transfer-encoding') ?? '').trim().toLowerCase()
+  const octets = DECODERS[encoding]?.(part.body) ?? Buffer.from(part.body, 'latin1')
+  return decodeCharset(octets, part.params['charset'])
+}
+
+const DECODERS: Readonly<Record<string, (text: string) => Buffer>> = {
+  base64: (text) => Buffer.from(text, 'base64'),
+  'quoted-printable': (text) => Buffer.from(
+    text.replace(/[ \t]*=[ \t]*\n/g, '').replace(/=([0-9A-F]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))), 'latin1'),
+}
+
+function decodeCharset(octets: Buffer, charset: string | undefined): string {
+  for (const label of [charset ?? 'utf-8', 'utf-8']) {
+    try {
+      return new TextDecoder(label, { fatal: true }).decode(octets)
+    } catch {
+      // not that one
+    }
+  }
+  return octets.toString('latin1')
+}

@@ -1,0 +1,138 @@
+/**
+ * What a bounce says in words: the notice up to the mail it gives back, cut at each address that it is about. The shapes are those of qmail,
+ * Postfix, Exim, sendmail, Exchange, Domino and their many imitators: an address alone on a line, at its beginning before a colon, in a
+ * transcript, or after words such as "could not be delivered to".
+ */
+import { textFromHtml } from '#src/mail/html-text.ts'
+import { type Part, textOf, valueOf, walk } from './mime.ts'
+
+export interface Notice {
+  /** Up to the mail given back. */
+  readonly text: string
+  /** What is given back in the text itself, if so. */
+  readonly returned: string
+  readonly entries: readonly Entry[]
+}
+
+export interface Entry {
+  readonly address: string
+  /** What the notice says of this address. */
+  readonly text: string
+}
+
+const MAX_TEXT = 60_000
+const MAX_ENTRIES = 500
+
+const ADDRESS = String.raw`(?:"(?:[^"\\\n]|\\.){1,64}"|[^\s<>()\[\]:;,"'@]{1,128})@(?:[\w-]+\.)*[\w-]+(?:\.[\w-]+)*`
+
+/** Where the mail given back begins. */
+const DIVIDERS = new RegExp([
+  String.raw`^[ \t>]*[-=_*+]{2,}[ \t]*(?:this is a copy|below this line|enclosed is a copy|here is a copy|original (?:message|mail)|(?:the )?(?:unsent|returned|rejected|failed|undelivered) (?:message|mail)|(?:your |the )?(?:message|mail)(?: (?:header|body|text|contents?|follows))|copy of|header|forwarded message|begin message|returned (?:message|mail)|start of (?:the )?(?:returned|original)|included is a copy)`,
+  String.raw`^[ \t]*(?:below is a copy of the original message|a copy of the original message|the (?:original|returned) message (?:follows|is (?:attached|below|included))|original message (?:follows|headers?:)|your original message (?:follows|is)|(?:the )?(?:message|mail) headers? follows?|\*+ original message|received headers:?)`,
+  String.raw`^(?:return-path|received|dkim-signature|x-received|domainkey-signature|x-google-dkim-signature|arc-seal):[ \t]`,
+].join('|'), 'im')
+
+/** The texts a person would read, outside of mail that is given back. */
+export function readNotice(mail: Part): Notice {
+  const whole = bodyTexts(mail).join('\n\n').slice(0, MAX_TEXT)
+  const at = whole.search(DIVIDERS)
+  const text = at < 0 ? whole : whole.slice(0, at)
+  return { text, returned: at < 0 ? '' : whole.slice(at), entries: readEntries(text) }
+}
+
+const RETURNED_TYPES = /^(?:message\/(?:rfc822|global|partial|delivery-status|global-delivery-status|feedback-report)|text\/rfc822-headers)/
+
+function bodyTexts(mail: Part): string[] {
+  const plain: string[] = []
+  const html: string[] = []
+  const look = (part: Part): void => {
+    if (part.children.length > 0 && !RETURNED_TYPES.test(part.type)) part.children.forEach(look)
+    else if (part.type === 'text/html') html.push(textFromHtml(textOf(part)))
+    else if (part.children.length === 0 && isNoticeText(part)) plain.push(textOf(part))
+  }
+  look(mail)
+  return plain.some((text) => text.trim() !== '') ? plain : html
+}
+
+function isNoticeText(part: Part): boolean {
+  const isAttached = /^attachment/i.test(valueOf(part.fields, 'content-disposition') ?? '')
+  // a multipart that holds no parts is one text
+  return /^(?:text|multipart)\//.test(part.type) && !RETURNED_TYPES.test(part.type) && !isAttached
+}
+
+interface Shape {
+  readonly line: RegExp
+  /** It is about this address alone if no other shape of higher rank was met. */
+  readonly rank: 1 | 2
+}
+
+/** The address is the first group; what follows it on the line belongs to it. */
+const SHAPES: readonly Shape[] = [
+  { rank: 1, line: new RegExp(String.raw`^[ \t]*(?:>>>[ \t]*)?(?:[-*•][ \t]+)?["']?<?(${ADDRESS})>?["']?[ \t]*(?:<mailto:[^>]*>|\(mailto:[^)]*\)|<${ADDRESS}>|\([^)\n]*\))?[ \t]*[.;,]?$`) },
+  { rank: 1, line: new RegExp(String.raw`^[ \t]*(?:[-*•][ \t]+)?<?(${ADDRESS})>?[ \t]*(?:\([^)\n]*\))?[ \t]*(?::|\.\.\.|,[ \t](?=ERROR|error)|[ \t]+on[ \t]+\S|[ \t]-+[ \t])`) },
+  { rank: 1, line: new RegExp(String.raw`^[ \t]*[245]\d\d[ -](?:[245]\.\d+\.\d+[ \t])?<(${ADDRESS})>(?:\.\.\.|:|,)`) },
+  { rank: 1, line: new RegExp(String.raw`^[ \t]*>>>[ \t]*RCPT TO:[ \t]*<?(${ADDRESS})>?`, 'i') },
+  { rank: 2, line: new RegExp(String.raw`\b(?:delivered to|did not reach|could not be (?:sent|delivered)|recipients?|rcpt to|addressed to|affected|permanent errors|undeliverable to|deliver(?:y)? (?:your |the |this )?(?:mail|message|e-?mail)? ?to)\b[^:<@\n]{0,80}[:<"' ]\s*<?(${ADDRESS})>?`, 'i') },
+  { rank: 2, line: new RegExp(String.raw`\bgenerated (?:from|by) <?(${ADDRESS})>?`, 'i') },
+  { rank: 2, line: new RegExp(String.raw`\b(?:user|recipient|mailbox|account|address)\b[^@\n]{0,60}[(<" ](${ADDRESS})[)>" ]`, 'i') },
+]
+
+/** Words of the notice that name a sender, not a recipient. */
+const NOT_RECIPIENT = /\b(?:from|sender|sent by|contact|reply-to|questions|help|postmaster|administrator|envelope[- ]from|mail from|hello|dear)\b[^@\n]{0,60}$/i
+
+function readEntries(text: string): Entry[] {
+  const lines = text.split('\n')
+  for (const rank of [1, 2] as const) {
+    const entries = collect(lines, SHAPES.filter((shape) => shape.rank === rank))
+    if (entries.length > 0) return entries
+  }
+  return []
+}
+
+function collect(lines: readonly string[], shapes: readonly Shape[]): Entry[] {
+  const found = new Map<string, { address: string; text: string }>()
+  let current: { address: string; text: string } | null = null
+  let before = ''
+  for (const line of lines) {
+    const address = addressIn(line, before, shapes)
+    if (address !== null && found.size < MAX_ENTRIES) {
+      const key = address.toLowerCase()
+      const entry: { address: string; text: string } = found.get(key) ?? { address, text: '' }
+      found.set(key, entry)
+      current = entry
+    }
+    if (current !== null) current.text += `${line.trim()}\n`
+    if (line.trim() !== '') before = line
+  }
+  return [...found.values()]
+}
+
+function addressIn(line: string, before: string, shapes: readonly Shape[]): string | null {
+  for (const { line: shape } of shapes) {
+    const match = shape.exec(line)
+    const address = match?.[1]
+    if (match === null || address === undefined) continue
+    const lead = line.slice(0, match.index + match[0].indexOf(address))
+    if (!NOT_RECIPIENT.test(lead) && !/\bsent by\s*$/i.test(before)) return address
+  }
+  return null
+}
+
+const ANY_ADDRESS = new RegExp(ADDRESS, 'g')
+
+/** Every address in a text, once. */
+export function addressesIn(text: string): string[] {
+  return [...new Set([...text.matchAll(ANY_ADDRESS)].map(([address]) => address.replace(/[.]+$/, '')))]
+}
+
+/** The mail that is given back, as far as there is some: a part of its own, or what stands below the notice. */
+export function returnedFields(mail: Part, notice: Notice): { readonly name: string; readonly value: string }[] {
+  for (const part of walk(mail)) {
+    const inner = part.type.startsWith('message/rfc822') ? part.children[0] : undefined
+    if (inner !== undefined && inner.fields.length > 0) return [...inner.fields]
+  }
+  const headers = [...walk(mail)].find((part) => part.type === 'text/rfc822-headers' || part.type === 'message/rfc822-headers')
+  const text = headers === undefined ? notice.returned : textOf(headers)
+  return [...text.matchAll(/^[ \t]*(to|from|message-id|return-path|cc|subject|x-failed-recipients):[ \t]*(.*(?:\n[ \t]+\S.*)*)/gim)]
+    .map(([, name = '', value = '']) => ({ name: name.toLowerCase(), value: value.replace(/\n[ \t]+/g, ' ').trim() }))
+}

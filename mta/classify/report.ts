@@ -1,0 +1,221 @@
+/**
+ * Mail that came back, read: a bounce, a notice of delay or of delivery, a complaint, an automatic answer, or none of these; and whom it is
+ * about. The machine-readable part (RFC 3464, RFC 5965) is believed first; words fill what it leaves out, and stand alone where there is
+ * none. This only reads: what to do about it is decided elsewhere. Never throws; a mail that makes no sense is `other`.
+ */
+import { parseAddress } from '#src/mail/address.ts'
+import { isAutomaticAnswer, isFailureNotice, isDelayNotice } from './notice-kind.ts'
+import { addressesIn, readNotice, returnedFields, type Entry, type Notice } from './notice.ts'
+import { type Field, readGroups } from './fields.ts'
+import { type Part, readMail, textOf, valueOf, walk } from './mime.ts'
+import { commandOf, isConfirmed, readFailure, statusIn } from './wordings.ts'
+
+export type ReportKind = 'bounce' | 'delay' | 'delivered' | 'complaint' | 'autoreply' | 'other'
+export type Action = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
+
+export interface ReportedRecipient {
+  readonly address: string
+  /** The address, or its domain, will never take mail. */
+  readonly hard: boolean
+  /** Enhanced status code (RFC 3463), where the report holds one. */
+  readonly status: string | null
+  readonly class: string
+  readonly action: Action
+  /** What the server said. */
+  readonly diagnostic: string | null
+}
+
+export interface Report {
+  readonly kind: ReportKind
+  readonly recipients: readonly ReportedRecipient[]
+  /** abuse, opt-out, … of a complaint (RFC 5965 7.3). */
+  readonly feedbackType: string | null
+  /** Message-ID of the mail it is about, without angle brackets. */
+  readonly originalMessageId: string | null
+}
+
+/** `raw` is the whole mail as it was received. */
+export function readReport(raw: Buffer): Report {
+  const mail = readMail(raw)
+  const notice = readNotice(mail)
+  const returned = returnedFields(mail, notice)
+  const originalMessageId = readMessageId(valueOf(returned, 'message-id'))
+  const complaint = readComplaint(mail, returned)
+  if (complaint !== null) return { ...complaint, originalMessageId }
+  const reported = readDeliveryStatus(mail, notice)
+  const isNotice = reported.length > 0 || isFailureNotice(mail, notice) || isDelayNotice(mail, notice)
+  if (!isNotice) return { kind: isAutomaticAnswer(mail, notice) ? 'autoreply' : 'other', recipients: [], feedbackType: null, originalMessageId }
+  const recipients = reported.length > 0 ? reported : readWords(mail, notice, returned)
+  return { kind: kindOf(recipients, isDelayNotice(mail, notice)), recipients, feedbackType: null, originalMessageId }
+}
+
+function kindOf(recipients: readonly ReportedRecipient[], isDelay: boolean): ReportKind {
+  const actions = recipients.map(({ action }) => action)
+  if (actions.includes('failed')) return 'bounce'
+  if (actions.includes('delayed')) return 'delay'
+  if (actions.length > 0) return 'delivered'
+  return isDelay ? 'delay' : 'bounce'
+}
+
+// ── complaints ──
+
+function readComplaint(mail: Part, returned: readonly Field[]): Omit<Report, 'originalMessageId'> | null {
+  const part = [...walk(mail)].find(({ type }) => type === 'message/feedback-report')
+  if (part === undefined) return null
+  const fields = readGroups(textOf(part)).flat()
+  const told = fields.filter(({ name }) => name === 'original-rcpt-to' || name === 'removal-recipient').map(({ value }) => bareAddress(value))
+  const addresses = told.filter((address) => address !== null)
+  const found = addresses.length > 0 ? addresses : addressesIn(valueOf(returned, 'to') ?? '')
+  const feedbackType = valueOf(fields, 'feedback-type')?.trim().toLowerCase() ?? 'abuse'
+  return { kind: 'complaint', feedbackType, recipients: [...new Set(found)].map((address) => ({
+    address, hard: false, status: null, class: feedbackType, action: 'delivered', diagnostic: null,
+  })) }
+}
+
+// ── RFC 3464 ──
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  failed: 'failed', failure: 'failed', delayed: 'delayed', delivered: 'delivered', relayed: 'relayed', expanded: 'expanded', deliverable: 'delivered',
+}
+
+/** Recipients of the delivery-status part; where there is none, of fields that stand in the notice itself. */
+function readDeliveryStatus(mail: Part, notice: Notice): ReportedRecipient[] {
+  const parts = [...walk(mail)].filter(({ type }) => /^message\/(?:global-)?delivery-status$/.test(type))
+  const groups = parts.length > 0 ? parts.flatMap((part) => readGroups(textOf(part))) : inlineGroups(notice)
+  const failed = bareAddresses(valueOf(mail.fields, 'x-failed-recipients'))
+  const about = groups.filter((fields) => RECIPIENT_FIELDS.some((name) => valueOf(fields, name) !== null))
+  const recipients = about.map((fields) => readGroup(fields, notice, about.length === 1 ? failed : [])).filter((recipient) => recipient !== null)
+  return [...new Map(recipients.map((recipient) => [recipient.address.toLowerCase(), recipient])).values()]
+}
+
+/** Some servers write the fields of a report into its text. */
+function inlineGroups(notice: Notice): (readonly Field[])[] {
+  const text = notice.text + notice.returned
+  return /^[ \t]*(?:final|original)-recipient:/im.test(text) && /^[ \t]*(?:action|status|diagnostic-code):/im.test(text)
+    ? readGroups(text.replace(/^[ \t]+(?=[A-Z][\w-]+:)/gm, '')).filter((fields) => valueOf(fields, 'action') !== null || valueOf(fields, 'status') !== null)
+    : []
+}
+
+const RECIPIENT_FIELDS = ['final-recipient', 'original-recipient', 'x-actual-recipient'] as const
+
+function readGroup(fields: readonly Field[], notice: Notice, failed: readonly string[]): ReportedRecipient | null {
+  const address = chooseAddress(fields, failed)
+  if (address === null) return null
+  const told = valueOf(fields, 'status')
+  const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(told ?? '')?.[0] ?? null
+  const diagnostic = cleanDiagnostic(valueOf(fields, 'diagnostic-code'))
+  const action = ACTIONS[/^[a-z]+/.exec((valueOf(fields, 'action') ?? '').toLowerCase())?.[0] ?? ''] ?? actionOf(status)
+  return describe({ address, action, status, diagnostic, comment: told, entry: entryOf(notice, address), notice: notice.text })
+}
+
+function actionOf(status: string | null): Action {
+  return status?.startsWith('2') === true ? 'delivered' : 'failed'
+}
+
+function chooseAddress(fields: readonly Field[], failed: readonly string[]): string | null {
+  // a route or a local name stands for another address, which the sender has named
+  for (const name of RECIPIENT_FIELDS) {
+    for (const { value } of fields.filter((field) => field.name === name).toReversed()) {
+      const address = bareAddress(value)
+      if (address !== null && !/^[^;]*;\s*@/.test(value)) return address
+    }
+  }
+  return failed[0] ?? null
+}
+
+function cleanDiagnostic(value: string | null): string | null {
+  const text = (value ?? '').replace(/^\s*[\w.-]+\s*;/, '').trim()
+  return text === '' ? null : text.slice(0, 2000)
+}
+
+// ── words ──
+
+function readWords(mail: Part, notice: Notice, returned: readonly Field[]): ReportedRecipient[] {
+  const action = isDelayNotice(mail, notice) ? 'delayed' : 'failed'
+  return chooseEntries(mail, notice, returned).map((entry) => describe({
+    address: entry.address, action, status: null, diagnostic: null, comment: null, entry, notice: notice.text,
+  }))
+}
+
+/** Named by the server's own field, else by the shape of the notice, else the only address that makes sense. */
+function chooseEntries(mail: Part, notice: Notice, returned: readonly Field[]): readonly Entry[] {
+  const failed = [...bareAddresses(valueOf(mail.fields, 'x-failed-recipients')), ...bareAddresses(valueOf(returned, 'x-failed-recipients'))]
+  if (failed.length > 0) return [...new Set(failed)].map((address) => entryOf(notice, address) ?? { address, text: '' })
+  const senders = new Set([valueOf(mail.fields, 'to'), valueOf(mail.fields, 'from'), valueOf(returned, 'from'), valueOf(returned, 'return-path')]
+    .flatMap((value) => addressesIn(value ?? '')).map((address) => address.toLowerCase()))
+  const others = notice.entries.filter(({ address }) => !senders.has(address.toLowerCase()))
+  if (others.length > 0) return others
+  if (notice.entries.length > 0) return notice.entries
+  const named = addressesIn(`${valueOf(mail.fields, 'subject') ?? ''}\n${notice.text}`).filter((address) => !senders.has(address.toLowerCase()) && !IS_SERVICE.test(address))
+  const addressed = addressesIn(`${valueOf(returned, 'to') ?? ''}\n${valueOf(returned, 'cc') ?? ''}`)
+  const both = addressed.filter((address) => named.some((name) => name.toLowerCase() === address.toLowerCase()))
+  const chosen = [both, named.slice(0, 1), addressed.length === 1 ? addressed : []].find((list) => list.length > 0) ?? []
+  return chosen.map((address) => ({ address, text: '' }))
+}
+
+const IS_SERVICE = /^(?:postmaster|mailer-daemon|abuse|support|help|no-?reply|hostmaster|webmaster)@/i
+
+function entryOf(notice: Notice, address: string): Entry | null {
+  return notice.entries.find((entry) => entry.address.toLowerCase() === address.toLowerCase()) ?? null
+}
+
+interface Known {
+  readonly address: string
+  readonly action: Action
+  readonly status: string | null
+  readonly diagnostic: string | null
+  /** What stands behind the status code in parentheses. */
+  readonly comment: string | null
+  readonly entry: Entry | null
+  readonly notice: string
+}
+
+/** From the most exact words to the least: the diagnostic, what the notice says of this address, the whole notice. */
+function describe(known: Known): ReportedRecipient {
+  const { address, action } = known
+  const said = known.entry?.text ?? null
+  const texts = [known.diagnostic, firstReply(said), said, known.comment, known.notice].filter((text) => text !== null && text.trim() !== '')
+  const status = chooseStatus(known)
+  if (action !== 'failed' && action !== 'delayed') return { address, hard: false, status, class: action, action, diagnostic: known.diagnostic }
+  const command = commandOf(known.entry?.text ?? known.notice)
+  const reading = texts.map((text) => readFailure(withoutAddress(text ?? '', address), null, command)).find((one) => one.class !== 'unknown')
+    ?? readFailure('', status, command)
+  const isTemporary = action === 'delayed' || (status?.startsWith('4') === true && reading.class !== 'no-such-user')
+  const isHard = reading.isHard && !isTemporary && isConfirmed(reading, status, command)
+  return { address, hard: isHard, status, class: reading.class, action, diagnostic: known.diagnostic ?? firstReply(known.entry?.text ?? null) }
+}
+
+/** An address may hold any word. */
+function withoutAddress(text: string, address: string): string {
+  return text.replaceAll(address, 'address').replace(/https?:\/\/\S+/g, '')
+}
+
+function chooseStatus({ status, diagnostic, entry, notice }: Known): string | null {
+  const said = statusIn(diagnostic ?? '') ?? statusIn(entry?.text ?? '')
+  if (status === null) return said ?? (entry === null ? statusIn(notice) : null)
+  return said !== null && (said[0] === status[0] || status.endsWith('.0.0')) ? said : status
+}
+
+/** The line of an SMTP reply in a text, or its first line. */
+function firstReply(text: string | null): string | null {
+  const lines = (text ?? '').split('\n').filter((line) => line.trim() !== '')
+  const line = lines.find((one) => /(?:^|\s)[245]\d\d[ -]/.test(one)) ?? lines[1] ?? lines[0]
+  return line === undefined ? null : line.slice(0, 2000)
+}
+
+// ── addresses ──
+
+/** The address in a field: after its type, without brackets, route or comment. */
+function bareAddress(value: string): string | null {
+  const text = value.replace(/^\s*[\w-]+\s*;/, '').replace(/\([^)]*\)\s*$/, '').trim().replace(/^<(.*)>$/, '$1').replace(/^@[^:]*:/, '').trim()
+  return parseAddress(text).ok || /^[^\s@<>]+@[^\s@<>]+$/.test(text) ? text : null
+}
+
+function bareAddresses(value: string | null): string[] {
+  return (value ?? '').split(',').map((one) => bareAddress(one.trim())).filter((address) => address !== null)
+}
+
+function readMessageId(value: string | null): string | null {
+  const text = /<([^<>\s]+)>/.exec(value ?? '')?.[1] ?? value?.trim() ?? ''
+  return text === '' ? null : text.slice(0, 998)
+}
