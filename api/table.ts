@@ -1,18 +1,23 @@
 /** Every endpoint of the API, one line each. What an endpoint is stands in its file in `routes/`. */
 import type { AnyRoute } from './route.ts'
+import { AUDIENCE_ROUTES } from './routes/audiences.ts'
 import { AUTOMATION_ROUTES } from './routes/automations.ts'
 import { sendBatch } from './routes/batch.ts'
 import { CAMPAIGN_ROUTES } from './routes/campaigns.ts'
+import { CONTACT_ROUTES } from './routes/contacts.ts'
 import { DOCS_ROUTES } from './routes/docs.ts'
 import { DOMAIN_ROUTES } from './routes/domains.ts'
 import { getEmail, getEmailByPath } from './routes/emails.ts'
 import { ENROLMENT_ROUTES } from './routes/enrolments.ts'
 import { healthz, metrics, readyz } from './routes/health.ts'
+import { IMPORT_ROUTES } from './routes/imports.ts'
 import { verifyKey } from './routes/integrations.ts'
 import { openapiRoute } from './routes/openapi.ts'
 import { cancelScheduledEmail, listScheduledEmails, scheduleEmail } from './routes/schedule.ts'
 import { SEND_ROUTES } from './routes/send.ts'
 import { SUBSCRIBE_ROUTES } from './routes/subscribe.ts'
+import { SUPPRESSION_FILE_ROUTES } from './routes/suppression-files.ts'
+import { SUPPRESSION_ROUTES } from './routes/suppressions.ts'
 import { getTemplates, saveOneTemplate } from './routes/templates.ts'
 import { WEBHOOK_LOG_ROUTES } from './routes/webhook-log.ts'
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts'
@@ -28,10 +33,16 @@ export const ROUTES: readonly AnyRoute[] = [
   getTemplates,
   saveOneTemplate,
   verifyKey,
+  ...AUDIENCE_ROUTES,
+  ...CONTACT_ROUTES,
   ...AUTOMATION_ROUTES,
   ...ENROLMENT_ROUTES,
   ...CAMPAIGN_ROUTES,
   ...DOMAIN_ROUTES,
+  // before the routes with an address in the path
+  ...SUPPRESSION_FILE_ROUTES,
+  ...SUPPRESSION_ROUTES,
+  ...IMPORT_ROUTES,
   ...WEBHOOK_ROUTES,
   ...WEBHOOK_LOG_ROUTES,
   ...SUBSCRIBE_ROUTES,

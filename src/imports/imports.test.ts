@@ -86,7 +86,7 @@ describe('imports', () => {
     assert.deepEqual(countsOf(done), { ...NONE, rowCount: 5, added: 2, joined: 2, failed: 3 })
     assert.deepEqual(await errorsOf(done), [
       { line: 5, column: 'email', message: 'the address has no "@"', value: 'nobody' },
-      { line: 7, column: 'timezone', message: 'is no IANA time zone', value: 'Mars/Base' },
+      { line: 7, column: 'timezone', message: 'must be an IANA time zone such as Europe/Berlin', value: 'Mars/Base' },
       { line: 7, column: 'email', message: 'the row has no email address', value: null },
       { line: 8, column: null, message: 'the row has 4 cells, the header 3', value: null },
     ])

@@ -68,21 +68,14 @@ export async function findImport(db: Queryable, workspaceId: string, id: string)
   return rows[0] ?? null
 }
 
-export interface ImportListing {
-  readonly page: number
-  readonly limit: number
-  readonly audienceId?: string | undefined
-}
-
 /** The newest first. */
 export async function listImports(
-  db: Queryable, workspaceId: string, { page, limit, audienceId }: ImportListing,
+  db: Queryable, workspaceId: string, { page, limit }: { readonly page: number; readonly limit: number },
 ): Promise<{ readonly items: readonly Import[]; readonly total: number }> {
-  const own = 'workspace_id = $1 AND ($2::uuid IS NULL OR audience_id = $2)'
   const [{ rows }, total] = await Promise.all([
-    db.query<Import>(`SELECT ${COLUMNS} FROM imports WHERE ${own} ORDER BY id DESC LIMIT $3 OFFSET $4`,
-      [workspaceId, audienceId ?? null, limit, (page - 1) * limit]),
-    db.query<{ total: number }>(`SELECT count(*) AS total FROM imports WHERE ${own}`, [workspaceId, audienceId ?? null]),
+    db.query<Import>(`SELECT ${COLUMNS} FROM imports WHERE workspace_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`,
+      [workspaceId, limit, (page - 1) * limit]),
+    db.query<{ total: number }>('SELECT count(*) AS total FROM imports WHERE workspace_id = $1', [workspaceId]),
   ])
   return { items: rows, total: total.rows[0]?.total ?? 0 }
 }

@@ -1,12 +1,11 @@
 /**
- * A row of cells read as a contact. What is wrong with a cell is told with the name of its column, all of a row at once, and the row is not
- * imported. An empty cell says nothing: what is stored stays. Pure; takes any text.
+ * A row of cells read as a contact, by the rules that contacts have (src/contacts/rules.ts). What is wrong with a cell is told with the name
+ * of its column, all of a row at once, and the row is not imported. An empty cell says nothing: what is stored stays. Pure; takes any text.
  */
-import { IANAZone } from 'luxon'
 import type { Profile } from '#src/contacts/profile.ts'
+import { attributesRule, emailRule, phoneRule, splitName, tagsRule, textRule, urlRule, zoneRule, type Rule } from '#src/contacts/rules.ts'
 import type { ContactRow } from '#src/contacts/save.ts'
 import { unguardCell } from '#src/csv.ts'
-import { parseAddress } from '#src/mail/address.ts'
 import { ATTRIBUTE, type Column, type Layout, type Single } from './layout.ts'
 
 export interface CellError {
@@ -22,15 +21,7 @@ export type RowResult =
   | { readonly kind: 'blank' }
   | { readonly kind: 'wrong'; readonly errors: readonly CellError[] }
 
-const MAX_TEXT = 255
-const MAX_URL = 2000
-const MAX_TAGS = 100
-const MAX_TAG = 100
-const MAX_ATTRIBUTES_BYTES = 32 * 1024
-const MAX_DEPTH = 5
 const MAX_SHOWN = 100
-/** Nobody's name has these, and PostgreSQL's text cannot hold NUL. Tabs and line ends may be. */
-const CONTROLS = /[^\P{Cc}\t\n\r]/u
 
 /** What a row becomes. */
 interface Draft {
@@ -44,19 +35,17 @@ interface Draft {
 /** Takes the text of a cell, trimmed and not empty; answers what is wrong with it. */
 type CellReader = (draft: Draft, text: string) => string | null
 
-type TextField = 'firstName' | 'lastName' | 'companyName' | 'jobTitle' | 'phoneNumber' | 'linkedin'
-
 const READERS: Readonly<Record<Single, CellReader>> = {
   email: readEmail,
   name: readName,
-  firstName: textOf('firstName'),
-  lastName: textOf('lastName'),
-  companyName: textOf('companyName'),
-  jobTitle: textOf('jobTitle'),
-  phoneNumber: textOf('phoneNumber'),
-  linkedin: textOf('linkedin', MAX_URL),
-  timezone: readTimezone,
-  tags: readTags,
+  firstName: by(textRule, 'firstName'),
+  lastName: by(textRule, 'lastName'),
+  companyName: by(textRule, 'companyName'),
+  jobTitle: by(textRule, 'jobTitle'),
+  phoneNumber: by(phoneRule, 'phoneNumber'),
+  linkedin: by(urlRule, 'linkedin'),
+  timezone: by(remembered(zoneRule), 'timezone'),
+  tags: by(tagsRule, 'tags'),
   status: readStatus,
   customAttributes: readAttributes,
 }
@@ -76,12 +65,12 @@ export function createRowReader({ columns }: Layout): (cells: readonly string[])
       errors.push({ column: null, message: `the row has ${cells.length} cells, the header ${columns.length}`, value: null })
     for (const { name, index, read } of plan) {
       const text = unguardCell(cells[index] ?? '').trim()
-      const message = text === '' ? null : judgeText(text) ?? read(draft, text)
+      const message = text === '' ? null : read(draft, text)
       if (message !== null) errors.push({ column: name, message, value: show(text) })
     }
     if (draft.email === '' && !errors.some(({ column }) => column === emailColumn))
       errors.push({ column: emailColumn, message: 'the row has no email address', value: null })
-    return errors.length > 0 ? { kind: 'wrong', errors } : { kind: 'contact', ...finish(draft) }
+    return errors.length > 0 ? { kind: 'wrong', errors } : finish(draft)
   }
 }
 
@@ -91,7 +80,7 @@ function readerOf({ meaning }: Column): CellReader | null {
   const name = meaning.slice(ATTRIBUTE.length)
   return (draft, text) => {
     draft.attributes[name] = text
-    return null
+    return text.includes('\0') ? NO_NUL : null
   }
 }
 
@@ -100,46 +89,55 @@ function hasTooMany(cells: readonly string[], width: number): boolean {
   return cells.length > width && cells.slice(width).some((cell) => cell.trim() !== '')
 }
 
-function judgeText(text: string): string | null {
-  return CONTROLS.test(text) ? 'has control characters' : null
-}
-
 function show(text: string): string {
   return text.slice(0, MAX_SHOWN).toWellFormed().replaceAll('\0', '\ufffd')
 }
 
-function finish({ email, profile, attributes, isUnsubscribed }: Draft): { row: ContactRow; isUnsubscribed: boolean } {
-  const own = Object.keys(attributes).length === 0 ? null : attributes
-  const customAttributes = own === null ? profile.customAttributes : { ...profile.customAttributes, ...own }
-  return { row: { ...profile, email, customAttributes }, isUnsubscribed }
+const NO_NUL = 'has a NUL character'
+
+/** All attributes together are judged as those of any other save. */
+function finish({ email, profile, attributes, isUnsubscribed }: Draft): RowResult {
+  if (Object.keys(attributes).length === 0) return { kind: 'contact', row: { ...profile, email }, isUnsubscribed }
+  const read = attributesRule({ ...profile.customAttributes, ...attributes })
+  return read.ok
+    ? { kind: 'contact', row: { ...profile, email, customAttributes: read.value }, isUnsubscribed }
+    : { kind: 'wrong', errors: [{ column: null, message: `the attributes together: ${read.reason}`, value: null }] }
 }
 
-function readEmail(draft: Draft, text: string): string | null {
-  const read = parseAddress(text)
-  if (read.ok) draft.email = read.address.address.toLowerCase()
-  return read.ok ? null : read.reason
-}
-
-function textOf(field: TextField, max = MAX_TEXT): CellReader {
-  return (draft, text) => {
-    draft.profile[field] = text
-    return text.length > max ? `is longer than ${max} characters` : null
+function by<K extends keyof Profile>(rule: Rule<NonNullable<Profile[K]> | null>, field: K): CellReader {
+  return ({ profile }, text) => {
+    const read = rule(text)
+    if (read.ok) profile[field] = read.value
+    return read.ok ? null : read.reason
   }
 }
 
-/** The first word, and the rest; columns for each part say more. */
-function readName({ profile }: Draft, text: string): string | null {
-  const [, first = text, last = null] = /^(\S+)\s+(.*)$/s.exec(text) ?? []
-  profile.firstName ??= first
-  profile.lastName ??= last ?? undefined
-  return text.length > MAX_TEXT ? `is longer than ${MAX_TEXT} characters` : null
+const MOST_REMEMBERED = 1000
+
+/** For a rule that costs more than all else of a row, and for few different values: what was asked is kept. */
+function remembered<T>(rule: Rule<T>): Rule<T> {
+  const known = new Map<unknown, ReturnType<Rule<T>>>()
+  return (value) => {
+    const read = known.get(value) ?? rule(value)
+    if (known.size < MOST_REMEMBERED) known.set(value, read)
+    return read
+  }
 }
 
-function readTags({ profile }: Draft, text: string): string | null {
-  const tags = [...new Set(text.split('|').map((tag) => tag.trim()).filter((tag) => tag !== ''))]
-  profile.tags = tags
-  if (tags.length > MAX_TAGS) return `has more than ${MAX_TAGS} tags`
-  return tags.some((tag) => tag.length > MAX_TAG) ? `has a tag of more than ${MAX_TAG} characters` : null
+function readEmail(draft: Draft, text: string): string | null {
+  const read = emailRule(text)
+  if (read.ok) draft.email = read.value
+  return read.ok ? null : read.reason
+}
+
+/** Columns for each part of the name say more. */
+function readName({ profile }: Draft, text: string): string | null {
+  const read = textRule(text)
+  if (!read.ok || read.value === null) return read.ok ? null : read.reason
+  const { firstName, lastName } = splitName(read.value)
+  profile.firstName ??= firstName
+  profile.lastName ??= lastName ?? undefined
+  return null
 }
 
 const STATUSES: ReadonlyMap<string, boolean> = new Map([['subscribed', false], ['unsubscribed', true]])
@@ -150,25 +148,15 @@ function readStatus(draft: Draft, text: string): string | null {
   return isUnsubscribed === undefined ? 'must be subscribed or unsubscribed' : null
 }
 
-const TIMEZONES = new Map<string, boolean>()
-const MAX_TIMEZONES = 2000
-
-/** What was asked is remembered: asking costs more than all else of a row. */
-function readTimezone({ profile }: Draft, text: string): string | null {
-  profile.timezone = text
-  const known = TIMEZONES.get(text) ?? IANAZone.isValidZone(text)
-  if (TIMEZONES.size < MAX_TIMEZONES) TIMEZONES.set(text, known)
-  return known ? null : 'is no IANA time zone'
-}
-
 function readAttributes({ profile }: Draft, text: string): string | null {
-  if (Buffer.byteLength(text) > MAX_ATTRIBUTES_BYTES) return `is larger than ${MAX_ATTRIBUTES_BYTES} bytes`
-  const value = parseJson(text)
-  if (!isObject(value) || !isStorable(value, MAX_DEPTH)) return `must be a JSON object, at most ${MAX_DEPTH} levels deep, without NUL`
-  profile.customAttributes = value
+  const read = attributesRule(parseJson(text))
+  if (!read.ok) return `${read.reason}, as JSON`
+  if (!isStorable(read.value)) return 'has characters that no text may have'
+  profile.customAttributes = read.value
   return null
 }
 
+/** Undefined where it is none. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
@@ -177,17 +165,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** PostgreSQL's jsonb takes it. */
-function isStorable(value: unknown, depth: number): boolean {
-  if (typeof value === 'string') return isStorableText(value)
+/** PostgreSQL's jsonb takes it: no NUL, no half of a surrogate pair. It is not deep. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0')
   if (typeof value !== 'object' || value === null) return true
-  return depth > 0 && Object.entries(value).every(([key, inner]) => key !== '__proto__' && isStorableText(key) && isStorable(inner, depth - 1))
-}
-
-function isStorableText(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0')
+  return Object.entries(value).every(([key, inner]) => key !== '__proto__' && isStorable(key) && isStorable(inner))
 }

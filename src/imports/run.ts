@@ -7,6 +7,7 @@
  * are imported. A fault of ours that comes back five times ends the import, so that it does not run for ever; PostgreSQL being away is none.
  */
 import { randomUUID } from 'node:crypto'
+import { rebuildMarks } from '#src/contacts/marks.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway, type Queryable } from '#src/db.ts'
 import { LEASE_SECONDS, writeBatch, type BatchResult, type Claim, type ReadRow } from './batch.ts'
@@ -109,6 +110,8 @@ async function end(ctx: Running, claim: Claimed, state: 'done' | 'failed', reaso
   await ctx.db.query(
     `UPDATE imports SET state = $3, reason = $4, lease = NULL, leased_until = NULL, updated_at = now(), finished_at = now()
      WHERE id = $1 AND lease = $2`, [claim.id, claim.lease, state, reason])
+  // where this is not reached, the worker finds the audience by itself
+  if (!claim.isDryRun) await rebuildMarks(ctx, claim.audienceId)
   ctx.log.info({ import: claim.id, workspace: claim.workspaceId, state, reason }, 'an import ended')
 }
 
