@@ -49,30 +49,38 @@ export function createSchemaBook(): SchemaBook {
 }
 
 function toJson(schema: ZodType, io: 'input' | 'output'): Json {
-  const json = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: (one) => polish(one.zodSchema, one.jsonSchema) })
-  return JSON.parse(JSON.stringify(json).replaceAll('"#/$defs/', `"${COMPONENTS}`)) as Json
+  const json = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: (one) => describeWhole(one.zodSchema, one.jsonSchema) })
+  return polish(JSON.parse(JSON.stringify(json).replaceAll('"#/$defs/', `"${COMPONENTS}`))) as Json
 }
 
-/** Forms that say what their pattern, a page long, would say again. */
-const FORMATS = new Set(['date-time', 'uuid', 'email', 'uri'])
 /** A `.meta` with one of these describes the whole: the checks in zod read more than JSON Schema can tell. */
 const WHOLE = ['type', 'oneOf', 'anyOf', '$ref']
-/** So begins the description of a field that is another name of one. */
-const ALIAS = /^alias of /
 
-function polish(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
+function describeWhole(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
   const meta = z.globalRegistry.get(schema)
-  if (meta !== undefined && WHOLE.some((key) => key in meta)) replace(json, meta)
-  if (FORMATS.has(json.format ?? '')) delete json.pattern
-  if (typeof json.description === 'string' && ALIAS.test(json.description)) json.deprecated = true
-  if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum
-  if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum
-  if (json.additionalProperties === false) delete json.additionalProperties // clients shall bear fields that come later
-  if (isDeepStrictEqual(json.propertyNames, { type: 'string' })) delete json.propertyNames
-}
-
-function replace(json: z.core.JSONSchema.BaseSchema, meta: Readonly<Record<string, unknown>>): void {
+  if (meta === undefined || !WHOLE.some((key) => key in meta)) return
   for (const key of Object.keys(json)) delete json[key]
   const { id: _, ...whole } = meta
   Object.assign(json, whole)
+}
+
+/** Forms that say what their pattern, a page long, would say again. */
+const FORMATS: readonly unknown[] = ['date-time', 'uuid', 'email', 'uri']
+/** So begins the description of a field that is another name of one. */
+const ALIAS = /^alias of /
+/** Values, not schemas. */
+const VALUES = ['examples', 'example', 'default', 'const', 'enum']
+
+/** Without what says nothing, and with aliases marked; all the way down. */
+function polish(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(polish)
+  if (typeof node !== 'object' || node === null) return node
+  const json: Json = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, VALUES.includes(key) ? value : polish(value)]))
+  if (FORMATS.includes(json['format'])) delete json['pattern']
+  if (typeof json['description'] === 'string' && ALIAS.test(json['description'])) json['deprecated'] = true
+  if (json['minimum'] === Number.MIN_SAFE_INTEGER) delete json['minimum']
+  if (json['maximum'] === Number.MAX_SAFE_INTEGER) delete json['maximum']
+  if (json['additionalProperties'] === false) delete json['additionalProperties'] // clients shall bear fields that come later
+  if (isDeepStrictEqual(json['propertyNames'], { type: 'string' })) delete json['propertyNames']
+  return json
 }

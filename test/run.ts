@@ -17,7 +17,7 @@ interface Counts { readonly passed: number; readonly failed: number; readonly sk
 
 const ROOT = join(import.meta.dirname, '..')
 const TOOLS = join(ROOT, 'node_modules/.bin')
-const FILES = '{src,mta,api,config,migrations,bin,bench,test}/**/*.test.ts'
+const FILES = '{src,mta,api,config,migrations,bin,bench,test,clients,docs}/**/*.test.ts'
 /** The programs of node_modules are scripts for a Node that is new enough, which `node` on PATH may not be. */
 const PATH = [dirname(process.execPath), TOOLS, process.env['PATH'] ?? ''].join(delimiter)
 const CHECKS: readonly (readonly [name: string, program: string, ...args: string[]])[] = [

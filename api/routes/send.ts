@@ -35,7 +35,7 @@ export const SENDING_ERRORS = [
 function sendRoute(tier: Tier): AnyRoute {
   return route({
     name: `send-${TIERS[tier].queue}`,
-    summary: `Send one message, tier ${tier}: delivered within ${TIERS[tier].estimatedDelivery}`,
+    summary: `Send one message, tier ${tier}: ${TIERS[tier].estimatedDelivery}`,
     method: 'POST',
     paths: sendingPaths(...ALIASES[tier]),
     access: 'regular',

@@ -1,0 +1,2544 @@
+// The client of Mailstead's API, in one file without dependencies. Made by generate.ts: change the routes, not this.
+/**
+ * The part of the client that is written by hand; `generate.ts` puts it in front of the methods in `mailstead.ts`. One request: its
+ * address, its body, its answer or a MailsteadError. It needs `fetch` and nothing else: Node 20 and newer, or a browser.
+ *
+ * 429 and 503 are tried again after their Retry-After, where that cannot do anything twice: reading, deleting, changing, and whatever has
+ * an Idempotency-Key. A send gets a key of its own when none is given. A wait that is longer than the bound is told by the error.
+ */
+export interface MailsteadOptions {
+  /** Where the service is, such as `https://mail.example.com`. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  /** Further tries after the first; 2 when not given. */
+  readonly retries?: number
+  /** The longest Retry-After that is waited for; 30 when not given. */
+  readonly maxRetrySeconds?: number
+  readonly fetch?: typeof fetch
+}
+
+export interface CallOptions {
+  /** For sends: the same key with the same message is sent once, whatever happens on the way. */
+  readonly idempotencyKey?: string
+  readonly signal?: AbortSignal
+}
+
+/** One field that is wrong: where (`to.1.email`) and why. */
+export interface Detail {
+  readonly path: string
+  readonly message: string
+}
+
+/** Everything but a success. */
+export class MailsteadError extends Error {
+  readonly status: number
+  /** Such as VALIDATION_ERROR; UNKNOWN when the answer was not Mailstead's. */
+  readonly code: ErrorCode
+  readonly details: readonly Detail[]
+  /** Seconds; null when trying again is of no use. */
+  readonly retryAfter: number | null
+  /** Quote it when you report a fault. */
+  readonly requestId: string | null
+
+  constructor(response: Response, answer: unknown) {
+    const { error, message, details } = isObject(answer) ? answer : {}
+    super(typeof message === 'string' ? message : `The server answered ${response.status}.`)
+    this.name = 'MailsteadError'
+    this.status = response.status
+    this.code = typeof error === 'string' ? (error as ErrorCode) : 'UNKNOWN'
+    this.details = Array.isArray(details) ? (details as Detail[]) : []
+    this.retryAfter = readSeconds(response.headers.get('retry-after'))
+    this.requestId = response.headers.get('x-request-id')
+  }
+}
+
+export type ErrorCode = ErrorBody['error'] | 'UNKNOWN'
+
+interface Input {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: object
+  readonly body?: unknown
+}
+
+interface Operation {
+  readonly method: string
+  /** With `{name}` where a parameter stands. */
+  readonly path: string
+  /** It reads the Idempotency-Key. */
+  readonly isIdempotent?: true
+}
+
+const UNWANTED_TWICE = 'POST'
+
+class Transport {
+  readonly #options: MailsteadOptions
+
+  constructor(options: MailsteadOptions) {
+    this.#options = options
+  }
+
+  /** @throws MailsteadError, and what `fetch` throws when the server cannot be reached. */
+  async call<T>(operation: Operation, input: Input, options: CallOptions = {}): Promise<T> {
+    const key = operation.isIdempotent === true ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined
+    const isSafe = operation.method !== UNWANTED_TWICE || key !== undefined
+    const { retries = 2, maxRetrySeconds = 30 } = this.#options
+    for (let tries = 0; ; tries++) {
+      const response = await this.#send(operation, input, key, options.signal)
+      if (response.ok) return (await read(response)) as T
+      const error = new MailsteadError(response, await read(response))
+      const mayTryAgain = response.status === 429 || (isSafe && (response.status === 503 || error.code === 'IDEMPOTENCY_IN_PROGRESS'))
+      if (!mayTryAgain || tries >= retries || error.retryAfter === null || error.retryAfter > maxRetrySeconds) throw error
+      await pause(error.retryAfter * 1000, options.signal)
+    }
+  }
+
+  #send({ method, path }: Operation, input: Input, key: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
+    const { body } = input
+    const isRaw = typeof body === 'string' || body instanceof Blob
+    return (this.#options.fetch ?? fetch)(addressOf(this.#options.baseUrl, path, input), {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#options.apiKey}`,
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...(body === undefined ? {} : { 'content-type': isRaw ? 'text/csv' : 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+  }
+}
+
+function addressOf(baseUrl: string, path: string, { params = {}, query = {} }: Input): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null) search.append(name, String(value))
+  return `${baseUrl.replace(/\/+$/, '')}${filled}${search.size === 0 ? '' : `?${search.toString()}`}`
+}
+
+/** JSON parsed, anything else as text, nothing as undefined. */
+async function read(response: Response): Promise<unknown> {
+  const text = await response.text()
+  if (text === '') return undefined
+  if (response.headers.get('content-type')?.startsWith('application/json') !== true) return text
+  return JSON.parse(text)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+function readSeconds(text: string | null): number | null {
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener('abort', done, { once: true })
+    function done(): void {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      if (signal?.aborted === true) reject(signal.reason as Error)
+      else resolve()
+    }
+  })
+}
+
+export type AcceptedBatchItem = {
+  /** msg_<epoch ms>_<suffix>, or scheduled_msg_…; each form of the id is accepted everywhere */
+  readonly id: string
+  readonly from: string
+  readonly to: readonly string[]
+  readonly subject: string
+  readonly created_at: string
+  readonly metadata: {
+    readonly priority: "instant" | "high" | "normal" | "bulk"
+    /** such as 0-5 seconds */
+    readonly estimated_delivery: string
+    readonly recipients_count: number
+  }
+  /** em_<suffix> */
+  readonly email_id: string
+  readonly success: true
+  readonly message: string
+  readonly object: "email"
+  readonly status: "queued"
+  readonly queue: "instant" | "high" | "async" | "bulk"
+  /** such as 0-5 seconds */
+  readonly estimated_delivery: string
+  readonly data: {
+    readonly id: string
+    readonly job_id: string
+    readonly priority: "instant" | "high" | "normal" | "bulk"
+    readonly recipients: number
+    readonly status: "queued"
+  }
+  /** its place in `messages` */
+  readonly index: number
+}
+
+export type AddAudienceBody = {
+  readonly name: string
+  readonly description?: string | null
+  /** who subscribes by the form confirms by a link in a mail */
+  readonly double_opt_in?: boolean | null
+}
+
+export type AddContactAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+  }
+}
+
+export type AddContactBody = {
+  /** an e-mail address; kept in lower case */
+  readonly email: string
+  readonly audience_id?: string | null
+  readonly first_name?: string | null
+  readonly last_name?: string | null
+  /** split into first and last name, where these are not given */
+  readonly name?: string | null
+  readonly company_name?: string | null
+  readonly job_title?: string | null
+  readonly phone_number?: string | number | null
+  /** address of the profile, http or https */
+  readonly linkedin?: string | null
+  /** IANA name */
+  readonly timezone?: string | null
+  readonly tags?: string | readonly string[] | null
+  /** added to those that are stored, key by key */
+  readonly custom_attributes?: Readonly<Record<string, unknown>> | null
+}
+
+export type AddDomainBody = {
+  /** such as example.com; any spelling, also international */
+  readonly domain: string
+  /** fixed for life; us-east-1 when not given */
+  readonly region?: "us-east-1" | "ap-southeast-1" | "af-south-1" | null
+}
+
+export type AddSuppressionsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly added: number
+    readonly strengthened: number
+    readonly unchanged: number
+    readonly suppressions: readonly Suppression[]
+  }
+}
+
+export type AddSuppressionsBody = {
+  readonly email?: string
+  readonly reason?: string | null
+  readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | null
+  readonly suppressions?: readonly (string | {
+    readonly email?: string
+    readonly reason?: string | null
+    readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | null
+  })[]
+}
+
+export type Audience = {
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly contactCount: number
+  readonly contact_count: number
+  /** the public signup form */
+  readonly subscribeUrl: string
+  /** who subscribes by the form confirms by a link in a mail */
+  readonly double_opt_in: boolean
+  readonly createdAt: string
+  readonly created_at: string
+  readonly updatedAt: string
+  readonly updated_at: string
+}
+
+export type BatchAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly total: number
+    readonly accepted: number
+    readonly refused: number
+    readonly results: readonly (AcceptedBatchItem | RefusedBatchItem)[]
+  }
+}
+
+export type CancelImportAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly status: "cancelled"
+  }
+}
+
+export type CancelScheduledAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly status: "cancelled"
+  }
+}
+
+export type Contact = {
+  readonly id: string
+  readonly email: string
+  readonly firstName: string | null
+  readonly first_name: string | null
+  readonly lastName: string | null
+  readonly last_name: string | null
+  readonly companyName: string | null
+  readonly company_name: string | null
+  readonly jobTitle: string | null
+  readonly job_title: string | null
+  readonly phoneNumber: string | null
+  readonly phone_number: string | null
+  readonly linkedin: string | null
+  readonly timezone: string | null
+  /** 0 to 1; null until it is computed */
+  readonly deliverabilityScore: number | null
+  readonly emailVerificationDate: string | null
+  readonly customHeaders: Readonly<Record<string, unknown>> | null
+  /** in the audience that was asked for, else the latest; null in none */
+  readonly status: "subscribed" | "unsubscribed" | null
+  /** blocked: on the suppression list */
+  readonly globalStatus: "subscribed" | "blocked"
+  readonly tags: readonly string[]
+  readonly customAttributes: Readonly<Record<string, unknown>>
+  readonly custom_attributes: Readonly<Record<string, unknown>>
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export type ContactImport = {
+  readonly id: string
+  readonly object: "contact_import"
+  readonly status: "uploading" | "waiting" | "running" | "done" | "failed" | "cancelled"
+  readonly audienceId: string
+  readonly audience_id: string
+  readonly dryRun: boolean
+  readonly dry_run: boolean
+  /** what each column of the file is taken for */
+  readonly columns: readonly {
+    readonly column: string
+    readonly meaning: string
+  }[]
+  /** 0 to 1, of the bytes of the file */
+  readonly progress: number
+  readonly bytes: number
+  readonly rows: {
+    readonly read: number
+    readonly added: number
+    readonly updated: number
+    readonly joined: number
+    readonly duplicates: number
+    readonly failed: number
+    readonly blocked: number
+    readonly unsubscribed: number
+  }
+  /** why it failed */
+  readonly reason: string | null
+  readonly createdAt: string
+  readonly created_at: string
+  readonly finishedAt: string | null
+  readonly finished_at: string | null
+}
+
+export type ContactImportAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: ContactImport
+}
+
+/** A contact joined an audience. */
+export type ContactSubscribedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "contact.subscribed"
+  /** the same as type */
+  readonly event: "contact.subscribed"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** A contact left an audience. */
+export type ContactUnsubscribedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "contact.unsubscribed"
+  /** the same as type */
+  readonly event: "contact.unsubscribed"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export type CreateAutomationAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly name: string
+    readonly status: "draft" | "active" | "paused" | "archived"
+    readonly trigger_type: "contact_event" | "contact_added_to_audience" | "date_time" | "manual"
+    readonly trigger_config: Readonly<Record<string, unknown>>
+    readonly version: number
+    readonly step_count: number
+    readonly enrolled_count: number
+    readonly completed_count: number
+    readonly active_count: number
+    readonly created_at: string
+    readonly updated_at: string
+    readonly createdAt: string
+    readonly updatedAt: string
+    readonly steps: readonly ({
+      readonly id: string
+      readonly type: string
+    } & Readonly<Record<string, unknown>>)[]
+  }
+}
+
+export type CreateAutomationBody = {
+  readonly name?: string | null
+  /** draft, active, paused, archived */
+  readonly status?: string | null
+  /** contact_event: an event of this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, by whatever way; date_time: the moment comes; contacts are enrolled before it and begin then; manual: a contact is enrolled by the API */
+  readonly trigger_type?: string | null
+  readonly trigger_config?: Readonly<Record<string, unknown>> | null
+  /** both in one: {type, config} */
+  readonly trigger?: {
+    readonly type: string
+    readonly config?: Readonly<Record<string, unknown>> | null
+  } & Readonly<Record<string, unknown>> | string | null
+  readonly steps?: readonly ({
+    readonly type: "send_email"
+    readonly id?: string
+    readonly template_id?: string | "" | null
+    readonly subject?: string | null
+    /** HTML or text, detected */
+    readonly body?: string | null
+    readonly from?: string | {
+      readonly email: string
+      readonly name?: string
+    } | null
+    readonly from_name?: string | null
+    readonly reply_to?: string | {
+      readonly email: string
+      readonly name?: string
+    } | null
+  } | {
+    readonly type: "delay"
+    readonly id?: string
+    readonly seconds?: number | null
+    readonly minutes?: number | null
+    readonly hours?: number | null
+    readonly days?: number | null
+    readonly weeks?: number | null
+    /** together with unit */
+    readonly amount?: number | null
+    /** seconds, minutes, hours, days, weeks */
+    readonly unit?: string | null
+  } | {
+    readonly type: "condition"
+    readonly id?: string
+    readonly condition: {
+      readonly type: "opened"
+      readonly id?: string
+      /** id of a send_email step; the latest mail of this automation when left out */
+      readonly step?: string | null
+    } | {
+      readonly type: "clicked"
+      readonly id?: string
+      /** id of a send_email step; the latest mail of this automation when left out */
+      readonly step?: string | null
+    } | {
+      readonly type: "has_tag"
+      readonly id?: string
+      readonly tag: string
+    } | {
+      readonly type: "attribute"
+      readonly id?: string
+      /** a field such as first_name, a custom attribute, or event.<property> */
+      readonly attribute?: string | null
+      /** equals, not_equals, contains, not_contains, greater_than, less_than, exists, not_exists; equals when left out */
+      readonly operator?: string | null
+      readonly value?: string | number | boolean | null
+    }
+    readonly yes?: readonly Readonly<Record<string, unknown>>[]
+    readonly no?: readonly Readonly<Record<string, unknown>>[]
+  } | {
+    readonly type: "add_tag"
+    readonly id?: string
+    readonly tag: string
+  } | {
+    readonly type: "remove_tag"
+    readonly id?: string
+    readonly tag: string
+  } | {
+    readonly type: "add_to_audience"
+    readonly id?: string
+    readonly audience_id?: string | null
+  } | {
+    readonly type: "remove_from_audience"
+    readonly id?: string
+    readonly audience_id?: string | null
+  } | {
+    readonly type: "webhook"
+    readonly id?: string
+    readonly url: string
+  } | {
+    readonly type: "exit"
+    readonly id?: string
+  })[] | null
+}
+
+export type CreateCampaignAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly name: string
+    readonly status: "DRAFT" | "SCHEDULED" | "SENDING" | "PAUSED" | "SENT" | "COMPLETED" | "FAILED" | "CANCELLED"
+    readonly template_id: string | null
+    readonly subject: string | null
+    readonly from: string | null
+    readonly from_name: string | null
+    readonly reply_to: string | null
+    readonly audience_ids: readonly string[]
+    readonly segment_id: string | null
+    readonly scheduled_at: string | null
+    readonly timezone: string | null
+    readonly created_at: string
+    readonly updated_at: string
+    readonly createdAt: string
+    readonly updatedAt: string
+    readonly body: string | null
+    readonly metrics: {
+      readonly recipients: number
+      readonly dispatched: number
+      readonly delivered: number
+      readonly opened: number
+      readonly clicked: number
+      readonly bounced: number
+      readonly bounced_hard: number
+      readonly bounced_soft: number
+      readonly failed: number
+    }
+  }
+}
+
+export type CreateCampaignBody = {
+  readonly name?: string | null
+  readonly template_id?: string | "" | null
+  readonly subject?: string | null
+  /** HTML or text, detected */
+  readonly body?: string | null
+  readonly from?: string | {
+    readonly email: string
+    readonly name?: string
+  } | null
+  readonly from_name?: string | null
+  readonly reply_to?: string | {
+    readonly email: string
+    readonly name?: string
+  } | null
+  readonly audience_ids?: readonly string[] | string | null
+  /** only those of the audiences who are in it */
+  readonly segment_id?: string | null
+}
+
+export type CreateDomainKeyAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly api_key: {
+      readonly id: string
+      readonly key_id: string
+      readonly name: string
+      readonly is_active: boolean
+      readonly expires_at: string | null
+      readonly created_at: string
+    }
+    /** shown this once */
+    readonly secret_key: string
+  }
+}
+
+export type CreateDomainKeyBody = {
+  readonly name: string
+  readonly custom_domain_id?: string | null
+  readonly expires_at?: string | null
+}
+
+export type CreateWebhookBody = {
+  readonly url?: string | null
+  /** email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed, email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded; * or nothing for all */
+  readonly events?: string | readonly string[] | null
+  readonly description?: string | null
+  readonly is_active?: boolean | null
+}
+
+export type DeleteSuppressionAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly removed: number
+  }
+}
+
+export type DeleteSuppressionsBody = {
+  readonly email?: string
+  readonly reason?: string | null
+  readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | null
+  readonly suppressions?: readonly (string | {
+    readonly email?: string
+    readonly reason?: string | null
+    readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | null
+  })[]
+}
+
+export type DnsRecord = {
+  readonly type: "TXT" | "MX" | "CNAME"
+  readonly name: string
+  readonly value: string
+  /** of an MX record */
+  readonly priority: number | null
+  readonly purpose: "dkim" | "spf" | "dmarc" | "mail_from" | "tracking"
+  readonly description: string
+  /** the domain is not verified without it */
+  readonly required: boolean
+  /** found at the last look; pending before the first */
+  readonly status: "ok" | "missing" | "wrong" | "unknown" | "pending"
+  /** what to mend */
+  readonly message: string | null
+}
+
+export type Domain = {
+  readonly id: string
+  readonly domain: string
+  readonly verification_status: "pending" | "verified" | "degraded" | "failed"
+  /** the same as verification_status */
+  readonly status: "pending" | "verified" | "degraded" | "failed"
+  readonly mail_from_status: "pending" | "verified" | "failed"
+  readonly tracking_status: "pending" | "verified" | "failed"
+  readonly region: "us-east-1" | "ap-southeast-1" | "af-south-1"
+  readonly dns_records: readonly DnsRecord[]
+  /** records of replaced DKIM keys that may be taken out of the zone */
+  readonly dns_records_to_remove: readonly {
+    readonly type: string
+    readonly name: string
+    readonly value: string
+  }[]
+  readonly registrar: string | null
+  readonly registrar_name: string | null
+  readonly registrar_iana_id: string | null
+  readonly registrar_last_checked_at: string | null
+  readonly dns_provider: string | null
+  readonly last_checked_at: string | null
+  readonly verified_at: string | null
+  readonly created_at: string
+}
+
+export type DomainAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: Domain
+}
+
+/** The DNS records of a verified domain are gone; it sends for 24 hours more. */
+export type DomainDegradedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "domain.degraded"
+  /** the same as type */
+  readonly event: "domain.degraded"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The DNS records of a sending domain were found. */
+export type DomainVerifiedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "domain.verified"
+  /** the same as type */
+  readonly event: "domain.verified"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The message was refused: hard for good, soft for now and given up. */
+export type EmailBouncedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.bounced"
+  /** the same as type */
+  readonly event: "email.bounced"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** hard: for good; soft: given up for now */
+  readonly bounce_type: "hard" | "soft" | null
+  /** the enhanced status code, such as 5.1.1 */
+  readonly bounce_code: string | null
+  /** what kind of trouble it was, such as unknown-user */
+  readonly bounce_class: string | null
+  /** the words of the remote server */
+  readonly bounce_message: string | null
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The message was taken back before it left. */
+export type EmailCancelledEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.cancelled"
+  /** the same as type */
+  readonly event: "email.cancelled"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** A tracked link was followed. */
+export type EmailClickedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.clicked"
+  /** the same as type */
+  readonly event: "email.clicked"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** the link that was followed */
+  readonly url: string | null
+  /** true: a scanner or a proxy, not the person */
+  readonly machine: boolean | null
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The recipient reported the message as spam. */
+export type EmailComplainedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.complained"
+  /** the same as type */
+  readonly event: "email.complained"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The remote server, or the way to it, asked for a later try. */
+export type EmailDeferredEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.deferred"
+  /** the same as type */
+  readonly event: "email.deferred"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The remote server took the message: 250 on the final dot, or the provider's report. */
+export type EmailDeliveredEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.delivered"
+  /** the same as type */
+  readonly event: "email.delivered"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** We gave up, or could not or may not send it. */
+export type EmailFailedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.failed"
+  /** the same as type */
+  readonly event: "email.failed"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The tracking pixel was loaded. */
+export type EmailOpenedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.opened"
+  /** the same as type */
+  readonly event: "email.opened"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** true: a scanner or a proxy, not the person */
+  readonly machine: boolean | null
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The message was stored and waits for its turn. */
+export type EmailQueuedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.queued"
+  /** the same as type */
+  readonly event: "email.queued"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The message was stored and waits for the time its sender set. */
+export type EmailScheduledEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.scheduled"
+  /** the same as type */
+  readonly event: "email.scheduled"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The message was handed to the remote SMTP conversation, or to the provider. */
+export type EmailSentEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.sent"
+  /** the same as type */
+  readonly event: "email.sent"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The recipient used the unsubscribe link or header of the message. */
+export type EmailUnsubscribedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "email.unsubscribed"
+  /** the same as type */
+  readonly event: "email.unsubscribed"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export type EnrollContactBody = {
+  readonly email: string
+  readonly properties?: Readonly<Record<string, unknown>> | null
+}
+
+export type ErrorBody = {
+  readonly success: false
+  readonly error: "VALIDATION_ERROR" | "INVALID_TEMPLATE" | "UNAUTHORIZED" | "FORBIDDEN" | "INSUFFICIENT_SCOPE" | "PLAN_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_MISMATCH" | "IDEMPOTENCY_IN_PROGRESS" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE"
+  readonly message: string
+  /** on a VALIDATION_ERROR */
+  readonly details?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    readonly message: string
+  }[]
+}
+
+export type GetAudienceAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: Audience
+}
+
+export type GetAudiencesAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly audiences: readonly Audience[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
+export type GetAutomationsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly automations: readonly ({
+      readonly id: string
+      readonly name: string
+      readonly status: "draft" | "active" | "paused" | "archived"
+      readonly trigger_type: "contact_event" | "contact_added_to_audience" | "date_time" | "manual"
+      readonly trigger_config: Readonly<Record<string, unknown>>
+      readonly version: number
+      readonly step_count: number
+      readonly enrolled_count: number
+      readonly completed_count: number
+      readonly active_count: number
+      readonly created_at: string
+      readonly updated_at: string
+      readonly createdAt: string
+      readonly updatedAt: string
+    })[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
+export type GetAutomationSubscribersAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly subscribers: readonly ({
+      readonly id: string
+      readonly contact_id: string
+      readonly email: string
+      readonly status: "active" | "completed" | "exited"
+      readonly version: number
+      readonly next_step: string | null
+      readonly due_at: string | null
+      readonly reason: string | null
+      readonly enrolled_at: string
+      readonly ended_at: string | null
+    })[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
+export type GetCampaignsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly campaigns: readonly ({
+      readonly id: string
+      readonly name: string
+      readonly status: "DRAFT" | "SCHEDULED" | "SENDING" | "PAUSED" | "SENT" | "COMPLETED" | "FAILED" | "CANCELLED"
+      readonly template_id: string | null
+      readonly subject: string | null
+      readonly from: string | null
+      readonly from_name: string | null
+      readonly reply_to: string | null
+      readonly audience_ids: readonly string[]
+      readonly segment_id: string | null
+      readonly scheduled_at: string | null
+      readonly timezone: string | null
+      readonly created_at: string
+      readonly updated_at: string
+      readonly createdAt: string
+      readonly updatedAt: string
+    })[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
+export type GetContactAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: Contact
+}
+
+export type GetContactsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly contacts: readonly SlimContact[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
+export type GetDomainsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: readonly Domain[]
+  readonly page: number
+  readonly limit: number
+  readonly total: number
+}
+
+export type GetImportErrorsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly errors: readonly ({
+      readonly line: number
+      readonly column: string | null
+      readonly message: string
+      readonly value: string | null
+    })[]
+    /** rows that were not imported */
+    readonly failed: number
+  }
+}
+
+export type GetSuppressionAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: Suppression
+}
+
+export type ImportSuppressionsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly added: number
+    readonly strengthened: number
+    readonly unchanged: number
+    readonly invalid: number
+    readonly errors: readonly {
+      readonly line: number
+      readonly value: string
+      readonly message: string
+    }[]
+  }
+}
+
+export type ImportSuppressionsBody = {
+  readonly suppressions?: readonly (string | {
+    readonly email?: string
+    readonly address?: string
+    readonly reason?: string | null
+    readonly kind?: string | null
+    readonly type?: string | null
+  })[]
+  readonly emails?: readonly (string | {
+    readonly email?: string
+    readonly address?: string
+    readonly reason?: string | null
+    readonly kind?: string | null
+    readonly type?: string | null
+  })[]
+  readonly addresses?: readonly (string | {
+    readonly email?: string
+    readonly address?: string
+    readonly reason?: string | null
+    readonly kind?: string | null
+    readonly type?: string | null
+  })[]
+}
+
+export type ListImportsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly imports: readonly ContactImport[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
+export type ListScheduledAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly emails: readonly WaitingEmail[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
+export type ListSuppressionsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly suppressions: readonly Suppression[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
+export type ListWebhookDeliveriesAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly deliveries: readonly WebhookDelivery[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
+export type ListWebhooksAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly webhooks: readonly Webhook[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+} | WebhookAnswer
+
+export type Message = {
+  readonly to: readonly (string | {
+    readonly email: string
+    readonly name?: string
+  })[] | string | {
+    readonly email: string
+    readonly name?: string
+  }
+  readonly cc?: readonly (string | {
+    readonly email: string
+    readonly name?: string
+  })[] | string | {
+    readonly email: string
+    readonly name?: string
+  }
+  readonly bcc?: readonly (string | {
+    readonly email: string
+    readonly name?: string
+  })[] | string | {
+    readonly email: string
+    readonly name?: string
+  }
+  readonly from?: string | {
+    readonly email: string
+    readonly name?: string
+  }
+  readonly from_name?: string | null
+  readonly reply_to?: string | boolean | {
+    readonly email?: string
+    readonly name?: string
+  }
+  readonly subject?: string | null
+  /** HTML or text, detected */
+  readonly body?: string | null
+  readonly html?: string | null
+  readonly text?: string | null
+  /** overrules the detection */
+  readonly is_html?: boolean | null
+  readonly template_id?: string | null
+  readonly params?: Readonly<Record<string, unknown>> | null
+  readonly attachments?: readonly ({
+    readonly filename?: string | null
+    readonly content: string
+    readonly content_type?: string | null
+    readonly content_id?: string | null
+  })[] | null
+  readonly headers?: Readonly<Record<string, string | number | boolean>> | readonly {
+    readonly name: string
+    readonly value: string
+  }[] | null
+  readonly tags?: readonly string[] | string | null
+  readonly metadata?: Readonly<Record<string, string | number | boolean | null>> | null
+  readonly track_opens?: boolean | null
+  readonly track_clicks?: boolean | null
+  readonly expires_at?: string | null
+}
+
+export type PageMeta = {
+  readonly total: number
+  readonly page: number
+  readonly limit: number
+  readonly has_more: boolean
+}
+
+export type PlainAnswer = {
+  readonly success: true
+  readonly message: string
+}
+
+export type QueuedEmail = {
+  /** msg_<epoch ms>_<suffix>, or scheduled_msg_…; each form of the id is accepted everywhere */
+  readonly id: string
+  readonly from: string
+  readonly to: readonly string[]
+  readonly subject: string
+  readonly created_at: string
+  readonly metadata: {
+    readonly priority: "instant" | "high" | "normal" | "bulk"
+    /** such as 0-5 seconds */
+    readonly estimated_delivery: string
+    readonly recipients_count: number
+  }
+  /** em_<suffix> */
+  readonly email_id: string
+  readonly success: true
+  readonly message: string
+  readonly object: "email"
+  readonly status: "queued"
+  readonly queue: "instant" | "high" | "async" | "bulk"
+  /** such as 0-5 seconds */
+  readonly estimated_delivery: string
+  readonly data: {
+    readonly id: string
+    readonly job_id: string
+    readonly priority: "instant" | "high" | "normal" | "bulk"
+    readonly recipients: number
+    readonly status: "queued"
+  }
+}
+
+export type RefusedBatchItem = {
+  readonly success: false
+  readonly error: "VALIDATION_ERROR" | "INVALID_TEMPLATE" | "UNAUTHORIZED" | "FORBIDDEN" | "INSUFFICIENT_SCOPE" | "PLAN_REQUIRED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_MISMATCH" | "IDEMPOTENCY_IN_PROGRESS" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE"
+  readonly message: string
+  /** on a VALIDATION_ERROR */
+  readonly details?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    readonly message: string
+  }[]
+  /** its place in `messages` */
+  readonly index: number
+}
+
+export type ReplayWebhookDeliveryAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly event_id: string
+    readonly webhook_id: string
+    readonly state: "pending"
+    readonly status: "pending"
+  }
+}
+
+export type SaveTemplateBody = {
+  readonly id?: string | null
+  readonly name: string
+  readonly subject: string
+  readonly body: string
+  readonly description?: string | null
+  readonly category?: string | null
+}
+
+export type ScheduledEmail = {
+  /** msg_<epoch ms>_<suffix>, or scheduled_msg_…; each form of the id is accepted everywhere */
+  readonly id: string
+  readonly from: string
+  readonly to: readonly string[]
+  readonly subject: string
+  readonly created_at: string
+  readonly metadata: {
+    readonly priority: "instant" | "high" | "normal" | "bulk"
+    /** such as 0-5 seconds */
+    readonly estimated_delivery: string
+    readonly recipients_count: number
+  }
+  /** em_<suffix> */
+  readonly email_id: string
+  readonly success: true
+  readonly message: string
+  readonly object: "scheduled_email"
+  readonly status: "scheduled"
+  readonly scheduled_at: string
+  readonly timezone: string
+  readonly queue: "instant" | "high" | "async" | "bulk"
+  /** such as 0-5 seconds */
+  readonly estimated_delivery: string
+  readonly data: {
+    readonly id: string
+    readonly job_id: string
+    readonly priority: "instant" | "high" | "normal" | "bulk"
+    readonly recipients: number
+    readonly status: "scheduled"
+    readonly scheduled_at: string
+    readonly timezone: string
+  }
+}
+
+export type ScheduledMessage = Message & ({
+  /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset in it wins over `timezone` */
+  readonly scheduled_at?: string
+  /** IANA name; UTC when left out */
+  readonly timezone?: string
+  /** the tier it enters when due; normal when left out */
+  readonly priority?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
+}) | {
+  /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset in it wins over `timezone` */
+  readonly scheduled_at?: string
+  /** IANA name; UTC when left out */
+  readonly timezone?: string
+  /** the tier it enters when due; normal when left out */
+  readonly priority?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
+  readonly email: Message
+}
+
+export type SendBatchBody = {
+  /** each as the body of a send */
+  readonly messages: readonly Message[]
+  readonly tier?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
+}
+
+export type SlimContact = {
+  readonly id: string
+  readonly email: string
+  readonly firstName: string | null
+  readonly first_name: string | null
+  readonly lastName: string | null
+  readonly last_name: string | null
+  readonly companyName: string | null
+  readonly company_name: string | null
+  readonly jobTitle: string | null
+  readonly job_title: string | null
+  readonly phoneNumber: string | null
+  readonly phone_number: string | null
+  readonly status: "subscribed" | "unsubscribed"
+  readonly tags: readonly string[]
+  /** 0 to 1; null until it is computed */
+  readonly deliverabilityScore: number | null
+  readonly createdAt: string
+}
+
+export type Suppression = {
+  readonly email: string
+  readonly address: string
+  /** complaint: The recipient reported mail as spam. hard_bounce: The receiver says that there is no such mailbox. unsubscribe: The recipient wants no mail of this workspace. manual: Somebody put it on the list with an Admin key. import: It came with a list that was imported. */
+  readonly kind: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import"
+  readonly cause: string
+  readonly reason: string
+  readonly reply: {
+    readonly code: number | null
+    readonly status: string | null
+    readonly text: string
+  } | null
+  readonly rule: string | null
+  readonly event_id: string | null
+  readonly message_id: string | null
+  readonly api_key_id: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type TestWebhookAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly event_id: string
+    readonly webhook_id: string
+    readonly state: "pending"
+    readonly status: "pending"
+    readonly type: string
+  }
+}
+
+export type TestWebhookBody = {
+  readonly type?: string | null
+}
+
+export type TrackEventAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly enrolled: number
+  }
+}
+
+export type TrackEventBody = {
+  readonly email: string
+  readonly event_name?: string | null
+  readonly properties?: Readonly<Record<string, unknown>> | null
+}
+
+export type UnenrollContactBody = {
+  readonly email: string
+}
+
+export type UpdateAudienceBody = {
+  readonly name?: string | null
+  readonly description?: string | null
+  /** who subscribes by the form confirms by a link in a mail */
+  readonly double_opt_in?: boolean | null
+}
+
+export type UpdateAutomationBody = {
+  readonly name?: string | null
+  /** draft, active, paused, archived */
+  readonly status?: string | null
+  /** contact_event: an event of this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, by whatever way; date_time: the moment comes; contacts are enrolled before it and begin then; manual: a contact is enrolled by the API */
+  readonly trigger_type?: string | null
+  readonly trigger_config?: Readonly<Record<string, unknown>> | null
+  /** both in one: {type, config} */
+  readonly trigger?: {
+    readonly type: string
+    readonly config?: Readonly<Record<string, unknown>> | null
+  } & Readonly<Record<string, unknown>> | string | null
+  readonly steps?: readonly ({
+    readonly type: "send_email"
+    readonly id?: string
+    readonly template_id?: string | "" | null
+    readonly subject?: string | null
+    /** HTML or text, detected */
+    readonly body?: string | null
+    readonly from?: string | {
+      readonly email: string
+      readonly name?: string
+    } | null
+    readonly from_name?: string | null
+    readonly reply_to?: string | {
+      readonly email: string
+      readonly name?: string
+    } | null
+  } | {
+    readonly type: "delay"
+    readonly id?: string
+    readonly seconds?: number | null
+    readonly minutes?: number | null
+    readonly hours?: number | null
+    readonly days?: number | null
+    readonly weeks?: number | null
+    /** together with unit */
+    readonly amount?: number | null
+    /** seconds, minutes, hours, days, weeks */
+    readonly unit?: string | null
+  } | {
+    readonly type: "condition"
+    readonly id?: string
+    readonly condition: {
+      readonly type: "opened"
+      readonly id?: string
+      /** id of a send_email step; the latest mail of this automation when left out */
+      readonly step?: string | null
+    } | {
+      readonly type: "clicked"
+      readonly id?: string
+      /** id of a send_email step; the latest mail of this automation when left out */
+      readonly step?: string | null
+    } | {
+      readonly type: "has_tag"
+      readonly id?: string
+      readonly tag: string
+    } | {
+      readonly type: "attribute"
+      readonly id?: string
+      /** a field such as first_name, a custom attribute, or event.<property> */
+      readonly attribute?: string | null
+      /** equals, not_equals, contains, not_contains, greater_than, less_than, exists, not_exists; equals when left out */
+      readonly operator?: string | null
+      readonly value?: string | number | boolean | null
+    }
+    readonly yes?: readonly Readonly<Record<string, unknown>>[]
+    readonly no?: readonly Readonly<Record<string, unknown>>[]
+  } | {
+    readonly type: "add_tag"
+    readonly id?: string
+    readonly tag: string
+  } | {
+    readonly type: "remove_tag"
+    readonly id?: string
+    readonly tag: string
+  } | {
+    readonly type: "add_to_audience"
+    readonly id?: string
+    readonly audience_id?: string | null
+  } | {
+    readonly type: "remove_from_audience"
+    readonly id?: string
+    readonly audience_id?: string | null
+  } | {
+    readonly type: "webhook"
+    readonly id?: string
+    readonly url: string
+  } | {
+    readonly type: "exit"
+    readonly id?: string
+  })[] | null
+}
+
+export type UpdateCampaignBody = {
+  readonly name?: string | null
+  readonly template_id?: string | "" | null
+  readonly subject?: string | null
+  /** HTML or text, detected */
+  readonly body?: string | null
+  readonly from?: string | {
+    readonly email: string
+    readonly name?: string
+  } | null
+  readonly from_name?: string | null
+  readonly reply_to?: string | {
+    readonly email: string
+    readonly name?: string
+  } | null
+  readonly audience_ids?: readonly string[] | string | null
+  /** only those of the audiences who are in it */
+  readonly segment_id?: string | null
+}
+
+export type UpdateContactBody = {
+  /** a new address; left out, it stays */
+  readonly email?: string
+  readonly audience_id?: string | null
+  readonly first_name?: string | null
+  readonly last_name?: string | null
+  /** split into first and last name, where these are not given */
+  readonly name?: string | null
+  readonly company_name?: string | null
+  readonly job_title?: string | null
+  readonly phone_number?: string | number | null
+  /** address of the profile, http or https */
+  readonly linkedin?: string | null
+  /** IANA name */
+  readonly timezone?: string | null
+  readonly tags?: string | readonly string[] | null
+  /** added to those that are stored, key by key */
+  readonly custom_attributes?: Readonly<Record<string, unknown>> | null
+  /** `unsubscribed` ends the subscription: of the audience in audience_id, or of all. Nobody is subscribed by it. */
+  readonly status?: string
+}
+
+export type UpdateWebhookBody = {
+  readonly url?: string | null
+  /** email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed, email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded; * or nothing for all */
+  readonly events?: string | readonly string[] | null
+  readonly description?: string | null
+  readonly is_active?: boolean | null
+}
+
+export type VerifiedKey = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly valid: true
+    readonly type: "regular" | "admin"
+    readonly key_type: "regular" | "admin"
+    readonly key_id: string
+    readonly workspace_id: string
+    readonly workspace: {
+      readonly id: string
+      readonly plan: string
+    }
+    /** of an Admin key; a Regular key has none */
+    readonly scopes: readonly string[]
+    /** the sending domain that a Regular key is bound to */
+    readonly domain: string | null
+    readonly domain_status: string | null
+    readonly plan: string
+  }
+}
+
+export type VerifyDomainAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly domain: string
+    readonly status: string
+    readonly verification_status: string
+    readonly mail_from_status: string
+    readonly message: string
+    readonly verified_at: string | null
+    /** by what the records are for */
+    readonly checks: Readonly<Record<string, {
+      readonly status: "ok" | "missing" | "wrong" | "unknown"
+      readonly message: string
+      readonly records: readonly ({
+        readonly type: string
+        readonly name: string
+        readonly required: boolean
+        readonly status: "ok" | "missing" | "wrong" | "unknown"
+        readonly message: string
+      })[]
+    }>>
+  }
+}
+
+export type WaitingEmail = {
+  /** msg_<epoch ms>_<suffix>, or scheduled_msg_…; each form of the id is accepted everywhere */
+  readonly id: string
+  readonly from: string
+  readonly to: readonly string[]
+  readonly subject: string
+  readonly created_at: string
+  readonly metadata: {
+    readonly priority: "instant" | "high" | "normal" | "bulk"
+    /** such as 0-5 seconds */
+    readonly estimated_delivery: string
+    readonly recipients_count: number
+  }
+  /** em_<suffix> */
+  readonly email_id: string
+  readonly object: "scheduled_email"
+  readonly status: "scheduled"
+  readonly scheduled_at: string
+  readonly timezone: string | null
+}
+
+export type Webhook = {
+  readonly id: string
+  readonly object: "webhook"
+  readonly url: string
+  readonly description: string | null
+  /** types, or * for all */
+  readonly events: readonly string[]
+  readonly event_types: readonly string[]
+  readonly is_active: boolean
+  /** why it is switched off */
+  readonly disabled_reason: string | null
+  /** until when the secret before the last rotation signs too */
+  readonly previous_secret_until: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type WebhookAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: Webhook
+}
+
+export type WebhookAttempt = {
+  readonly attempt: number
+  readonly at: string
+  readonly url: string
+  readonly status: number | null
+  readonly error: string | null
+  readonly duration_ms: number
+  readonly request: {
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  }
+  readonly response: {
+    readonly status: number
+    /** the first 4 KB */
+    readonly body: string | null
+  } | null
+}
+
+export type WebhookDelivery = {
+  readonly id: string
+  readonly event_id: string
+  /** null when the event is no longer stored */
+  readonly type: string | null
+  readonly event: string | null
+  readonly state: "pending" | "delivered" | "failed"
+  readonly status: "pending" | "delivered" | "failed"
+  readonly tries: number
+  readonly created_at: string
+  readonly next_try_at: string | null
+  readonly attempts: readonly WebhookAttempt[]
+}
+
+export type WebhookSecret = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly object: "webhook"
+    readonly url: string
+    readonly description: string | null
+    /** types, or * for all */
+    readonly events: readonly string[]
+    readonly event_types: readonly string[]
+    readonly is_active: boolean
+    /** why it is switched off */
+    readonly disabled_reason: string | null
+    /** until when the secret before the last rotation signs too */
+    readonly previous_secret_until: string | null
+    readonly created_at: string
+    readonly updated_at: string
+    /** whsec_…, shown this once */
+    readonly secret: string
+  }
+}
+
+/** What a webhook endpoint gets. */
+export type WebhookEvent =
+  | EmailQueuedEvent
+  | EmailScheduledEvent
+  | EmailSentEvent
+  | EmailDeliveredEvent
+  | EmailDeferredEvent
+  | EmailBouncedEvent
+  | EmailFailedEvent
+  | EmailOpenedEvent
+  | EmailClickedEvent
+  | EmailComplainedEvent
+  | EmailUnsubscribedEvent
+  | EmailCancelledEvent
+  | ContactSubscribedEvent
+  | ContactUnsubscribedEvent
+  | DomainVerifiedEvent
+  | DomainDegradedEvent
+
+export class Mailstead {
+  readonly #transport: Transport
+
+  constructor(options: MailsteadOptions) {
+    this.#transport = new Transport(options)
+  }
+
+  /** Send one message, tier instant: 0-5 seconds. A Regular key. */
+  sendInstant(input: {
+    readonly body: Message
+  }, options?: CallOptions): Promise<QueuedEmail> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/instant', isIdempotent: true }, input, options)
+  }
+
+  /** Send one message, tier high: 0-30 seconds. A Regular key. */
+  sendHigh(input: {
+    readonly body: Message
+  }, options?: CallOptions): Promise<QueuedEmail> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/high', isIdempotent: true }, input, options)
+  }
+
+  /** Send one message, tier normal: 0-5 minutes. A Regular key. */
+  sendAsync(input: {
+    readonly body: Message
+  }, options?: CallOptions): Promise<QueuedEmail> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/async', isIdempotent: true }, input, options)
+  }
+
+  /** Send one message, tier bulk: when the queue is idle. A Regular key. */
+  sendBulk(input: {
+    readonly body: Message
+  }, options?: CallOptions): Promise<QueuedEmail> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/bulk', isIdempotent: true }, input, options)
+  }
+
+  /** Send up to 500 different messages, each accepted or refused by itself. A Regular key. */
+  sendBatch(input: {
+    readonly body: SendBatchBody
+  }, options?: CallOptions): Promise<BatchAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/batch', isIdempotent: true }, input, options)
+  }
+
+  /** Send one message later, from 1 minute to 365 days ahead. A Regular key. The plan LAUNCH or higher. */
+  scheduleEmail(input: {
+    readonly body: ScheduledMessage
+  }, options?: CallOptions): Promise<ScheduledEmail> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/schedule', isIdempotent: true }, input, options)
+  }
+
+  /** What waits for its time, soonest first. A Regular key. */
+  listScheduled(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+    }
+  } = {}, options?: CallOptions): Promise<ListScheduledAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/send-email/scheduled' }, input, options)
+  }
+
+  /** Take a scheduled message back before its time. A Regular key. */
+  cancelScheduled(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<CancelScheduledAnswer> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/send-email/schedule/{id}' }, input, options)
+  }
+
+  /** Status, recipients, attempts and timeline of one message. Either kind of key. */
+  getEmail(input: {
+    readonly query: {
+      /** msg_…, em_…, scheduled_msg_… or the uuid */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/get-email' }, input, options)
+  }
+
+  /** The same with the id in the path. Either kind of key. */
+  getEmailByPath(input: {
+    readonly params: {
+      /** msg_…, em_…, scheduled_msg_… or the uuid */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/get-email/{id}' }, input, options)
+  }
+
+  /** The templates of the workspace, newest first. Either kind of key. */
+  listTemplates(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+    }
+  } = {}, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/templates' }, input, options)
+  }
+
+  /** Store a template, or the next version of one. Either kind of key. */
+  saveTemplate(input: {
+    readonly body: SaveTemplateBody
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/templates/save' }, input, options)
+  }
+
+  /** The kind, workspace and scopes of the key that asks. Either kind of key. */
+  verifyKey(options?: CallOptions): Promise<VerifiedKey> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/integrations/verify' }, {}, options)
+  }
+
+  /** The audiences of the workspace. An Admin key with the scope `audiences:manage`. */
+  getAudiences(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+      readonly sortBy?: "name" | "contactCount" | "contact_count" | "createdAt" | "created_at"
+      readonly sortDir?: "asc" | "desc"
+    }
+  } = {}, options?: CallOptions): Promise<GetAudiencesAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/audiences/get-audiences' }, input, options)
+  }
+
+  /** One audience. An Admin key with the scope `audiences:manage`. */
+  getAudience(input: {
+    readonly query: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<GetAudienceAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/audiences/get-audience' }, input, options)
+  }
+
+  /** Make an audience; its subscribe form works at once. An Admin key with the scope `audiences:manage`. */
+  addAudience(input: {
+    readonly body: AddAudienceBody
+  }, options?: CallOptions): Promise<GetAudienceAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/audiences/add-audience' }, input, options)
+  }
+
+  /** Change name, description or the confirmation of subscribers; what is left out stays. An Admin key with the scope `audiences:manage`. */
+  updateAudience(input: {
+    readonly query: {
+      readonly id: string
+    }
+    readonly body?: UpdateAudienceBody
+  }, options?: CallOptions): Promise<GetAudienceAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/audiences/update-audience' }, input, options)
+  }
+
+  /** Delete an audience and, for good, the contacts that are in no other one. An Admin key with the scope `audiences:manage`. */
+  deleteAudience(input: {
+    readonly query: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/audiences/delete-audience' }, input, options)
+  }
+
+  /** The contacts of an audience. An Admin key with the scope `contacts:read`. */
+  getContacts(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+      readonly audienceId?: string
+      readonly sortBy?: "createdAt" | "created_at" | "email" | "firstName" | "first_name" | "lastName" | "last_name" | "deliverabilityScore" | "deliverability_score"
+      readonly sortDir?: "asc" | "desc"
+      readonly subscribedOnly?: "true" | "false"
+    }
+  } = {}, options?: CallOptions): Promise<GetContactsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/get-contacts' }, input, options)
+  }
+
+  /** One contact, by id or by email. An Admin key with the scope `contacts:read`. */
+  getContact(input: {
+    readonly query?: {
+      /** of the contact; this or email */
+      readonly id?: string
+      /** of the contact, URL-encoded; this or id */
+      readonly email?: string
+      /** whose status is answered; without it the latest */
+      readonly audienceId?: string
+    }
+  } = {}, options?: CallOptions): Promise<GetContactAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/get-contact' }, input, options)
+  }
+
+  /** Add a contact to an audience; one that is known is updated with the fields given. An Admin key with the scope `contacts:write`. */
+  addContact(input: {
+    readonly body: AddContactBody
+  }, options?: CallOptions): Promise<AddContactAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/contacts/add-contact' }, input, options)
+  }
+
+  /** Change fields of a contact; null clears one, what is left out stays. An Admin key with the scope `contacts:write`. */
+  updateContact(input: {
+    readonly query?: {
+      /** of the contact; this or email */
+      readonly id?: string
+      /** of the contact, URL-encoded; this or id */
+      readonly email?: string
+    }
+    readonly body?: UpdateContactBody
+  } = {}, options?: CallOptions): Promise<AddContactAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/contacts/update-contact' }, input, options)
+  }
+
+  /** Delete a contact, from all audiences and for good. An Admin key with the scope `contacts:write`. */
+  deleteContact(input: {
+    readonly query?: {
+      /** of the contact; this or email */
+      readonly id?: string
+      /** of the contact, URL-encoded; this or id */
+      readonly email?: string
+    }
+  } = {}, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/contacts/delete-contact' }, input, options)
+  }
+
+  /** Create an automation, a draft unless its status is given. An Admin key with the scope `automations:write`. */
+  createAutomation(input: {
+    readonly body: CreateAutomationBody
+  }, options?: CallOptions): Promise<CreateAutomationAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/automations/create' }, input, options)
+  }
+
+  /** The automations of the workspace, of every status, the newest first; without their steps. An Admin key with the scope `automations:read`. */
+  getAutomations(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+      readonly status?: string
+    }
+  } = {}, options?: CallOptions): Promise<GetAutomationsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-all' }, input, options)
+  }
+
+  /** One automation that is active. An Admin key with the scope `automations:read`. */
+  getAutomation(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<CreateAutomationAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-automation/{id}' }, input, options)
+  }
+
+  /** One automation of any status. An Admin key with the scope `automations:read`. */
+  showAutomation(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<CreateAutomationAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/{id}' }, input, options)
+  }
+
+  /** Change an automation or move it to another status; what is left out stays, new steps are a new version. An Admin key with the scope `automations:write`. */
+  updateAutomation(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body?: UpdateAutomationBody
+  }, options?: CallOptions): Promise<CreateAutomationAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/automations/update-automation/{id}' }, input, options)
+  }
+
+  /** Delete a draft; an automation that was active is archived instead, by its status. An Admin key with the scope `automations:write`. */
+  deleteAutomation(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/automations/delete-automation/{id}' }, input, options)
+  }
+
+  /** Tell of an event of a contact: it is enrolled in each active automation that waits for it. An Admin key with the scope `automations:trigger`. */
+  trackEvent(input: {
+    readonly body: TrackEventBody
+  }, options?: CallOptions): Promise<TrackEventAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/automations/events/track' }, input, options)
+  }
+
+  /** Enrol a contact in an active automation; one that is in it already stays where it is. An Admin key with the scope `automations:write`. */
+  enrollContact(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body: EnrollContactBody
+  }, options?: CallOptions): Promise<TrackEventAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/automations/add-automation/{id}/enroll' }, input, options)
+  }
+
+  /** Take a contact out of an automation. An Admin key with the scope `automations:write`. */
+  unenrollContact(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body: UnenrollContactBody
+  }, options?: CallOptions): Promise<PlainAnswer> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/automations/delete-automation/{id}/subscribers' }, input, options)
+  }
+
+  /** Who is or was in an automation, the newest first, with the step that is next and when it is due. An Admin key with the scope `automations:read`. */
+  getAutomationSubscribers(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+      readonly status?: "active" | "completed" | "exited"
+    }
+  }, options?: CallOptions): Promise<GetAutomationSubscribersAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-automation/{id}/subscribers' }, input, options)
+  }
+
+  /** Create a campaign, a draft. An Admin key with the scope `campaigns:manage`. */
+  createCampaign(input: {
+    readonly body: CreateCampaignBody
+  }, options?: CallOptions): Promise<CreateCampaignAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns' }, input, options)
+  }
+
+  /** The campaigns of the workspace, the newest first; without their bodies and figures. An Admin key with the scope `campaigns:manage`. */
+  getCampaigns(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+      readonly status?: string
+    }
+  } = {}, options?: CallOptions): Promise<GetCampaignsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns' }, input, options)
+  }
+
+  /** One campaign, with its figures. An Admin key with the scope `campaigns:manage`. */
+  getCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<CreateCampaignAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}' }, input, options)
+  }
+
+  /** Change a draft; what is left out stays, null clears. An Admin key with the scope `campaigns:manage`. */
+  updateCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body?: UpdateCampaignBody
+  }, options?: CallOptions): Promise<CreateCampaignAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/campaigns/{id}' }, input, options)
+  }
+
+  /** Delete a draft. An Admin key with the scope `campaigns:manage`. */
+  deleteCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/campaigns/{id}' }, input, options)
+  }
+
+  /** Register a sending domain; the answer has the DNS records to publish. An Admin key with the scope `domains:manage`. */
+  addDomain(input: {
+    readonly body: AddDomainBody
+  }, options?: CallOptions): Promise<DomainAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/add-domain' }, input, options)
+  }
+
+  /** The sending domains of the workspace, the oldest first. An Admin key with the scope `domains:manage`. */
+  getDomains(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+    }
+  } = {}, options?: CallOptions): Promise<GetDomainsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/domains/get-domains' }, input, options)
+  }
+
+  /** A sending domain as it is now. An Admin key with the scope `domains:manage`. */
+  domainStatus(input: {
+    readonly params: {
+      readonly domainID: string
+    }
+  }, options?: CallOptions): Promise<DomainAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/domains/domain-status/{domainID}' }, input, options)
+  }
+
+  /** Look at the DNS records of a sending domain now. An Admin key with the scope `domains:manage`. */
+  verifyDomain(input: {
+    readonly params: {
+      readonly domainID: string
+    }
+  }, options?: CallOptions): Promise<VerifyDomainAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/verify-domain/{domainID}' }, input, options)
+  }
+
+  /** Delete a sending domain: its keys stop working at once, and its queued mail fails. An Admin key with the scope `domains:manage`. */
+  deleteDomain(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<PlainAnswer> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/domains/delete-domain/{id}' }, input, options)
+  }
+
+  /** Make new DKIM keys; they sign once their records have been in DNS for 10 minutes. An Admin key with the scope `domains:manage`. */
+  rotateDkim(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<DomainAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/rotate-dkim/{id}' }, input, options)
+  }
+
+  /** Create a sending key for a verified domain; the answer has the key, once. An Admin key with the scope `api-keys:create`. */
+  createDomainKey(input: {
+    readonly body: CreateDomainKeyBody
+  }, options?: CallOptions): Promise<CreateDomainKeyAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/api-keys/create' }, input, options)
+  }
+
+  /** Suppress the addresses of a file (text/csv) or of a list in JSON. The column of addresses is called `email` or `address`, or is the first one. Columns `reason` and `kind` are read where they are. What is no address is left out and told. An import can be repeated: nothing is added twice. An Admin key with the scope `suppressions:manage`. */
+  importSuppressions(input: {
+    readonly body?: ImportSuppressionsBody | string | Blob
+  } = {}, options?: CallOptions): Promise<ImportSuppressionsAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/suppressions/import' }, input, options)
+  }
+
+  /** The suppression list as CSV, by address. An Admin key with the scope `suppressions:manage`. */
+  exportSuppressions(input: {
+    readonly query?: {
+      /** what the address begins with */
+      readonly search?: string
+      /** complaint: The recipient reported mail as spam. hard_bounce: The receiver says that there is no such mailbox. unsubscribe: The recipient wants no mail of this workspace. manual: Somebody put it on the list with an Admin key. import: It came with a list that was imported. */
+      readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import"
+      /** on the list since then */
+      readonly after?: string
+      readonly before?: string
+    }
+  } = {}, options?: CallOptions): Promise<string> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/suppressions/export' }, input, options)
+  }
+
+  /** Suppress one address, or up to 1000. An Admin key with the scope `suppressions:manage`. */
+  addSuppressions(input: {
+    readonly body: AddSuppressionsBody
+  }, options?: CallOptions): Promise<AddSuppressionsAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/suppressions' }, input, options)
+  }
+
+  /** Suppressed addresses, the newest first. An Admin key with the scope `suppressions:manage`. */
+  listSuppressions(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+      /** what the address begins with */
+      readonly search?: string
+      /** complaint: The recipient reported mail as spam. hard_bounce: The receiver says that there is no such mailbox. unsubscribe: The recipient wants no mail of this workspace. manual: Somebody put it on the list with an Admin key. import: It came with a list that was imported. */
+      readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import"
+      /** on the list since then */
+      readonly after?: string
+      readonly before?: string
+      readonly email?: string
+    }
+  } = {}, options?: CallOptions): Promise<ListSuppressionsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/suppressions' }, input, options)
+  }
+
+  /** The same for the address of ?email= or the body, or for up to 1000 in the body. An Admin key with the scope `suppressions:manage`. */
+  deleteSuppressions(input: {
+    readonly query?: {
+      readonly email?: string
+    }
+    readonly body?: DeleteSuppressionsBody
+  } = {}, options?: CallOptions): Promise<DeleteSuppressionAnswer> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/suppressions' }, input, options)
+  }
+
+  /** One suppressed address with its whole cause. An Admin key with the scope `suppressions:manage`. */
+  getSuppression(input: {
+    readonly params: {
+      readonly email: string
+    }
+  }, options?: CallOptions): Promise<GetSuppressionAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/suppressions/{email}' }, input, options)
+  }
+
+  /** Take an address off the list: it gets mail again. An Admin key with the scope `suppressions:manage`. */
+  deleteSuppression(input: {
+    readonly params: {
+      readonly email: string
+    }
+  }, options?: CallOptions): Promise<DeleteSuppressionAnswer> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/suppressions/{email}' }, input, options)
+  }
+
+  /** Import contacts into an audience from a CSV file, which is the body of the request. Sent as `text/csv` in UTF-8, of any length up to the limit of the server. The answer comes when all of it is stored; ask for the import to see how far it is. An Admin key with the scope `contacts:write`. */
+  importContacts(input: {
+    readonly query?: {
+      readonly audienceId?: string
+      /** JSON: {"Column": "email", "Plan": "attribute:plan", "Note": "ignore"}; other columns are known by their names */
+      readonly mapping?: string
+      readonly dryRun?: boolean
+      /** what becomes of columns that nothing explains; ignore when left out */
+      readonly unknownColumns?: "ignore" | "attributes"
+    }
+    readonly body: string | Blob
+  }, options?: CallOptions): Promise<ContactImportAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/contacts/import' }, input, options)
+  }
+
+  /** Imports of the last 30 days, the newest first. An Admin key with the scope `contacts:write`. */
+  listImports(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+    }
+  } = {}, options?: CallOptions): Promise<ListImportsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/imports' }, input, options)
+  }
+
+  /** One import: how far it is and what it counted. An Admin key with the scope `contacts:write`. */
+  getImport(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<ContactImportAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/imports/{id}' }, input, options)
+  }
+
+  /** End an import; the rows that were carried out stay. An Admin key with the scope `contacts:write`. */
+  cancelImport(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<CancelImportAnswer> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/contacts/imports/{id}' }, input, options)
+  }
+
+  /** The first 1000 errors in the rows of an import, as JSON or CSV. An Admin key with the scope `contacts:write`. */
+  getImportErrors(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly query?: {
+      readonly format?: "json" | "csv"
+    }
+  }, options?: CallOptions): Promise<GetImportErrorsAnswer | string> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/imports/{id}/errors' }, input, options)
+  }
+
+  /** Register a webhook endpoint; the answer has its signing secret, once. An Admin key with the scope `webhooks:manage`. */
+  createWebhook(input: {
+    readonly body: CreateWebhookBody
+  }, options?: CallOptions): Promise<WebhookSecret> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks' }, input, options)
+  }
+
+  /** The webhook endpoints of the workspace, the newest first; one of them with ?id=. An Admin key with the scope `webhooks:manage`. */
+  listWebhooks(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+      readonly id?: string
+    }
+  } = {}, options?: CallOptions): Promise<ListWebhooksAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/webhooks' }, input, options)
+  }
+
+  /** Change address, event types, description, or switch it on or off; what is left out stays. An Admin key with the scope `webhooks:manage`. */
+  updateWebhookByQuery(input: {
+    readonly query: {
+      readonly id: string
+    }
+    readonly body?: UpdateWebhookBody
+  }, options?: CallOptions): Promise<WebhookAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/webhooks' }, input, options)
+  }
+
+  /** Delete a webhook endpoint; what waits for it is not sent. An Admin key with the scope `webhooks:manage`. */
+  deleteWebhookByQuery(input: {
+    readonly query: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/webhooks' }, input, options)
+  }
+
+  /** One webhook endpoint. An Admin key with the scope `webhooks:manage`. */
+  getWebhook(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<WebhookAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/webhooks/{id}' }, input, options)
+  }
+
+  /** Change address, event types, description, or switch it on or off; what is left out stays. An Admin key with the scope `webhooks:manage`. */
+  updateWebhook(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body?: UpdateWebhookBody
+  }, options?: CallOptions): Promise<WebhookAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/webhooks/{id}' }, input, options)
+  }
+
+  /** Delete a webhook endpoint; what waits for it is not sent. An Admin key with the scope `webhooks:manage`. */
+  deleteWebhook(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/webhooks/{id}' }, input, options)
+  }
+
+  /** Make a new signing secret; the one before signs too for 24 hours. An Admin key with the scope `webhooks:manage`. */
+  rotateWebhookSecret(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<WebhookSecret> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks/{id}/rotate-secret' }, input, options)
+  }
+
+  /** What became of each event at this endpoint, with every try: request, answer, error, duration; the newest first. An Admin key with the scope `webhooks:manage`. */
+  listWebhookDeliveries(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+      readonly state?: "pending" | "delivered" | "failed"
+      readonly status?: "pending" | "delivered" | "failed"
+      readonly event_id?: string
+    }
+  }, options?: CallOptions): Promise<ListWebhookDeliveriesAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/webhooks/{id}/deliveries' }, input, options)
+  }
+
+  /** Send an event to this endpoint again, at once and with all its tries. An Admin key with the scope `webhooks:manage`. */
+  replayWebhookDelivery(input: {
+    readonly params: {
+      readonly id: string
+      readonly eventId: string
+    }
+  }, options?: CallOptions): Promise<ReplayWebhookDeliveryAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks/{id}/deliveries/{eventId}/replay' }, input, options)
+  }
+
+  /** Send a made-up event to this endpoint, of the type given or of its first one. An Admin key with the scope `webhooks:manage`. */
+  testWebhook(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body?: TestWebhookBody
+  }, options?: CallOptions): Promise<TestWebhookAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks/{id}/test' }, input, options)
+  }
+}
