@@ -1,11 +1,13 @@
 /** What every endpoint is given: the context of the process and the services that its main has built. */
 import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
+import type { Finder } from '#src/contacts/find.ts'
 import type { Context } from '#src/context.ts'
 import type { Attempts } from '#src/limits/attempts.ts'
 import type { RequestRate } from '#src/limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
 import type { Renderer } from '#src/templates/render.ts'
+import type { AudiencePages } from './audience-pages.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface ApiContext extends Context {
@@ -16,6 +18,8 @@ export interface ApiContext extends Context {
   readonly rate: RequestRate
   readonly attempts: Attempts
   readonly metrics: Metrics
+  readonly contacts: Finder
+  readonly audiencePages: AudiencePages
 }
 
 /** The plan by its name. A name that the configuration no longer knows is the smallest plan, never an unlimited one. */

@@ -6,6 +6,7 @@ import { loadPlans } from '#config/plans.ts'
 import type { Config } from '#config/load.ts'
 import { createKeyring } from '#src/auth/keys.ts'
 import { systemClock } from '#src/clock.ts'
+import { createFinder } from '#src/contacts/find.ts'
 import type { Context } from '#src/context.ts'
 import { openDb } from '#src/db.ts'
 import { createAttempts } from '#src/limits/attempts.ts'
@@ -15,6 +16,7 @@ import { createAcceptor } from '#src/messages/accept.ts'
 import { openRedis } from '#src/redis.ts'
 import { createRenderer } from '#src/templates/render.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
+import { createAudiencePages } from './audience-pages.ts'
 import type { ApiContext } from './context.ts'
 import { createMetrics } from './metrics.ts'
 import { mount } from './mount.ts'
@@ -81,5 +83,7 @@ function assemble(base: Context, plans: ApiContext['plans']): ApiContext {
     renderer: createRenderer(),
     rate: createRequestRate(base.redis, base.clock),
     attempts: createAttempts(base.redis, base.clock),
+    contacts: createFinder(base.db),
+    audiencePages: createAudiencePages(base),
   }
 }

@@ -18,7 +18,7 @@ import { SEND_ROUTES } from './routes/send.ts'
 import { SUBSCRIBE_ROUTES } from './routes/subscribe.ts'
 import { SUPPRESSION_FILE_ROUTES } from './routes/suppression-files.ts'
 import { SUPPRESSION_ROUTES } from './routes/suppressions.ts'
-import { getTemplates, saveOneTemplate } from './routes/templates.ts'
+import { TEMPLATE_ROUTES } from './routes/templates.ts'
 import { WEBHOOK_LOG_ROUTES } from './routes/webhook-log.ts'
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts'
 
@@ -30,8 +30,7 @@ export const ROUTES: readonly AnyRoute[] = [
   cancelScheduledEmail,
   getEmail,
   getEmailByPath,
-  getTemplates,
-  saveOneTemplate,
+  ...TEMPLATE_ROUTES,
   verifyKey,
   ...AUDIENCE_ROUTES,
   ...CONTACT_ROUTES,

@@ -67,7 +67,7 @@ const NOTES = `CROSS JOIN LATERAL (
   SELECT coalesce(sum(c.total), 0)::bigint AS total FROM membership_changes c WHERE c.audience_id = a.id) n`
 const OWN = 'a.workspace_id = $1 AND a.deleted_at IS NULL'
 const ORDERS: Readonly<Record<AudienceListing['sort'], string>> = {
-  name: 'lower(a.name)', contactCount: 'a.contact_count + n.total', createdAt: 'a.created_at',
+  name: 'lower(a.name)', contactCount: '"contactCount"', createdAt: 'a.created_at',
 }
 
 export async function createAudience(db: Queryable, workspaceId: string, order: AudienceOrder, now: Date): Promise<Audience> {
@@ -80,20 +80,27 @@ export async function createAudience(db: Queryable, workspaceId: string, order: 
   return { ...order, id, contactCount: 0, subscribeToken, createdAt: now, updatedAt: now }
 }
 
+const FIND = prepared('audiences-find', `SELECT ${COLUMNS} FROM audiences a ${NOTES} WHERE ${OWN} AND a.id = $2`)
+
 export async function findAudience(db: Queryable, workspaceId: string, id: string): Promise<Audience | null> {
-  const { rows } = await db.query<Audience>(`SELECT ${COLUMNS} FROM audiences a ${NOTES} WHERE ${OWN} AND a.id = $2`, [workspaceId, id])
+  const { rows } = await db.query<Audience>(FIND, [workspaceId, id])
   return rows[0] ?? null
 }
+
+const LISTS = Object.fromEntries(AUDIENCE_SORTS.flatMap((sort) => (['asc', 'desc'] as const).map((direction) => [
+  `${sort} ${direction}`, prepared(`audiences-list-${sort}-${direction}`, `
+SELECT ${COLUMNS} FROM audiences a ${NOTES} WHERE ${OWN} ORDER BY ${ORDERS[sort]} ${direction}, a.id ${direction} LIMIT $2 OFFSET $3`),
+])))
+const TOTAL = prepared('audiences-total', `SELECT count(*) AS total FROM audiences a WHERE ${OWN}`)
 
 /** Equal names and counts are ordered by age. */
 export async function listAudiences(db: Queryable, workspaceId: string, wanted: AudienceListing): Promise<AudiencePage> {
   const { page, limit, sort, direction } = wanted
-  const way = direction === 'asc' ? 'ASC' : 'DESC'
+  const statement = LISTS[`${sort} ${direction}`]
+  if (statement === undefined) throw new Error(`there is no order ${sort} ${direction}`)
   const [{ rows }, total] = await Promise.all([
-    db.query<Audience>(
-      `SELECT ${COLUMNS} FROM audiences a ${NOTES} WHERE ${OWN} ORDER BY ${ORDERS[sort]} ${way}, a.id ${way} LIMIT $2 OFFSET $3`,
-      [workspaceId, limit, (page - 1) * limit]),
-    db.query<{ total: number }>(`SELECT count(*) AS total FROM audiences a WHERE ${OWN}`, [workspaceId]),
+    db.query<Audience>(statement, [workspaceId, limit, (page - 1) * limit]),
+    db.query<{ total: number }>(TOTAL, [workspaceId]),
   ])
   return { audiences: rows, total: total.rows[0]?.total ?? 0 }
 }

@@ -118,7 +118,10 @@ async function take(tx: Queryable, audienceId: string, isKept: boolean): Promise
 
 interface Statements { readonly middle: ReturnType<typeof prepared>; readonly divide: ReturnType<typeof prepared> }
 
-/** `middle`: the place to split at, if it is before the next mark. `divide`: the mark keeps what is before that place, the new one has the rest. */
+/**
+ * `middle`: the place to split at, if it is before the next mark. `divide`: the mark keeps what is before that place, the new one has
+ * the rest.
+ */
 const SPLIT = Object.fromEntries(SORTS.map((sort): [Sort, Statements] => [sort, {
   middle: prepared(`fold-middle-${sort}`, `
 SELECT key, contact_id AS "contactId" FROM (

@@ -60,6 +60,7 @@ describe('pages of an audience', () => {
   const page = (wanted: Partial<MemberListing>): ReturnType<typeof listMembers> => listMembers(ctx.db, workspaceId,
     { audienceId, page: 1, limit: 1000, sort: 'createdAt', direction: 'asc', isSubscribedOnly: false, ...wanted })
 
+  /** The first limit upwards, the second downwards. */
   async function check(sort: Sort, isSubscribedOnly: boolean, limits: readonly number[]): Promise<void> {
     const { rows } = await ctx.db.query<{ id: string }>(
       `SELECT c.id FROM memberships m JOIN contacts c ON c.id = m.contact_id WHERE m.audience_id = $1 AND (m.is_subscribed OR NOT $2)
@@ -70,7 +71,7 @@ describe('pages of an audience', () => {
       const model = direction === 'asc' ? ids : ids.toReversed()
       const pages = Math.ceil(model.length / limit)
       // all pages when they are few, else some from everywhere
-      for (let number = 1; number <= pages + 1; number += Math.max(1, Math.floor(pages / 12))) {
+      for (let number = 1; number <= pages + 1; number += Math.max(1, Math.floor(pages / 4))) {
         const found = await page({ page: number, limit, sort, direction, isSubscribedOnly })
         assert.equal(found?.total, model.length)
         assert.deepEqual(found.members.map(({ id }) => id), model.slice((number - 1) * limit, number * limit),
@@ -96,10 +97,10 @@ describe('pages of an audience', () => {
       await add(7000, true)
       await rebuildMarks(ctx, audienceId)
       for (const one of steps) await STEPS[one.do]?.(one.n)
-      for (const sort of SORTS) for (const isSubscribedOnly of [false, true]) await check(sort, isSubscribedOnly, [limit, limit, 1000, 1000])
+      for (const sort of SORTS) for (const isSubscribedOnly of [false, true]) await check(sort, isSubscribedOnly, [limit, 1000])
       await fold()
-      for (const sort of SORTS) await check(sort, false, [limit, limit + 1])
-    }), { numRuns: 6 })
+      for (const sort of SORTS) await check(sort, false, [1000, limit])
+    }), { numRuns: 4 })
   })
 
   it('blocks that outgrow are split, and marks stay exact', async function () {

@@ -6,6 +6,7 @@ import { openDb } from '#src/db.ts'
 import { openLog } from '#src/log.ts'
 import { openRedis } from '#src/redis.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
+import { audienceClearLoop, audienceFoldLoop } from './audiences.ts'
 import { automationUpkeepLoop } from './automations.ts'
 import { domainCheckLoop, domainRemovalLoop, registrationLoop } from './domains.ts'
 import { housekeepingLoop } from './housekeeping.ts'
@@ -17,7 +18,7 @@ import { unknownLoop } from './unknowns.ts'
 import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, housekeepingLoop]
 
 /** @throws when the stores are not named; stores that are away are waited for by each loop. */
 export function main(config: Config): Promise<{ stop(): Promise<void> }> {

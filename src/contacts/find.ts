@@ -1,0 +1,85 @@
+/**
+ * One contact, by id or by address, always with its workspace. Questions that come together are one statement (`createFinder`); one that
+ * comes while a statement is under way goes with the next, so what was written before the question is seen. A ghost is not found.
+ */
+import { createBatcher } from '#src/batcher.ts'
+import { columnsOf } from '#src/columns.ts'
+import { prepared, type Queryable } from '#src/db.ts'
+import { GHOST } from './ghost.ts'
+
+export type ContactName = { readonly id: string } | { readonly email: string }
+
+export interface ContactQuestion {
+  readonly workspaceId: string
+  readonly contact: ContactName
+  /** Whose status is asked for; null: that of the latest membership. */
+  readonly audienceId: string | null
+}
+
+/** As an answer has it: moments in ISO 8601. */
+export interface FoundContact {
+  readonly id: string
+  readonly email: string
+  readonly firstName: string | null
+  readonly lastName: string | null
+  readonly companyName: string | null
+  readonly jobTitle: string | null
+  readonly phoneNumber: string | null
+  readonly linkedin: string | null
+  readonly timezone: string | null
+  readonly tags: readonly string[]
+  readonly customAttributes: Readonly<Record<string, unknown>>
+  readonly customHeaders: Readonly<Record<string, unknown>> | null
+  readonly score: number | null
+  readonly verifiedAt: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** Null: it is in no audience, or not in the one that was asked for. */
+  readonly isSubscribed: boolean | null
+  /** On the suppression list. */
+  readonly isBlocked: boolean
+}
+
+export interface Finder {
+  find(question: ContactQuestion): Promise<FoundContact | null>
+}
+
+const BATCH = { max: 500, lanes: 2 }
+const ISO = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+const findText = (type: string, condition: string): string => `
+SELECT q.n::int AS n, c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName",
+  c.job_title AS "jobTitle", c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes",
+  c.custom_headers AS "customHeaders", c.score, ${ISO('c.verified_at')} AS "verifiedAt", ${ISO('c.created_at')} AS "createdAt",
+  ${ISO('c.updated_at')} AS "updatedAt", m.is_subscribed AS "isSubscribed",
+  EXISTS (SELECT 1 FROM suppressions s WHERE s.workspace_id = c.workspace_id AND s.address = c.email) AS "isBlocked"
+FROM unnest($1::uuid[], $2::${type}[], $3::uuid[]) WITH ORDINALITY AS q (workspace_id, name, audience_id, n)
+JOIN contacts c ON c.workspace_id = q.workspace_id AND ${condition} = q.name
+LEFT JOIN LATERAL (
+  SELECT m.is_subscribed FROM memberships m JOIN audiences a ON a.id = m.audience_id AND a.deleted_at IS NULL
+  WHERE m.contact_id = c.id AND (q.audience_id IS NULL OR m.audience_id = q.audience_id)
+  ORDER BY m.created_at DESC, m.audience_id DESC LIMIT 1) m ON true
+WHERE m.is_subscribed IS NOT NULL OR NOT ${GHOST}`
+
+const BY_ID = prepared('contacts-find-by-id', findText('uuid', 'c.id'))
+const BY_EMAIL = prepared('contacts-find-by-email', findText('text', 'c.email'))
+
+type Named = Omit<ContactQuestion, 'contact'> & { readonly name: string }
+
+export function createFinder(db: Queryable): Finder {
+  const byId = createBatcher((questions: Named[]) => ask(db, BY_ID, questions), BATCH)
+  const byEmail = createBatcher((questions: Named[]) => ask(db, BY_EMAIL, questions), BATCH)
+  return {
+    find: ({ workspaceId, audienceId, contact }) => 'id' in contact
+      ? byId.add({ workspaceId, audienceId, name: contact.id })
+      : byEmail.add({ workspaceId, audienceId, name: contact.email }),
+  }
+}
+
+async function ask(db: Queryable, statement: typeof BY_ID, questions: Named[]): Promise<(FoundContact | null)[]> {
+  const columns = columnsOf(questions, [(q) => q.workspaceId, (q) => q.name, (q) => q.audienceId])
+  const { rows } = await db.query<FoundContact & { n: number }>(statement, columns)
+  const answers = new Array<FoundContact | null>(questions.length).fill(null)
+  for (const row of rows) answers[row.n - 1] = row
+  return answers
+}
