@@ -49,6 +49,36 @@ describe('templates', () => {
     assert.equal((await save({ id: template_id })).status, 404)
   })
 
+  it('are shown and deleted with either key type; another workspace has none of them', async () => {
+    const other = await api.addTenant()
+    for (const key of [api.regular, api.admin]) {
+      const id = idOf(await save({}))
+      const call = (method: string, by: string, path = `/templates/${id}`): Promise<TestAnswer> => api.call(method, path, { key: by })
+      const { status, body } = await call('GET', key)
+      assert.deepEqual([status, body['data']?.['id'], body['data']?.['body']], [200, id, '<p>Hi {{name}}</p>'])
+      for (const method of ['GET', 'DELETE']) {
+        assert.equal((await call(method, other.admin)).status, 404)
+        assert.equal((await call(method, key, '/templates/x')).status, 404)
+      }
+      assert.deepEqual([(await call('DELETE', key)).status, (await call('DELETE', key)).status, (await call('GET', key)).status], [204, 404, 404])
+    }
+  })
+  it('are kept while an automation or a campaign needs them: 409 CONFLICT', async () => {
+    const id = idOf(await save({}))
+    const remove = async (): Promise<number> => (await api.call('DELETE', `/templates/${id.toUpperCase()}`)).status
+    const mail = { type: 'send_email', template_id: id, from: `me@${api.domain}` }
+    const steps = [{ type: 'condition', condition: { type: 'has_tag', tag: 'x' }, no: [mail] }]
+    const call = (path: string, method: string, body: object): Promise<TestAnswer> => api.call(method, `/public${path}`, { key: api.admin, body })
+    const automation = idOf(await call('/automations/create', 'POST', { name: 'a', steps, status: 'active' }))
+    const campaign = idOf(await call('/campaigns', 'POST', { name: 'c', template_id: id }))
+    assert.equal(await remove(), 409)
+    await call(`/automations/update-automation/${automation}`, 'PATCH', { status: 'archived' })
+    await api.db.query(`UPDATE campaigns SET status = 'SENDING' WHERE id = $1`, [campaign])
+    assert.equal(await remove(), 409)
+    await api.db.query(`UPDATE campaigns SET status = 'COMPLETED' WHERE id = $1`, [campaign])
+    assert.equal(await remove(), 204)
+  })
+
   const RENDERED: readonly (readonly [
     rule: string,
     template: object,

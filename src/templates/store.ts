@@ -83,6 +83,15 @@ export async function findTemplate(db: Queryable, workspaceId: string, id: strin
   return template ?? null
 }
 
+const DELETE = 'DELETE FROM templates WHERE id = $1 AND workspace_id = $2'
+
+/** False when this workspace has none with this id. Mail that was rendered from it stays as it is. */
+export async function deleteTemplate(db: Queryable, workspaceId: string, id: string): Promise<boolean> {
+  if (!isUuid(id)) return false
+  const { rowCount } = await db.query(DELETE, [id, workspaceId])
+  return rowCount === 1
+}
+
 export interface TemplatePage {
   readonly templates: Template[]
   /** Of all pages. */
