@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError, loadConfig } from './load.ts'
-import { loadPlans } from './plans.ts'
+import { loadPlans, type Plans } from './plans.ts'
 import { SETTINGS } from './schema.ts'
 
 const WRONG: readonly [env: string, value: string, expected: RegExp][] = [
@@ -66,16 +66,33 @@ describe('configuration', () => {
 
   for (const [what, env, isSandbox] of SANDBOX) it(`${what}: ${isSandbox ? 'the sandbox' : 'real mail'}`, () => assert.equal(loadConfig(env).isSandbox, isSandbox))
 
-  it('plans can be replaced by a file, and a file of another shape is refused', () => {
-    const dir = mkdtempSync(join(tmpdir(), 'mailstead-plans-'))
-    try {
-      writeFileSync(join(dir, 'plans.json'), '{"free":{"monthlyQuota":10,"requestsPerSecond":null,"isLaunch":false}}')
-      assert.equal(loadPlans(join(dir, 'plans.json'))['free']?.monthlyQuota, 10)
-      assert.ok(loadPlans(join(dir, 'plans.json'))['launch']?.isLaunch)
-      writeFileSync(join(dir, 'plans.json'), '{"free":{"monthlyQuota":-1}}')
-      assert.throws(() => loadPlans(join(dir, 'plans.json')))
-    } finally {
-      rmSync(dir, { recursive: true })
+  describe('plans', () => {
+    let dir: string
+    before(() => {
+      dir = mkdtempSync(join(tmpdir(), 'mailstead-plans-'))
+    })
+    after(() => rmSync(dir, { recursive: true }))
+    const load = (text: string): Plans => {
+      writeFileSync(join(dir, 'plans.json'), text)
+      return loadPlans(join(dir, 'plans.json'))
     }
+
+    it('can be replaced and added by a file', () => {
+      const plans = load('{"free":{"monthlyQuota":10,"requestsPerSecond":null,"isLaunch":false},"gold":{"monthlyQuota":null,"requestsPerSecond":5,"isLaunch":true}}')
+      assert.deepEqual([plans['free']?.monthlyQuota, plans['gold']?.requestsPerSecond, plans['launch']?.isLaunch], [10, 5, true])
+    })
+    const WRONG_PLANS: readonly (readonly [what: string, text: string, expected: RegExp])[] = [
+      ['no JSON', '{', /PLANS_FILE cannot be read: .*JSON/],
+      ['a list', '[]', /must be an object of plans/],
+      ['a name in capitals', '{"Free":{}}', /Free: a plan is named/],
+      ['what is missing', '{"free":{"monthlyQuota":10}}', /free\.requestsPerSecond: must be a number or null\n.*free\.isLaunch: must be true or false/],
+      ['a negative quota', '{"free":{"monthlyQuota":-1,"requestsPerSecond":1,"isLaunch":true}}', /free\.monthlyQuota: must not be negative/],
+      ['a quota as text', '{"free":{"monthlyQuota":"10","requestsPerSecond":1,"isLaunch":true}}', /free\.monthlyQuota: must be a whole number or null/],
+      ['no requests', '{"free":{"monthlyQuota":1,"requestsPerSecond":0,"isLaunch":true}}', /free\.requestsPerSecond: must be above 0/],
+      ['a name mistyped', '{"free":{"monthlyQuota":1,"requestsPerSecond":1,"isLaunch":true,"monthlyQouta":1}}', /free: .*monthlyQouta/],
+    ]
+    for (const [what, text, expected] of WRONG_PLANS) it(`${what} is refused and named`, () => assert.throws(() => load(text), expected))
+    it('a file that is not there is named', () => assert.throws(() => loadPlans(join(dir, 'none.json')), (error) =>
+      error instanceof ConfigError && /PLANS_FILE cannot be read: .*none\.json/.test(error.message)))
   })
 })

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { ConfigError } from './load.ts'
 
 export interface Plan {
   /** Recipients accepted in a calendar month; null = unlimited. */
@@ -23,20 +24,31 @@ const PLANS: Readonly<Record<string, Plan>> = {
   enterprise: { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true },
 }
 
-const planFile = z.record(z.string(), z.object({
-  monthlyQuota: z.number().int().min(0).nullable(),
-  requestsPerSecond: z.number().positive().nullable(),
-  maxDomains: z.number().int().min(0).nullable().default(null),
-  isLaunch: z.boolean(),
-}))
+const planFile = z.record(z.string().regex(/^[a-z][a-z0-9_-]*$/), z.strictObject({
+  monthlyQuota: z.int('must be a whole number or null').min(0, 'must not be negative').nullable(),
+  requestsPerSecond: z.number('must be a number or null').positive('must be above 0').nullable(),
+  maxDomains: z.int('must be a whole number or null').min(0, 'must not be negative').nullable().default(null),
+  isLaunch: z.boolean('must be true or false'),
+}), ({ code }) => (code === 'invalid_key' ? 'a plan is named in lower-case letters, digits, - and _' : 'must be an object of plans'))
 
 export type Plans = Readonly<Record<string, Plan>>
 
 /**
  * The plans in force.
- * @throws when PLANS_FILE cannot be read or has another shape.
+ * @throws ConfigError that says what is wrong with PLANS_FILE, one line for each thing.
  */
 export function loadPlans(file: string | null): Plans {
   if (file === null) return PLANS
-  return { ...PLANS, ...planFile.parse(JSON.parse(readFileSync(file, 'utf8'))) }
+  const read = planFile.safeParse(parse(file))
+  if (read.success) return { ...PLANS, ...read.data }
+  const wrong = read.error.issues.map(({ path, message }) => [path.join('.'), message].filter((part) => part !== '').join(': '))
+  throw new ConfigError(`the plans in PLANS_FILE (${file}) are wrong:\n  ${wrong.join('\n  ')}`)
+}
+
+function parse(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new ConfigError(`PLANS_FILE cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
 }
