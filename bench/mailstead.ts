@@ -26,6 +26,7 @@ export type Tier = 'instant' | 'high' | 'async' | 'bulk'
 
 export interface Mailstead {
   readonly describe: string
+  readonly admin: Admin
   readonly dkimRecords: Readonly<Record<string, string>>
   /** The load generator's process. */
   readonly load: Remote<'load'>
@@ -42,6 +43,9 @@ export interface Mailstead {
   probe(order: ProbeOrder): Promise<Probe[]>
 }
 
+/** Where the API is, and an Admin key with all scopes. */
+export interface Admin { readonly url: string; readonly key: string }
+
 export interface ProbeOrder {
   readonly from: number
   readonly count: number
@@ -49,7 +53,7 @@ export interface ProbeOrder {
   readonly site?: string
 }
 
-interface Access { readonly key: string; readonly dkimRecords: Readonly<Record<string, string>> }
+interface Access { readonly key: string; readonly adminKey: string; readonly dkimRecords: Readonly<Record<string, string>> }
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PROGRAM = join(ROOT, 'bin/mailstead')
@@ -72,6 +76,7 @@ export async function openMailstead(crew: Crew, profileDir: string | null, say: 
   return {
     describe: `Mailstead with ${stores.describe}`,
     dkimRecords: access.dkimRecords,
+    admin: { url: `http://127.0.0.1:${port}`, key: access.adminKey },
     load,
     groups: () => ({ ...Object.fromEntries([...running].map(([name, { pid }]) => [name, pid])), ...stores.groups }),
     start: async (names, routes) => {
@@ -150,7 +155,8 @@ async function provision(env: Readonly<Record<string, string>>): Promise<Access>
   await command('domain', 'verify', SENDER_DOMAIN, '--trust')
   const owner = ['--workspace', workspace.id, '--domain', SENDER_DOMAIN]
   const key = await ask<{ secret_key: string }>('key', 'create', '--type', 'regular', ...owner)
-  return { key: key.secret_key, dkimRecords: dkimRecordsIn(domain) }
+  const admin = await ask<{ secret_key: string }>('key', 'create', '--type', 'admin', '--scopes', 'all', '--workspace', workspace.id)
+  return { key: key.secret_key, adminKey: admin.secret_key, dkimRecords: dkimRecordsIn(domain) }
 }
 
 async function runCommand(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {

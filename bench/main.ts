@@ -25,6 +25,7 @@ import type { Results } from './results.ts'
 import { runBacklog } from './scenarios/backlog.ts'
 import { compare, type Turn } from './scenarios/compare.ts'
 import { runDepth } from './scenarios/depth.ts'
+import { runImport } from './scenarios/import.ts'
 import { runLatency } from './scenarios/latency.ts'
 import { judge } from './targets.ts'
 
@@ -81,6 +82,7 @@ async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: 
     latency: async () => { results.latency = await runLatency({ ...bench, mailstead: await ready() }) },
     backlog: async () => { results.backlog = await runBacklog({ ...bench, mailstead: await ready() }) },
     depth: async () => { results.depth = await runDepth({ ...bench, mailstead: await ready() }) },
+    import: async () => { results.import = await runImport({ ...bench, mailstead: await ready() }) },
     references: async () => { results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench))) },
   }
   for (const scenario of options.scenarios) {

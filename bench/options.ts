@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 
-export const SCENARIOS = ['e2e', 'latency', 'backlog', 'depth', 'references'] as const
+export const SCENARIOS = ['e2e', 'latency', 'backlog', 'depth', 'import', 'references'] as const
 export type Scenario = (typeof SCENARIOS)[number]
 
 export interface Sizes {
@@ -29,15 +29,19 @@ export interface Sizes {
   readonly deepWarmUp: number
   /** Messages of one window of the long drain; as many as all short drains together. */
   readonly window: number
+  /** Rows of the imported file. */
+  readonly importRows: number
 }
 
 const FULL: Sizes = {
   repeats: 3, messages: 50_000, referenceMessages: 5_000, warmUp: 1_000, probes: 200,
   backlog: 100_000, backlogProbes: 100, shallow: 1_000, shallowRounds: 10, deep: 300_000, deepWarmUp: 20_000, window: 10_000,
+  importRows: 1_000_000,
 }
 const QUICK: Sizes = {
   repeats: 1, messages: 2_000, referenceMessages: 500, warmUp: 200, probes: 20,
   backlog: 3_000, backlogProbes: 10, shallow: 200, shallowRounds: 3, deep: 4_000, deepWarmUp: 1_000, window: 600,
+  importRows: 20_000,
 }
 
 export interface Options {
@@ -56,6 +60,7 @@ export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [option
   latency        one instant mail at a time on an idle server
   backlog        instant mail while much bulk mail is queued
   depth          cost of a message with a short and a long queue
+  import         a file of a million contacts into an audience
   references     the reference servers alone
 Without a name: all of them.
 

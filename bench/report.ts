@@ -9,6 +9,7 @@ import type { Results } from './results.ts'
 import type { BacklogResult } from './scenarios/backlog.ts'
 import type { Compared } from './scenarios/compare.ts'
 import type { DepthResult } from './scenarios/depth.ts'
+import type { ImportResult } from './scenarios/import.ts'
 import type { Latencies, LatencyResult } from './scenarios/latency.ts'
 import { spread } from './stats.ts'
 import { ratios, type Verdict } from './targets.ts'
@@ -19,7 +20,7 @@ const PROCESSES = ['api', 'mta', 'worker', 'postgres', 'redis', 'haraka', 'postf
 const FOREIGN_LIMIT = 0.05
 
 export function writeReport(machine: Machine, results: Results, verdicts: readonly Verdict[]): string {
-  const { e2e, references, latency, backlog, depth } = results
+  const { e2e, references, latency, backlog, depth, import: imported } = results
   const blocks = [
     describe(machine),
     ...(e2e ? ['End to end, 4 KB, one recipient, DKIM RSA-2048', throughput(e2e), processes(e2e), acceptance(e2e), foreign(e2e)] : []),
@@ -27,6 +28,7 @@ export function writeReport(machine: Machine, results: Results, verdicts: readon
     ...(latency ? ['Instant mail on an idle server', latencyTable(latency)] : []),
     ...(backlog ? [`Instant mail with ${count(backlog.queued)} bulk mails queued (accept to 250)`, backlogTable(backlog)] : []),
     ...(depth ? ['Draining a short and a long queue', depthTable(depth)] : []),
+    ...(imported ? [`Importing ${count(imported.rows)} contacts, ${imported.megabytes.toFixed(0)} MB of CSV`, importTable(imported)] : []),
     ...(verdicts.length > 0 ? ['Targets', verdictTable(verdicts)] : []),
   ]
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`
@@ -140,6 +142,18 @@ function depthTable({ shallow, deepFirst, deepLast, parts }: DepthResult): strin
     row('long queue, last window', deepLast),
     ...parts.map((part, index) => row(`long queue, part ${index + 1} of ${parts.length}`, part)),
   ])
+}
+
+function importTable({ uploadSeconds, importSeconds, rows, cpuSeconds, peakMb }: ImportResult): string {
+  const names = PROCESSES.filter((name) => name in cpuSeconds)
+  return [
+    table([
+      ['', 'seconds', 'rows/s'],
+      ['stored', uploadSeconds.toFixed(1), (rows / uploadSeconds).toFixed(0)],
+      ['carried out', importSeconds.toFixed(1), (rows / importSeconds).toFixed(0)],
+    ]),
+    table([['', 's CPU', 'peak MB'], ...names.map((name) => [name, (cpuSeconds[name] ?? 0).toFixed(1), (peakMb[name] ?? 0).toFixed(0)])]),
+  ].join('\n\n')
 }
 
 function verdictTable(verdicts: readonly Verdict[]): string {

@@ -6,6 +6,7 @@
 import type { BacklogResult } from './scenarios/backlog.ts'
 import type { Compared } from './scenarios/compare.ts'
 import type { DepthResult } from './scenarios/depth.ts'
+import type { ImportResult } from './scenarios/import.ts'
 import type { LatencyResult } from './scenarios/latency.ts'
 
 export interface Results {
@@ -14,4 +15,5 @@ export interface Results {
   readonly latency?: LatencyResult
   readonly backlog?: BacklogResult
   readonly depth?: DepthResult
+  readonly import?: ImportResult
 }

@@ -35,6 +35,9 @@ const TARGETS: readonly Target[] = [
   { target: 'backlog, instant to the same site: p99', unit: 'ms', atMost: 2000, measure: ({ backlog }) => worstPhase(backlog, 'sameSite') },
   { target: 'backlog, instant to another site: p99', unit: 'ms', atMost: 100, measure: ({ backlog }) => worstPhase(backlog, 'otherSite') },
   { target: 'backlog, peak memory of the outbound process', unit: 'MB', atMost: 300, measure: ({ backlog }) => backlog?.mtaPeakMb ?? null },
+  { target: 'import, seconds for a million rows', unit: 's', atMost: 120, measure: ({ import: run }) => secondsPerMillion(run) },
+  { target: 'import, peak memory of the api', unit: 'MB', atMost: 200, measure: ({ import: run }) => run?.peakMb['api'] ?? null },
+  { target: 'import, peak memory of the worker', unit: 'MB', atMost: 200, measure: ({ import: run }) => run?.peakMb['worker'] ?? null },
   { target: 'cost per message, long queue to short queue', unit: 'x', atMost: 1.15, measure: ({ depth }) => growth(depth, 'cpuMs') },
   { target: 'time per message, long queue to short queue', unit: 'x', atMost: 1.15, measure: ({ depth }) => growth(depth, 'rate') },
 ]
@@ -82,6 +85,11 @@ function ratioOf(compared: readonly Compared[] | undefined, reference: string): 
 function worstPhase(backlog: Results['backlog'], site: 'sameSite' | 'otherSite'): number | null {
   if (backlog === undefined) return null
   return Math.max(...backlog.phases.map((phase) => (phase.queuedAtEnd > 0 ? phase[site].p99Ms : Number.NaN)))
+}
+
+/** From the first byte of the file to the last row. */
+function secondsPerMillion(run: Results['import']): number | null {
+  return run === undefined ? null : ((run.uploadSeconds + run.importSeconds) * 1e6) / run.rows
 }
 
 /** How much more a message costs with everything queued: against a short queue and against the end of the same drain, the worse. */

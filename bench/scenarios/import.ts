@@ -1,0 +1,87 @@
+/**
+ * A file of contacts from a client to the last row in the audience: it is
+ * written as it is sent, so that nobody holds all of it; api and worker run as
+ * in production. What counts is the time per row, and the memory of both.
+ */
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Trouble } from '#bin/supervisor/trouble.ts'
+import type { MailsteadBench } from '#bench/bench.ts'
+import { peaks } from '#bench/contender.ts'
+import { readUsage, resetPeaks, type Usages } from '#bench/cpu.ts'
+import type { Admin } from '#bench/mailstead.ts'
+
+export interface ImportResult {
+  readonly rows: number
+  readonly megabytes: number
+  /** Until the file is stored, and from there until it is done. */
+  readonly uploadSeconds: number
+  readonly importSeconds: number
+  /** By process, over both. */
+  readonly cpuSeconds: Readonly<Record<string, number>>
+  readonly peakMb: Readonly<Record<string, number>>
+}
+
+interface ImportState { readonly status: string; readonly bytes: number; readonly reason: string | null; readonly rows: Readonly<Record<string, number>> }
+
+const POLL_MS = 200
+const PART_ROWS = 1000
+
+export async function runImport({ mailstead, sizes, receiver, say }: MailsteadBench): Promise<ImportResult> {
+  try {
+    await mailstead.start(['api', 'worker'], { '*': receiver.port })
+    const { admin } = mailstead
+    const audience = await call<{ id: string }>(admin, 'POST', '/audiences/add-audience', JSON.stringify({ name: 'bench' }))
+    resetPeaks(mailstead.groups())
+    const before = readUsage(mailstead.groups())
+    const startedAt = Date.now()
+    const { id } = await call<{ id: string }>(admin, 'POST', `/contacts/import?audienceId=${audience.id}`, Readable.from(writeFile(sizes.importRows)))
+    const storedAt = Date.now()
+    say(`  ${sizes.importRows} rows are stored`)
+    const done = await waitFor(admin, id)
+    const endedAt = Date.now()
+    const after = readUsage(mailstead.groups())
+    if (done.rows['added'] !== sizes.importRows) throw new Trouble(`the import is ${done.status} (${done.reason}): ${JSON.stringify(done.rows)}`)
+    return {
+      rows: sizes.importRows, megabytes: done.bytes / 1e6,
+      uploadSeconds: (storedAt - startedAt) / 1000, importSeconds: (endedAt - storedAt) / 1000,
+      cpuSeconds: cpuBetween(before, after), peakMb: peaks(after),
+    }
+  } finally {
+    await mailstead.stop('worker', 'api')
+  }
+}
+
+async function waitFor(admin: Admin, id: string): Promise<ImportState> {
+  for (;;) {
+    const state = await call<ImportState>(admin, 'GET', `/contacts/imports/${id}`, null)
+    if (state.status !== 'waiting' && state.status !== 'running') return state
+    await sleep(POLL_MS)
+  }
+}
+
+function cpuBetween(before: Usages, after: Usages): Record<string, number> {
+  return Object.fromEntries(Object.entries(after).map(([name, { cpuMs }]) => [name, (cpuMs - (before[name]?.cpuMs ?? 0)) / 1000]))
+}
+
+/** `data` of the answer below /api/v1/public. Throws Trouble when it is refused. */
+async function call<T>({ url, key }: Admin, method: string, path: string, body: string | Readable | null): Promise<T> {
+  const headers = { 'authorization': `Bearer ${key}`, 'content-type': typeof body === 'string' ? 'application/json' : 'text/csv' }
+  const response = await fetch(`${url}/api/v1/public${path}`, { method, headers, ...(body === null ? {} : { body, duplex: 'half' }) })
+  if (!response.ok) throw new Trouble(`${method} ${path} was answered ${response.status}: ${await response.text()}`)
+  return (await response.json() as { data: T }).data
+}
+
+/** Addresses in no order, as lists have them; 5,000 domains, ten fields. */
+function* writeFile(rows: number): Generator<Buffer> {
+  yield Buffer.from('email,first_name,last_name,company,phone,tags,timezone,attribute:plan\n')
+  for (let from = 0; from < rows; from += PART_ROWS) {
+    const numbers = Array.from({ length: Math.min(PART_ROWS, rows - from) }, (_, i) => from + i)
+    yield Buffer.from(numbers.map(writeRow).join(''))
+  }
+}
+
+function writeRow(n: number): string {
+  const shuffled = (Math.imul(n, 2654435761) >>> 0).toString(36)
+  return `${shuffled}.person${n}@mail${n % 5000}.example,First${shuffled},Last${n},Company ${n % 1000},+49 30 ${n},lead|q${n % 4},Europe/Berlin,pro\n`
+}
