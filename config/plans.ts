@@ -29,7 +29,7 @@ const planFile = z.record(z.string().regex(/^[a-z][a-z0-9_-]*$/), z.strictObject
   requestsPerSecond: z.number('must be a number or null').positive('must be above 0').nullable(),
   maxDomains: z.int('must be a whole number or null').min(0, 'must not be negative').nullable().default(null),
   isLaunch: z.boolean('must be true or false'),
-}), ({ code }) => (code === 'invalid_key' ? 'a plan is named in lower-case letters, digits, - and _' : 'must be an object of plans'))
+}), { error: ({ code }) => (code === 'invalid_key' ? 'a plan is named in lower-case letters, digits, - and _' : 'must be an object of plans') })
 
 export type Plans = Readonly<Record<string, Plan>>
 
