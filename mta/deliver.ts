@@ -47,7 +47,7 @@ function prepareSafely(stages: Stages, claimed: Claimed, gate: Gate): Promise<Jo
 
 /** Everything that can be done without a session, or the outcome that makes one needless. */
 async function prepare(stages: Stages, claimed: Claimed, { mayGo }: Gate): Promise<Job | Outcome> {
-  const over = tooLate(claimed, stages)
+  const over = suppressed(claimed) ?? tooLate(claimed, stages)
   if (over !== null) return over
   const route = await stages.route(claimed.domain)
   if (route.kind !== 'hosts') return outcomeOfRoute(route)
@@ -75,6 +75,12 @@ async function draftOf(stages: Stages, claimed: Claimed): Promise<Draft> {
   const texts = content.isLarge ? await stages.texts(messageId) : {}
   const attachments = content.hasAttachments ? await stages.attachments(messageId) : []
   return { ...content, ...texts, messageId, attachments, raw: null }
+}
+
+function suppressed({ suppression }: Claimed): Outcome | null {
+  if (suppression === null) return null
+  const detail = `the address is on the suppression list: ${suppression.cause}`
+  return { kind: 'suppressed', reason: 'suppressed', detail, cause: suppression.cause, causeKind: suppression.kind }
 }
 
 function tooLate(claimed: Claimed, stages: Stages): Outcome | null {

@@ -50,7 +50,7 @@ describe('accepting', () => {
     await createAcceptor(ctx).accept(submission)
     const message = await readMessage(ctx.db, workspace, submission.id)
     assert.deepEqual(message?.recipients.map(({ state }) => state), ['queued', 'suppressed'])
-    assert.deepEqual(message?.events.map(({ type, data }) => [type, data]), [['email.queued', null], ['email.failed', { reason: 'suppressed', cause: 'hard bounce 5.1.1' }]])
+    assert.deepEqual(message?.events.map(({ type, data }) => [type, data]), [['email.queued', null], ['email.failed', { reason: 'suppressed', cause: 'hard bounce 5.1.1', cause_kind: 'manual' }]])
     assert.equal(await ctx.redis.zscore(dueKey('normal'), `${submission.id.replaceAll('-', '')}:1:receiver.example`), null)
   })
 

@@ -1,7 +1,8 @@
 /**
  * The claim: the one UPDATE that makes a waiting recipient ours, and loads what is needed to send it in the same round trip.
  * It is guarded by the state, the due time and the lease, so a recipient that stands twice in Redis, or was settled meanwhile, is simply not
- * returned, and a process whose lease was taken away gets nothing.
+ * returned, and a process whose lease was taken away gets nothing. It also says who is suppressed by now: a recipient of mail that was
+ * scheduled or deferred may have come on the list since it was accepted.
  */
 import { columnsOf } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
@@ -18,12 +19,13 @@ WITH claimed AS (
   FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
   WHERE r.message_id = i.message_id AND r.n = i.n AND r.state = ANY ('{${MOVES.claim.from.join(',')}}') AND r.due_at <= $4::timestamptz + interval '1 second'
     AND EXISTS (SELECT FROM leases WHERE id = $3)
-  RETURNING r.message_id, r.n, r.tier, r.kind, r.address, r.domain, r.attempts, r.tries, r.due_at
+  RETURNING r.message_id, r.n, r.workspace_id, r.tier, r.kind, r.address, r.domain, r.attempts, r.tries, r.due_at
 )
-SELECT c.*, m.workspace_id, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.headers, m.has_attachments, m.content_size,
+SELECT c.*, s.cause, s.kind AS cause_kind, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.headers, m.has_attachments, m.content_size,
   CASE WHEN m.content_size <= ${LARGE} THEN m.html END AS html, CASE WHEN m.content_size <= ${LARGE} THEN m.body_text END AS body_text,
   m.recipient_count, m.expires_at, coalesce(m.scheduled_at, m.created_at) AS began_at, m.created_at
-FROM claimed c JOIN messages m ON m.id = c.message_id`)
+FROM claimed c JOIN messages m ON m.id = c.message_id
+LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`)
 
 const TEXTS = prepared('texts-load', 'SELECT html, body_text AS text FROM messages WHERE id = $1')
 
@@ -40,6 +42,8 @@ interface ClaimedRow {
   readonly tries: number
   readonly due_at: Date
   readonly workspace_id: string
+  readonly cause: string | null
+  readonly cause_kind: string | null
   readonly domain_id: string | null
   readonly from_email: string
   readonly from_name: string | null
@@ -78,6 +82,8 @@ export interface Claimed {
   readonly dueAt: Date
   readonly expiresAt: Date | null
   readonly recipientCount: number
+  /** Its address is on the suppression list: nothing may be sent to it. */
+  readonly suppression: { readonly cause: string; readonly kind: string } | null
   readonly content: Content
 }
 
@@ -108,6 +114,7 @@ function claimedOf(row: ClaimedRow, lease: number): Claimed {
   return {
     messageId: row.message_id, n: row.n, workspaceId: row.workspace_id, domainId: row.domain_id, tier: row.tier, address: row.address, domain: row.domain,
     attempt: row.attempts, lease, tries: row.tries, beganAt: row.began_at, dueAt: row.due_at, expiresAt: row.expires_at, recipientCount: row.recipient_count,
+    suppression: row.cause === null ? null : { cause: row.cause, kind: row.cause_kind ?? '' },
     content: {
       createdAt: row.created_at, from: { email: row.from_email, name: row.from_name }, replyTo: row.reply_to, to: row.to_list, cc: row.cc_list ?? [],
       subject: row.subject, html: row.html, text: row.body_text, headers: row.headers ?? [], hasAttachments: row.has_attachments,

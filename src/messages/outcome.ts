@@ -11,6 +11,8 @@ export type Outcome =
   | { readonly kind: 'deferred'; readonly scope: Scope; readonly reason: string; readonly detail: string; readonly reply: Reply | null; readonly isCounted: boolean }
   | { readonly kind: 'bounced'; readonly scope: Scope; readonly reason: string; readonly isHard: boolean; readonly detail: string; readonly reply: Reply | null }
   | { readonly kind: 'unknown'; readonly reason: string; readonly detail: string }
+  /** Its address came on the suppression list after it was accepted; nothing was sent. */
+  | { readonly kind: 'suppressed'; readonly reason: 'suppressed'; readonly detail: string; readonly cause: string; readonly causeKind: string }
   /** We cannot or may not send it: poison, a deleted domain, too old. */
   | { readonly kind: 'failed'; readonly reason: string; readonly detail: string }
 

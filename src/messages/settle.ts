@@ -35,6 +35,10 @@ function judge(claimed: Claimed, outcome: Outcome, rules: RetryRules & { readonl
   if (outcome.kind === 'delivered') return { move: 'deliver', reason: null, dueAt: null, isCounted: true, eventData: { reply: outcome.reply.text, code: outcome.reply.code } }
   if (outcome.kind === 'bounced') return { move: 'bounce', reason: outcome.detail, dueAt: null, isCounted: true, eventData: bounceData(outcome) }
   if (outcome.kind === 'failed') return { move: 'expire', reason: outcome.detail, dueAt: null, isCounted: false, eventData: { reason: outcome.reason, message: outcome.detail } }
+  if (outcome.kind === 'suppressed') {
+    const eventData = { reason: 'suppressed', cause: outcome.cause, cause_kind: outcome.causeKind }
+    return { move: 'suppress', reason: outcome.detail, dueAt: null, isCounted: false, eventData }
+  }
   const waitMs = rowOf(claimed.tier).unknownWaitSeconds * 1000 * rules.scale
   return { move: 'lose_sight', reason: outcome.detail, dueAt: new Date(rules.nowMs + waitMs), isCounted: true, eventData: null }
 }

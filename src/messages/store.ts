@@ -19,8 +19,13 @@ WITH new_messages AS (
     $14::text[], $15::text[], $16::text[], $17::boolean[], $18::integer[], $19::boolean[], $20::boolean[], $21::smallint[], $22::timestamptz[], $23::text[], $24::timestamptz[], $25::timestamptz[])
     AS i (id, workspace_id, api_key_id, domain_id, tier, from_email, from_name, reply_to, to_list, cc_list, subject, html, body_text,
       headers, tags, metadata, has_attachments, content_size, track_opens, track_clicks, recipient_count, scheduled_at, timezone, expires_at, created_at)
+), new_tags AS (
+  INSERT INTO message_tags (workspace_id, tag, message_id)
+  SELECT DISTINCT i.workspace_id, tag, i.id
+  FROM unnest($1::uuid[], $2::uuid[], $15::text[]) AS i (id, workspace_id, tags) CROSS JOIN LATERAL jsonb_array_elements_text(i.tags::jsonb) AS tag
+  WHERE i.tags IS NOT NULL
 ), begun AS MATERIALIZED (
-  SELECT i.*, s.cause, CASE WHEN s.address IS NULL THEN i.wanted ELSE 'suppressed' END AS state
+  SELECT i.*, s.cause, s.kind AS cause_kind, CASE WHEN s.address IS NULL THEN i.wanted ELSE 'suppressed' END AS state
   FROM unnest($26::uuid[], $27::smallint[], $28::uuid[], $29::text[], $30::text[], $31::text[], $32::text[], $33::text[], $34::timestamptz[], $35::boolean[], $36::uuid[], $37::timestamptz[])
     AS i (message_id, n, workspace_id, tier, kind, address, domain, wanted, due_at, is_only, event_id, created_at)
   LEFT JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)
@@ -32,7 +37,7 @@ WITH new_messages AS (
 ), new_events AS (
   INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
   SELECT event_id, workspace_id, ($38::jsonb) ->> state, message_id, n, n + 1, address,
-    CASE WHEN state = 'suppressed' THEN jsonb_build_object('reason', 'suppressed', 'cause', cause) END, created_at
+    CASE WHEN state = 'suppressed' THEN jsonb_build_object('reason', 'suppressed', 'cause', cause, 'cause_kind', cause_kind) END, created_at
   FROM begun
   RETURNING id, workspace_id, type, created_at
 ), new_deliveries AS (

@@ -1,0 +1,103 @@
+/**
+ * Suppression lists as files. Reading: any CSV with a column of addresses (named email or address, else the first one); a reason and a kind
+ * of cause are taken where columns of these names are. Writing: all that is known of an entry, in a form that is read back.
+ *
+ * Reading holds one row of bounded size and never throws for what is in a file: a row that is no address is told with its line, a file that
+ * cannot be read on is broken from there.
+ */
+import type { Readable } from 'node:stream'
+import { Parser, type Info } from 'csv-parse'
+import { unguardCell, writeRows } from '#src/csv.ts'
+import { CAUSE_KINDS, type CauseKind } from './cause.ts'
+import type { Suppression } from './list.ts'
+
+export interface ListedAddress {
+  readonly address: string
+  readonly reason: string | null
+  readonly kind: CauseKind
+}
+
+export type ListRow =
+  | { readonly kind: 'entry'; readonly line: number; readonly entry: ListedAddress }
+  | { readonly kind: 'broken'; readonly reason: string }
+
+const MAX_ROW = 16 * 1024
+const ADDRESS_NAMES = ['email', 'address', 'email_address', 'emailaddress', 'e-mail', 'recipient']
+const REASON_NAMES = ['reason', 'cause', 'description']
+const KIND_NAMES = ['kind', 'type']
+
+interface Columns { readonly address: number; readonly reason: number; readonly kind: number }
+
+/** Ends where the file does, or after a broken row. */
+export async function* readList(source: Readable): AsyncGenerator<ListRow> {
+  const rows: ListRow[] = []
+  const parser = openParser(rows)
+  let isWhole = true
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    isWhole = await step((done) => parser.write(chunk, done))
+    yield* rows.splice(0)
+    if (!isWhole) break
+  }
+  if (isWhole) isWhole = await step((done) => parser.end(done))
+  yield* rows.splice(0)
+  if (!isWhole) yield BROKEN
+}
+
+const BROKEN: ListRow = { kind: 'broken', reason: 'cannot be read on: a row is too long, or a quote is never closed' }
+
+/** Rows that were read before a broken one count: they are kept apart from the parser, which would drop them. */
+function openParser(rows: ListRow[]): Parser {
+  let columns: Columns | null = null
+  const parser = new Parser({
+    bom: true, relax_quotes: true, relax_column_count: true, skip_empty_lines: true, trim: true, max_record_size: MAX_ROW, delimiter: [',', ';', '\t'],
+    on_record: (record: string[], { lines }: Info) => {
+      const isFirst = columns === null
+      columns ??= columnsOf(record)
+      if (!isFirst || !isHeader(record)) rows.push({ kind: 'entry', line: lines, entry: entryOf(record, columns) })
+      return null
+    },
+  })
+  parser.on('error', () => undefined) // told by the callback of the step that met it
+  return parser
+}
+
+/** False where the parser cannot go on. */
+function step(take: (done: (error?: Error | null) => void) => void): Promise<boolean> {
+  return new Promise((resolve) => {
+    take((error) => resolve(error === undefined || error === null))
+  })
+}
+
+function namesOf(record: readonly string[]): string[] {
+  return record.map((cell) => cell.toLowerCase().replaceAll(' ', '_'))
+}
+
+function isHeader(record: readonly string[]): boolean {
+  return namesOf(record).some((name) => ADDRESS_NAMES.includes(name))
+}
+
+function columnsOf(first: readonly string[]): Columns {
+  const names = namesOf(first)
+  const place = (known: readonly string[]): number => names.findIndex((name) => known.includes(name))
+  return { address: Math.max(0, place(ADDRESS_NAMES)), reason: place(REASON_NAMES), kind: place(KIND_NAMES) }
+}
+
+function entryOf(record: readonly string[], columns: Columns): ListedAddress {
+  const cell = (at: number): string => unguardCell(record[at] ?? '').trim()
+  return { address: cell(columns.address), reason: cell(columns.reason) || null, kind: kindOf(cell(columns.kind)) }
+}
+
+/** One that is not known here is no reason to let mail through. */
+export function kindOf(text: string): CauseKind {
+  const name = text.toLowerCase().replaceAll(/[ -]/g, '_')
+  return CAUSE_KINDS.find((kind) => kind === name) ?? 'import'
+}
+
+export const HEADER = ['email', 'kind', 'reason', 'reply_code', 'reply_status', 'reply_text', 'rule', 'message_id', 'created_at'] as const
+
+/** Rows of a file that begins with HEADER. */
+export function writeList(suppressions: readonly Suppression[]): string {
+  return writeRows(suppressions.map(({ address, kind, cause, reply, rule, messageId, createdAt }) => [
+    address, kind, cause, String(reply?.code ?? ''), reply?.status ?? '', reply?.text ?? '', rule ?? '', messageId ?? '', createdAt.toISOString(),
+  ]))
+}

@@ -1,0 +1,53 @@
+/**
+ * A list of addresses becomes suppressed, a batch at a time, however long it is; what is no address is told and left out. Each batch is
+ * committed by itself: an import that breaks off has done what it had read, and doing it again adds nothing twice.
+ */
+import type { Context } from '#src/context.ts'
+import { parseAddress } from '#src/mail/address.ts'
+import type { Suppressing } from './cause.ts'
+import type { ListRow } from './csv.ts'
+import { suppress } from './suppress.ts'
+
+export interface ImportReport {
+  added: number
+  strengthened: number
+  unchanged: number
+  /** Rows that are no address. */
+  invalid: number
+  /** The first of them. */
+  readonly errors: { readonly line: number | null; readonly value: string; readonly message: string }[]
+}
+
+const BATCH = 1000
+const MAX_ERRORS = 100
+const MAX_SHOWN = 100
+export const MAX_REASON = 500
+
+export async function importList(
+  ctx: Pick<Context, 'db' | 'clock'>, to: { readonly workspaceId: string; readonly apiKeyId: string }, rows: AsyncIterable<ListRow> | Iterable<ListRow>,
+): Promise<ImportReport> {
+  const report: ImportReport = { added: 0, strengthened: 0, unchanged: 0, invalid: 0, errors: [] }
+  let batch: Suppressing[] = []
+  const flush = async (): Promise<void> => {
+    const { added, strengthened, unchanged } = await suppress(ctx.db, batch, new Date(ctx.clock.now()))
+    report.added += added
+    report.strengthened += strengthened
+    report.unchanged += unchanged
+    batch = []
+  }
+  for await (const row of rows) {
+    const parsed = row.kind === 'entry' ? parseAddress(row.entry.address) : { ok: false as const, reason: row.reason }
+    if (!parsed.ok || row.kind === 'broken') complain(report, row, parsed.ok ? '' : parsed.reason)
+    else batch.push({ ...to, ...row.entry, address: parsed.address.address, reason: row.entry.reason?.slice(0, MAX_REASON).replaceAll('\0', ' ') ?? null })
+    if (batch.length >= BATCH) await flush()
+  }
+  await flush()
+  return report
+}
+
+function complain(report: ImportReport, row: ListRow, message: string): void {
+  report.invalid++
+  if (report.errors.length >= MAX_ERRORS) return
+  if (row.kind === 'broken') report.errors.push({ line: null, value: '', message })
+  else report.errors.push({ line: row.line, value: row.entry.address.slice(0, MAX_SHOWN).replaceAll(/\p{Cc}/gu, '?'), message })
+}

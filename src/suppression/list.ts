@@ -1,0 +1,90 @@
+/**
+ * The suppression list of a workspace as it is read: in pages, the newest first; one entry with its whole cause; all of it, in slices by
+ * address, so that a list of any length is exported with one slice in memory.
+ */
+import type { Queryable } from '#src/db.ts'
+import type { CauseKind, CauseReply } from './cause.ts'
+
+export interface Suppression {
+  readonly address: string
+  readonly kind: CauseKind
+  /** For people. */
+  readonly cause: string
+  readonly reply: CauseReply | null
+  readonly rule: string | null
+  readonly eventId: string | null
+  readonly messageId: string | null
+  readonly apiKeyId: string | null
+  /** When it came on the list. */
+  readonly createdAt: Date
+  /** When it got this cause. */
+  readonly updatedAt: Date
+}
+
+export interface ListFilter {
+  /** What the address begins with; case does not matter. */
+  readonly prefix: string | null
+  readonly kind: CauseKind | null
+  /** On the list since then. */
+  readonly after: Date | null
+  readonly before: Date | null
+}
+
+interface Row {
+  readonly address: string; readonly kind: CauseKind; readonly cause: string; readonly reply_code: number | null; readonly reply_status: string | null
+  readonly reply_text: string | null; readonly rule: string | null; readonly event_id: string | null; readonly message_id: string | null
+  readonly api_key_id: string | null; readonly created_at: Date; readonly updated_at: Date
+}
+
+const COLUMNS = 'address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id, created_at, updated_at'
+const WHERE = `workspace_id = $1 AND ($2::text IS NULL OR address ^@ lower($2)) AND ($3::text IS NULL OR kind = $3)
+  AND ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)`
+
+export interface SuppressionPage {
+  readonly suppressions: readonly Suppression[]
+  readonly total: number
+}
+
+/** `page` counts from 1. */
+export async function listSuppressions(
+  db: Queryable, workspaceId: string, filter: ListFilter, { page, limit }: { readonly page: number; readonly limit: number },
+): Promise<SuppressionPage> {
+  const which = [workspaceId, filter.prefix, filter.kind, filter.after, filter.before]
+  const [{ rows }, { rows: [count] }] = await Promise.all([
+    db.query<Row>(
+      `SELECT ${COLUMNS} FROM suppressions WHERE ${WHERE} ORDER BY created_at DESC, address DESC LIMIT $6 OFFSET $7`,
+      [...which, limit, (page - 1) * limit]),
+    db.query<{ total: number }>(`SELECT count(*) AS total FROM suppressions WHERE ${WHERE}`, which),
+  ])
+  return { suppressions: rows.map(suppressionOf), total: count?.total ?? 0 }
+}
+
+/** Those of the addresses that are on the list, by address. */
+export async function findSuppressions(db: Queryable, workspaceId: string, addresses: readonly string[]): Promise<Suppression[]> {
+  const { rows } = await db.query<Row>(
+    `SELECT ${COLUMNS} FROM suppressions WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a)) ORDER BY address`,
+    [workspaceId, addresses])
+  return rows.map(suppressionOf)
+}
+
+const SLICE = 1000
+
+/** All that fit the filter, by address. What is added or removed meanwhile may or may not be in it. */
+export async function* readSuppressions(db: Queryable, workspaceId: string, filter: ListFilter): AsyncGenerator<readonly Suppression[]> {
+  const which = [workspaceId, filter.prefix, filter.kind, filter.after, filter.before]
+  for (let last = ''; ;) {
+    const { rows } = await db.query<Row>(
+      `SELECT ${COLUMNS} FROM suppressions WHERE ${WHERE} AND address > $6 ORDER BY address LIMIT $7`, [...which, last, SLICE])
+    if (rows.length > 0) yield rows.map(suppressionOf)
+    if (rows.length < SLICE) return
+    last = rows.at(-1)?.address ?? last
+  }
+}
+
+function suppressionOf(row: Row): Suppression {
+  return {
+    address: row.address, kind: row.kind, cause: row.cause, rule: row.rule, eventId: row.event_id, messageId: row.message_id, apiKeyId: row.api_key_id,
+    reply: row.reply_text === null ? null : { code: row.reply_code, status: row.reply_status, text: row.reply_text },
+    createdAt: row.created_at, updatedAt: row.updated_at,
+  }
+}

@@ -1,0 +1,6 @@
+/** All that an async iterable gives, as a list. */
+export async function gather<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = []
+  for await (const item of source) items.push(item)
+  return items
+}
