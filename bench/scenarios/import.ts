@@ -27,7 +27,8 @@ interface ImportState { readonly status: string; readonly bytes: number; readonl
 const POLL_MS = 200
 const PART_ROWS = 1000
 
-export async function runImport({ mailstead, sizes, receiver, say }: MailsteadBench): Promise<ImportResult> {
+export async function runImport(bench: MailsteadBench): Promise<ImportResult> {
+  const { mailstead, sizes, receiver } = bench
   try {
     await mailstead.start(['api', 'worker'], { '*': receiver.port })
     const { admin } = mailstead
@@ -37,7 +38,7 @@ export async function runImport({ mailstead, sizes, receiver, say }: MailsteadBe
     const startedAt = Date.now()
     const { id } = await call<{ id: string }>(admin, 'POST', `/contacts/import?audienceId=${audience.id}`, Readable.from(writeFile(sizes.importRows)))
     const storedAt = Date.now()
-    say(`  ${sizes.importRows} rows are stored`)
+    bench.say(`  ${sizes.importRows} rows are stored`)
     const done = await waitFor(admin, id)
     const endedAt = Date.now()
     const after = readUsage(mailstead.groups())
