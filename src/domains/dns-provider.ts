@@ -1,7 +1,7 @@
 /** Who runs the zone of a domain, told by the names of its name servers. Pure. */
 import { getDomain } from 'tldts'
 
-/** By what a name server's name contains as whole labels at its end. */
+/** By how the name of a name server ends. */
 const PROVIDERS: readonly (readonly [provider: string, pattern: RegExp])[] = [
   ['Cloudflare', /\.ns\.cloudflare\.com$|\.cloudflare\.net$/],
   ['Amazon Route 53', /\.awsdns-\d+\.(?:com|net|org|co\.uk)$/],

@@ -48,7 +48,8 @@ function readRegistrar(body: string): Registrar | null {
   // jCard (RFC 7095 3.3): [name, parameters, type, value]
   const full = registrar.vcardArray?.[1].find((property) => Array.isArray(property) && property[0] === 'fn')
   const ianaId = registrar.publicIds.find(({ type }) => /^iana registrar id$/i.test(type))?.identifier
-  return { name: clean(Array.isArray(full) ? full[3] : null), ianaId: clean(ianaId) }
+  const found = { name: clean(Array.isArray(full) ? full[3] : null), ianaId: clean(ianaId) }
+  return found.name === null && found.ianaId === null ? null : found
 }
 
 function parse(body: string): unknown {

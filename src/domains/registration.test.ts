@@ -1,0 +1,120 @@
+/** Who runs the zone and who registered the name: a real RDAP server (HTTP, on loopback) and a real DNS server. */
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { registrationLoop } from '#src/worker/domains.ts'
+import { createDomainWorld, type DomainWorld } from '#test/support/domain-world.ts'
+import { providerOf } from './dns-provider.ts'
+import type { Domain } from './domains.ts'
+
+const REGISTRAR = {
+  entities: [
+    { roles: ['abuse'] },
+    {
+      roles: ['registrar'], publicIds: [{ type: 'IANA Registrar ID', identifier: '1910' }],
+      vcardArray: ['vcard', [['version', {}, 'text', '4.0'], ['fn', {}, 'text', ' Example\u0000 Registrar, Inc. ']]],
+    },
+  ],
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void
+const json = (value: unknown): Answer => (_request, response) => { response.end(typeof value === 'string' ? value : JSON.stringify(value)) }
+const redirect = (location: string): Answer => (_request, response) => { response.writeHead(302, { location }).end() }
+
+describe('the registration of a domain', () => {
+  let world: DomainWorld
+  let server: Server
+  let base: string
+  let answer: Answer
+  let asked: string[] = []
+  let names = 0
+  before(async function () {
+    this.timeout(120_000)
+    server = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      answer(request, response)
+    })
+    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    world = await createDomainWorld({ RDAP_URL: `${base}/domain/`, ALLOW_PRIVATE_TARGETS: '127.0.0.1' })
+  })
+  after(async () => {
+    server.closeAllConnections()
+    server.close()
+    await world.close()
+  })
+  beforeEach(() => { asked = [] })
+
+  async function lookUp(name = `shop${names++}.com`): Promise<Domain> {
+    const domain = await world.add(await world.ctx.newWorkspace(), name)
+    await registrationLoop(world.ctx).round()
+    return world.read(domain)
+  }
+
+  it('is told by RDAP and the name servers, and looked up again after a month', async () => {
+    answer = json(REGISTRAR)
+    world.dns.zone['known.co.uk'] = { NS: ['ada.ns.cloudflare.com', 'bob.ns.cloudflare.com'] }
+    const domain = await lookUp('news.known.co.uk')
+    assert.deepEqual([domain.registrarName, domain.registrarIanaId, domain.dnsProvider], ['Example Registrar, Inc.', '1910', 'Cloudflare'])
+    assert.ok(domain.registrarLastCheckedAt !== null)
+    assert.deepEqual(asked, ['/domain/known.co.uk'])
+    world.ctx.advance(29 * 86_400_000)
+    await registrationLoop(world.ctx).round()
+    assert.equal(asked.length, 1)
+    world.ctx.advance(5 * 86_400_000)
+    await registrationLoop(world.ctx).round()
+    assert.equal(asked.length, 2)
+    world.ctx.advance(-34 * 86_400_000)
+  })
+
+  it('is asked of the registry that RDAP redirects to', async () => {
+    answer = (request, response) => (request.url?.startsWith('/domain/') === true ? redirect('../registry/x') : json(REGISTRAR))(request, response)
+    assert.equal((await lookUp()).registrarIanaId, '1910')
+    assert.deepEqual(asked.map((url) => url.split('/')[1]), ['domain', 'registry'])
+  })
+
+  const troubles: readonly [what: string, answer: () => Answer, requests: number][] = [
+    ['a server that fails', () => (_request, response) => { response.writeHead(500).end() }, 1],
+    ['a name that is not registered', () => (_request, response) => { response.writeHead(404).end() }, 1],
+    ['an answer that is none', () => json('<html>'), 1],
+    ['an answer of another shape', () => json({ entities: [{ roles: 'registrar' }, null, { roles: ['registrar'], vcardArray: 5 }] }), 1],
+    ['an endless answer', () => json(`{"entities":"${'x'.repeat(600_000)}`), 1],
+    ['a circle of redirects', () => redirect('/domain/again'), 4],
+    ['a redirect to a private address', () => redirect('http://10.0.0.1/'), 1],
+    ['a redirect to another protocol', () => redirect('file:///etc/passwd'), 1],
+    ['a connection that breaks', () => (request) => { request.socket.destroy() }, 1],
+  ]
+  for (const [what, behave, requests] of troubles) {
+    it(`is not known after ${what}, and asked for again within two days`, async () => {
+      answer = behave()
+      const domain = await lookUp()
+      assert.deepEqual([domain.registrarName, domain.registrarIanaId], [null, null])
+      assert.equal(asked.length, requests)
+      const { rows } = await world.ctx.db.query<{ due: Date }>('SELECT registration_due_at AS due FROM domains WHERE id = $1', [domain.id])
+      assert.ok((rows[0]?.due.getTime() ?? 0) - world.ctx.clock.now() < 2 * 86_400_000)
+    })
+  }
+
+  it('is not asked for where no registry gives out the name', async () => {
+    answer = json(REGISTRAR)
+    const domain = await lookUp('hello.mailstead.test')
+    assert.deepEqual([domain.registrarName, domain.registrarLastCheckedAt, asked], [null, null, []])
+  })
+
+  it('is looked up by one of two workers', async () => {
+    answer = json(REGISTRAR)
+    await world.add(await world.ctx.newWorkspace(), 'once.com')
+    await Promise.all([registrationLoop(world.ctx).round(), registrationLoop(world.ctx).round()])
+    assert.deepEqual(asked, ['/domain/once.com'])
+  })
+})
+
+describe('the provider of a zone', () => {
+  const cases: readonly [nameServers: string[], provider: string | null][] = [
+    [['ada.ns.cloudflare.com'], 'Cloudflare'], [['ns-1.awsdns-22.co.uk', 'ns-2.awsdns-33.com'], 'Amazon Route 53'], [['ns01.domaincontrol.com'], 'GoDaddy'],
+    [['ns-cloud-a1.googledomains.com'], 'Google Cloud DNS'], [['ns1-01.azure-dns.com'], 'Azure DNS'], [['dns1.registrar-servers.com'], 'Namecheap'],
+    [['ns1.digitalocean.com'], 'DigitalOcean'], [['hydrogen.ns.hetzner.com'], 'Hetzner'], [['ns2.small-host.co.uk', 'ns1.small-host.co.uk'], 'small-host.co.uk'],
+    [['evilns.cloudflare.com.attacker.net'], 'attacker.net'], [['localhost'], 'localhost'], [[], null],
+  ]
+  for (const [nameServers, provider] of cases) it(`${nameServers.join(', ')}: ${provider}`, () => assert.equal(providerOf(nameServers), provider))
+})
