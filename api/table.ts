@@ -21,6 +21,7 @@ import { SUPPRESSION_ROUTES } from './routes/suppressions.ts'
 import { TEMPLATE_ROUTES } from './routes/templates.ts'
 import { WEBHOOK_LOG_ROUTES } from './routes/webhook-log.ts'
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts'
+import { getWorkspace } from './routes/workspace.ts'
 
 export const ROUTES: readonly AnyRoute[] = [
   ...SEND_ROUTES,
@@ -32,6 +33,7 @@ export const ROUTES: readonly AnyRoute[] = [
   getEmailByPath,
   ...TEMPLATE_ROUTES,
   verifyKey,
+  getWorkspace,
   ...AUDIENCE_ROUTES,
   ...CONTACT_ROUTES,
   ...AUTOMATION_ROUTES,

@@ -110,7 +110,7 @@ export function createKeyring(ctx: Pick<Context, 'config' | 'db' | 'clock' | 'lo
 }
 
 /** Active keys that have not expired; the rule counts no others, for they open nothing. */
-const MAX_ADMIN_KEYS = 5
+export const MAX_ADMIN_KEYS = 5
 
 interface KeyOrder {
   readonly prefix: string

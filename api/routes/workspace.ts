@@ -1,0 +1,58 @@
+/** GET /public/workspace: what the workspace of the key may do and has used, with either key type. */
+import { z } from 'zod'
+import { MAX_ADMIN_KEYS } from '#src/auth/keys.ts'
+import { refuse } from '#src/errors.ts'
+import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
+import { planOf } from '#api/context.ts'
+import { route } from '#api/route.ts'
+import { enveloped, moment } from '#api/shapes.ts'
+
+const count = z.int().min(0)
+
+export const getWorkspace = route({
+  name: 'get-workspace',
+  summary: 'Plan, quota and keys of the workspace',
+  method: 'GET',
+  paths: ['/public/workspace', '/workspace', '/public/workspace/usage'],
+  access: 'any',
+  status: 200,
+  answer: enveloped(
+    z.object({
+      id: z.uuid(),
+      name: z.string(),
+      plan: z.string(),
+      features: z.object({ scheduling: z.boolean() }),
+      quota: z.object({
+        limit: count.nullable().meta({ description: 'recipients in a calendar month (UTC); null: no limit' }),
+        used: count,
+        remaining: count.nullable(),
+        resets_at: moment,
+      }),
+      request_rate: z.object({ per_second: z.number().nullable() }),
+      domains: z.object({ limit: count.nullable() }),
+      keys: z.object({ admin: count, admin_limit: count, regular: count }),
+      created_at: moment,
+    }),
+  ),
+  errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller }) => {
+    const now = new Date(ctx.clock.now())
+    const usage = await readUsage(ctx.db, caller.workspaceId, now)
+    if (usage === null) return refuse('NOT_FOUND', 'The workspace is gone.')
+    const { name, used, adminKeys, regularKeys, createdAt } = usage
+    const { monthlyQuota, requestsPerSecond, maxDomains, isLaunch } = planOf(ctx, caller.plan)
+    const remaining = monthlyQuota === null ? null : Math.max(0, monthlyQuota - used)
+    const data = {
+      id: caller.workspaceId,
+      name,
+      plan: caller.plan,
+      features: { scheduling: isLaunch },
+      quota: { limit: monthlyQuota, used, remaining, resets_at: nextMonth(now).toISOString() },
+      request_rate: { per_second: requestsPerSecond },
+      domains: { limit: maxDomains },
+      keys: { admin: adminKeys, admin_limit: MAX_ADMIN_KEYS, regular: regularKeys },
+      created_at: createdAt.toISOString(),
+    }
+    return { body: { success: true, message: `The workspace is on the plan ${caller.plan}.`, data } }
+  },
+})
