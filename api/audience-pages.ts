@@ -30,9 +30,9 @@ export function createAudiencePages(base: Base): AudiencePages {
 
 /** Each different question once. */
 async function answerAll(base: Base, questions: readonly Question[]): Promise<string[]> {
-  const answers = new Map<string, Promise<string>>()
-  for (const question of questions) if (!answers.has(question.key)) answers.set(question.key, answer(base, question))
-  return Promise.all(questions.map(({ key }) => answers.get(key) ?? ''))
+  const different = [...new Map(questions.map((question) => [question.key, question])).values()]
+  const answers = new Map(await Promise.all(different.map(async (question) => [question.key, await answer(base, question)] as const)))
+  return questions.map(({ key }) => answers.get(key) ?? '')
 }
 
 async function answer({ db, config }: Base, { workspaceId, wanted }: Question): Promise<string> {

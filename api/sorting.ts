@@ -7,7 +7,7 @@ const snakeOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_$
 export function sortBy<const N extends string>(names: readonly N[], fallback: N): z.ZodType<N> {
   const spellings = new Map(names.flatMap((name) => [[name, name], [snakeOf(name), name]] as const))
   return z.string().optional().meta({ enum: [...spellings.keys()], default: fallback }).transform((given, sink): N => {
-    const name = given === undefined || given === '' ? fallback : spellings.get(given as N)
+    const name = given === undefined || given === '' ? fallback : spellings.get(given)
     if (name === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${names.join(', ')}` })
     return name ?? z.NEVER
   })

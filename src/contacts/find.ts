@@ -79,7 +79,6 @@ export function createFinder(db: Queryable): Finder {
 async function ask(db: Queryable, statement: typeof BY_ID, questions: Named[]): Promise<(FoundContact | null)[]> {
   const columns = columnsOf(questions, [(q) => q.workspaceId, (q) => q.name, (q) => q.audienceId])
   const { rows } = await db.query<FoundContact & { n: number }>(statement, columns)
-  const answers = new Array<FoundContact | null>(questions.length).fill(null)
-  for (const row of rows) answers[row.n - 1] = row
-  return answers
+  const found = new Map(rows.map((row) => [row.n - 1, row]))
+  return questions.map((_, i) => found.get(i) ?? null)
 }

@@ -116,7 +116,7 @@ describe('pages of an audience', () => {
       'SELECT sort, max(total) AS largest, sum(total) AS sum, count(*) AS blocks FROM audience_marks WHERE audience_id = $1 GROUP BY sort', [audienceId])
     assert.equal(rows.length, SORTS.length)
     for (const { sort, largest, sum, blocks } of rows)
-      assert.ok(largest <= 2000 && Number(sum) === 11_000 && blocks > 5, `${sort}: ${largest} of ${sum} in ${blocks}`)
+      assert.ok(largest <= 2000 && sum === 11_000 && blocks > 5, `${sort}: ${largest} of ${sum} in ${blocks}`)
     for (const sort of SORTS) await check(sort, false, [70, 1000])
   })
 
