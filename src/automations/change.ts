@@ -16,7 +16,7 @@ import { findAutomation, insertAutomation, lockAutomation, updateAutomation, typ
 import { readTrigger, type TriggerType } from './triggers.ts'
 
 /** Each event of a workspace is held against its automations. */
-export const MAX_AUTOMATIONS = 1000
+const MAX_AUTOMATIONS = 1000
 
 /** What is left out stays as it is; of a new one it is a manual draft without steps. */
 export interface AutomationChange {

@@ -124,7 +124,7 @@ export const STEP_KINDS = {
 } as const
 
 /** `sendEmail`, `Send Email`, `send-email` and `send_email` are one name. */
-export function folded(written: string): string {
+function folded(written: string): string {
   return written.trim().replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase().replace(/[\s-]+/g, '_')
 }
 

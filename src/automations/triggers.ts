@@ -8,7 +8,7 @@ import type { Detail } from '#src/errors.ts'
 import { isZone, readMoment } from '#src/moment.ts'
 import { kindOf } from './step-kinds.ts'
 
-export const MAX_EVENT_NAME = 255
+const MAX_EVENT_NAME = 255
 
 /** The name of an event, compared exactly. */
 export const eventName = filled(MAX_EVENT_NAME).trim()

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { isUuid } from '#src/id.ts'
 import { parseMailbox, type Mailbox } from '#src/mail/address.ts'
 
-export const MAX_BODY = 1_000_000
+const MAX_BODY = 1_000_000
 const MAX_SUBJECT = 998
 const MAX_NAME = 255
 
