@@ -168,14 +168,13 @@ function describeKinds(): Record<string, unknown>[] {
   const question = { oneOf: Object.entries(CONDITIONS).map(([type, { does, fields }]) => describeKind(type, does, fields)) }
   return Object.entries(STEP_KINDS).map(([type, { does, fields }]) => {
     const described = describeKind(type, does, fields)
-    return type === 'condition'
-      ? { ...described, required: ['type', 'condition'], properties: { ...described.properties, condition: question, yes: list, no: list } }
-      : described
+    const branches = type === 'condition' ? { condition: question, yes: list, no: list } : {}
+    return { ...described, properties: { id: { type: 'string' }, ...described.properties, ...branches } }
   })
 }
 
 function describeKind(type: string, does: string, fields: z.ZodType): { readonly properties: Json } & Record<string, unknown> {
   const { $schema: _, properties, ...rest } = z.toJSONSchema(fields, { io: 'input', unrepresentable: 'any' })
   const required = ['type', ...(rest.required ?? [])]
-  return { ...rest, description: does, properties: { type: { const: type }, id: { type: 'string' }, ...properties }, required }
+  return { ...rest, description: does, properties: { type: { const: type }, ...properties }, required }
 }
