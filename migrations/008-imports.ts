@@ -73,7 +73,8 @@ CREATE TABLE segments (
 );
 CREATE INDEX segments_workspace ON segments (workspace_id, id);
 -- who opened or clicked, by address; the other events cost nothing here
-CREATE INDEX events_engaged ON events (workspace_id, recipient, type, id) WHERE type IN ('email.opened', 'email.clicked');
+CREATE INDEX events_engaged ON events (workspace_id, (lower(recipient) COLLATE "C"), type, id)
+  WHERE type IN ('email.opened', 'email.clicked');
 `
 
 const SCORES = `

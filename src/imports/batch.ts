@@ -6,6 +6,7 @@
  * the rows of one address are folded, the last one winning. A dry run does all but saving.
  */
 import { columnsOf } from '#src/columns.ts'
+import { holdAudience } from '#src/contacts/audiences.ts'
 import { saveContacts, type ContactRow } from '#src/contacts/save.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
@@ -35,10 +36,13 @@ export async function writeBatch(ctx: Pick<Context, 'db' | 'clock'>, claim: Clai
   const stop = new BatchStop()
   try {
     await ctx.db.transaction(async (tx) => {
-      const looked = await look(tx, claim, contacts)
-      const counted = claim.isDryRun ? looked : await save(ctx, tx, claim, { contacts, looked })
+      const seen = await look(tx, claim, contacts)
+      const counted = claim.isDryRun ? await foresee(tx, claim, { contacts, seen }) : await save(ctx, tx, claim, { contacts, seen })
       if (counted === null) throw stop.because('no audience')
-      const counts = { ...counted, rowCount: rows.length, failed: wrong.length, duplicates: contacts.length - counted.added - counted.updated }
+      const counts = {
+        ...counted, rowCount: rows.length, failed: wrong.length, blocked: seen.blocked,
+        updated: seen.fresh - counted.added, duplicates: contacts.length - seen.fresh,
+      }
       if (!await advance(tx, claim, counts, next)) throw stop.because('lost')
       await writeErrors(tx, claim.id, wrong)
     })
@@ -59,57 +63,82 @@ class BatchStop extends Error {
   }
 }
 
-/**
- * What is there of each address before it is saved. An address that came in an earlier batch is not counted again; of those that come twice
- * in this one, one is. Each is looked up by index, whatever the planner believes of the tables (LIMIT keeps the lookups apart).
- */
+type ContactOfRow = Extract<ReadRow, { contact: unknown }>
+
+interface Seen {
+  /** Addresses of this batch that the file did not have before. */
+  readonly fresh: number
+  /** Of these, on the suppression list. */
+  readonly blocked: number
+  /** The other addresses of this batch. */
+  readonly repeated: readonly string[]
+}
+
+interface Known { readonly contacts: readonly ContactOfRow[]; readonly seen: Seen }
+
+type Counted = Pick<Counts, 'added' | 'joined' | 'unsubscribed'>
+
+/** LIMIT keeps the lookup apart: it goes in by index, whatever the planner believes of the table. */
 const LOOK = `
 WITH given AS (
-  SELECT email, hashtextextended(email, 0) AS hash, bool_or(is_unsubscribed) AS is_unsubscribed
-  FROM unnest($4::text[], $5::boolean[]) AS g (email, is_unsubscribed) GROUP BY email
+  SELECT DISTINCT email, hashtextextended(email, 0) AS hash FROM unnest($3::text[]) AS g (email)
 ), fresh AS (
   INSERT INTO import_seen (import_id, hash) SELECT $1, hash FROM given ORDER BY hash ON CONFLICT DO NOTHING RETURNING hash
 )
-SELECT count(*) FILTER (WHERE c.id IS NULL) AS added, count(c.id) AS updated,
-  count(*) FILTER (WHERE m.contact_id IS NULL) AS joined,
-  count(s.address) AS blocked,
-  count(*) FILTER (WHERE NOT m.is_subscribed OR g.is_unsubscribed) AS unsubscribed
-FROM fresh JOIN given g USING (hash)
-LEFT JOIN LATERAL (SELECT id FROM contacts WHERE workspace_id = $2 AND email = g.email COLLATE "C" LIMIT 1) c ON true
-LEFT JOIN LATERAL (SELECT contact_id, is_subscribed FROM memberships WHERE audience_id = $3 AND contact_id = c.id LIMIT 1) m ON true
+SELECT count(f.hash)::int AS fresh, count(s.address) FILTER (WHERE f.hash IS NOT NULL)::int AS blocked,
+  coalesce(array_agg(g.email) FILTER (WHERE f.hash IS NULL), '{}') AS repeated
+FROM given g LEFT JOIN fresh f USING (hash)
 LEFT JOIN LATERAL (SELECT address FROM suppressions WHERE workspace_id = $2 AND address = g.email COLLATE "C" LIMIT 1) s ON true`
 
-type Counted = Omit<Counts, 'rowCount' | 'failed' | 'duplicates'>
-type ContactOfRow = Extract<ReadRow, { contact: unknown }>
-
-async function look(tx: Queryable, claim: Claim, contacts: readonly ContactOfRow[]): Promise<Counted> {
-  const columns = columnsOf(contacts, [({ contact }) => contact.email, ({ isUnsubscribed }) => isUnsubscribed])
+async function look(tx: Queryable, claim: Claim, contacts: readonly ContactOfRow[]): Promise<Seen> {
   // the batch is joined with its hashes; everything else in a transaction goes in by index
   await tx.query('SET LOCAL enable_hashjoin = on')
-  const { rows: [counted] } = await tx.query<Counted>(LOOK, [claim.id, claim.workspaceId, claim.audienceId, ...columns])
+  const { rows: [seen] } = await tx.query<Seen>(LOOK, [claim.id, claim.workspaceId, contacts.map(({ contact }) => contact.email)])
   await tx.query('SET LOCAL enable_hashjoin = off')
-  if (counted === undefined) throw new Error('nothing was counted')
-  return counted
+  if (seen === undefined) throw new Error('nothing was counted')
+  return seen
+}
+
+const FORESEE = `
+SELECT count(*) FILTER (WHERE c.id IS NULL)::int AS added, count(*) FILTER (WHERE m.contact_id IS NULL)::int AS joined,
+  count(*) FILTER (WHERE NOT m.is_subscribed OR g.is_unsubscribed)::int AS unsubscribed
+FROM (
+  SELECT email, bool_or(is_unsubscribed) AS is_unsubscribed FROM unnest($3::text[], $4::boolean[]) AS u (email, is_unsubscribed) GROUP BY email) g
+LEFT JOIN LATERAL (SELECT id FROM contacts WHERE workspace_id = $1 AND email = g.email COLLATE "C" LIMIT 1) c ON true
+LEFT JOIN LATERAL (SELECT contact_id, is_subscribed FROM memberships WHERE audience_id = $2 AND contact_id = c.id LIMIT 1) m ON true`
+
+/** What saving would do. */
+async function foresee(tx: Queryable, claim: Claim, { contacts, seen }: Known): Promise<Counted | null> {
+  const repeated = new Set(seen.repeated)
+  const fresh = contacts.filter(({ contact }) => !repeated.has(contact.email))
+  const columns = columnsOf(fresh, [({ contact }) => contact.email, ({ isUnsubscribed }) => isUnsubscribed])
+  return await holdAudience(tx, claim) === null ? null
+    : (await tx.query<Counted>(FORESEE, [claim.workspaceId, claim.audienceId, ...columns])).rows[0] ?? null
 }
 
 const UNSUBSCRIBE = `
 UPDATE memberships SET is_subscribed = false, updated_at = $3 WHERE audience_id = $1 AND contact_id = ANY ($2) AND is_subscribed`
+const COUNT_UNSUBSCRIBED = `
+SELECT count(*)::int AS unsubscribed FROM memberships WHERE audience_id = $1 AND contact_id = ANY ($2) AND NOT is_subscribed`
 
-interface ToSave { readonly contacts: readonly ContactOfRow[]; readonly looked: Counted }
-
-/**
- * What was added is counted exactly, also where others add the same meanwhile. Null when the audience is not there. No row brings anybody
- * back; one that says "unsubscribed" is believed.
- */
-async function save(ctx: Pick<Context, 'clock'>, tx: Queryable, claim: Claim, { contacts, looked }: ToSave): Promise<Counted | null> {
+/** Null when the audience is not there. No row brings anybody back; one that says "unsubscribed" is believed. */
+async function save(ctx: Pick<Context, 'clock'>, tx: Queryable, claim: Claim, { contacts, seen }: Known): Promise<Counted | null> {
   const now = new Date(ctx.clock.now())
   const result = await saveContacts(tx, { ...claim, now }, contacts.map(({ contact }) => contact), { isBulk: true })
   if (result.kind === 'no audience') return null
-  const leaving = contacts.flatMap(({ isUnsubscribed }, i) => isUnsubscribed ? [result.contacts[i]?.contactId] : [])
+  const repeated = new Set(seen.repeated)
+  const rows = contacts.map(({ contact, isUnsubscribed }, i) => ({ isUnsubscribed, isFresh: !repeated.has(contact.email), ...result.contacts[i] }))
+  const leaving = rows.filter(({ isUnsubscribed }) => isUnsubscribed).map(({ contactId }) => contactId)
   if (leaving.length > 0) await tx.query(UNSUBSCRIBE, [claim.audienceId, leaving, now])
-  const saved = [...new Map(result.contacts.map((contact) => [contact.contactId, contact])).values()]
-  const added = saved.filter(({ isNew }) => isNew).length
-  return { ...looked, added, updated: looked.added + looked.updated - added, joined: saved.filter(({ isJoined }) => isJoined).length }
+  const mayBeOut = rows.filter(({ isUnsubscribed, isJoined, isFresh }) => isFresh && (isUnsubscribed || isJoined !== true))
+  const out = mayBeOut.length === 0 ? 0 : await countUnsubscribed(tx, claim.audienceId, mayBeOut.map(({ contactId }) => contactId))
+  const saved = [...new Map(rows.map((row) => [row.contactId, row])).values()]
+  return { added: saved.filter(({ isNew }) => isNew).length, joined: saved.filter(({ isJoined }) => isJoined).length, unsubscribed: out }
+}
+
+async function countUnsubscribed(tx: Queryable, audienceId: string, contactIds: readonly unknown[]): Promise<number> {
+  const { rows } = await tx.query<{ unsubscribed: number }>(COUNT_UNSUBSCRIBED, [audienceId, contactIds])
+  return rows[0]?.unsubscribed ?? 0
 }
 
 /** Seconds that a worker may be silent; a batch takes a fraction of one. */
