@@ -34,17 +34,20 @@ describe('/public/audiences', () => {
   const names = (answer: TestAnswer): unknown[] => listOf((answer.body['data'] as Json)['audiences']).map((one) => one['name'])
 
   it('POST /add-audience: 201, the superset of both variants', async () => {
-    const { id, createdAt, updatedAt, subscribeUrl, ...rest } = await create({ name: ' News ', description: 'weekly' }) as unknown as Record<string, string>
+    const made = await create({ name: ' News ', description: 'weekly' }) as unknown as Record<string, string>
+    const { id, createdAt, updatedAt, subscribeUrl, ...rest } = made
     assert.match(subscribeUrl ?? '', /^https:\/\/join\.example\/s\/[0-9a-f]{32}$/)
     assert.ok(id !== undefined && !Number.isNaN(Date.parse(createdAt ?? '')) && createdAt === updatedAt)
     assert.deepEqual(rest, {
-      name: 'News', description: 'weekly', contactCount: 0, contact_count: 0, double_opt_in: false, created_at: createdAt, updated_at: updatedAt,
+      name: 'News', description: 'weekly', contactCount: 0, contact_count: 0, double_opt_in: false,
+      created_at: createdAt, updated_at: updatedAt,
     })
   })
 
   const refused: readonly (readonly [unknown, string])[] = [
-    [{}, 'name'], [{ name: '' }, 'name'], [{ name: '  ' }, 'name'], [{ name: null }, 'name'], [{ name: 5 }, 'name'], [{ name: ['a'] }, 'name'],
-    [{ name: 'x'.repeat(256) }, 'name'], [{ name: 'a\nb' }, 'name'], [{ name: 'a', description: 'x'.repeat(2001) }, 'description'],
+    [{}, 'name'], [{ name: '' }, 'name'], [{ name: '  ' }, 'name'], [{ name: null }, 'name'], [{ name: 5 }, 'name'],
+    [{ name: ['a'] }, 'name'], [{ name: 'x'.repeat(256) }, 'name'], [{ name: 'a\nb' }, 'name'],
+    [{ name: 'a', description: 'x'.repeat(2001) }, 'description'],
     [{ name: 'a', description: 5 }, 'description'], [{ name: 'a', double_opt_in: 'yes' }, 'double_opt_in'], ['[]', ''], ['{', ''],
   ]
   for (const [body, path] of refused)
@@ -56,8 +59,8 @@ describe('/public/audiences', () => {
     })
 
   it('name: at most 255 characters, unknown fields are ignored', async () => {
-    const { double_opt_in: isConfirmed } = await create({ name: 'x'.repeat(255), colour: 'red', double_opt_in: true }) as object as { double_opt_in: unknown }
-    assert.equal(isConfirmed, true)
+    const made = await create({ name: 'x'.repeat(255), colour: 'red', double_opt_in: true })
+    assert.equal(String(made['double_opt_in']), 'true')
   })
 
   it('GET /get-audience: one by id, 200', async () => {
@@ -70,7 +73,8 @@ describe('/public/audiences', () => {
   })
 
   for (const [query, status, error] of [
-    ['', 400, 'VALIDATION_ERROR'], ['?id=', 400, 'VALIDATION_ERROR'], ['?id=a&id=b', 400, 'VALIDATION_ERROR'], ['?id=%00', 400, 'VALIDATION_ERROR'],
+    ['', 400, 'VALIDATION_ERROR'], ['?id=', 400, 'VALIDATION_ERROR'], ['?id=a&id=b', 400, 'VALIDATION_ERROR'],
+    ['?id=%00', 400, 'VALIDATION_ERROR'],
     ['?id=nonsense', 404, 'NOT_FOUND'], [`?id=${newId()}`, 404, 'NOT_FOUND'], [`?id=' OR true --`, 404, 'NOT_FOUND'],
   ] as const)
     for (const [method, path] of [['GET', '/get-audience'], ['DELETE', '/delete-audience'], ['PATCH', '/update-audience']] as const)
@@ -96,13 +100,17 @@ describe('/public/audiences', () => {
     for (const email of ['1@x.example', '2@x.example']) await addContact(one, email)
     assert.ok(two)
     for (const [query, expected] of [
-      ['sortBy=name&sortDir=asc', ['a', 'b', 'C']], ['sortBy=name', ['C', 'b', 'a']], ['sortBy=createdAt&sortDir=ASC', ['b', 'C', 'a']],
-      ['sortBy=created_at', ['a', 'C', 'b']], ['sortBy=contactCount', ['b', 'a', 'C']], ['sortBy=contact_count&sortDir=asc', ['C', 'a', 'b']],
+      ['sortBy=name&sortDir=asc', ['a', 'b', 'C']], ['sortBy=name', ['C', 'b', 'a']],
+      ['sortBy=createdAt&sortDir=ASC', ['b', 'C', 'a']],
+      ['sortBy=created_at', ['a', 'C', 'b']], ['sortBy=contactCount', ['b', 'a', 'C']],
+      ['sortBy=contact_count&sortDir=asc', ['C', 'a', 'b']],
       ['sortBy=name&sortDir=asc&limit=1&page=2', ['b']], ['page=9', []],
     ] as const) assert.deepEqual(names(await call('GET', `/get-audiences?${query}`)), expected, query)
   })
 
-  for (const query of ['limit=1001', 'limit=0', 'limit=x', 'page=0', 'page=-1', 'sortBy=colour', 'sortDir=up', 'sortBy=toString', 'page=1&page=2'])
+  for (const query of [
+    'limit=1001', 'limit=0', 'limit=x', 'page=0', 'page=-1', 'sortBy=colour', 'sortDir=up', 'sortBy=toString', 'page=1&page=2',
+  ])
     it(`GET /get-audiences?${query}: 400`, async () => {
       const answer = await call('GET', `/get-audiences?${query}`)
       assert.deepEqual([answer.status, answer.body['error']], [400, 'VALIDATION_ERROR'])
@@ -121,7 +129,8 @@ describe('/public/audiences', () => {
     const made = await create({ name: 'a', description: 'd' })
     const at = `/update-audience?id=${textOf(made['id'])}`
     const first = (await call('PATCH', at, { name: 'b', doubleOptIn: true })).body['data'] as unknown as Record<string, unknown>
-    assert.deepEqual([first['name'], first['description'], first['double_opt_in'], first['subscribeUrl']], ['b', 'd', true, made['subscribeUrl']])
+    assert.deepEqual([first['name'], first['description'], first['double_opt_in'], first['subscribeUrl']],
+      ['b', 'd', true, made['subscribeUrl']])
     const second = (await call('PATCH', at, { description: null })).body['data'] as unknown as Record<string, unknown>
     assert.deepEqual([second['name'], second['description'], second['double_opt_in']], ['b', null, true])
     assert.equal((await call('PATCH', at, { name: '' })).status, 400)
@@ -154,8 +163,8 @@ describe('/public/audiences', () => {
 
   it('a Regular key gets 403 FORBIDDEN, no key 401 UNAUTHORIZED', async () => {
     for (const [method, path] of [
-      ['GET', '/get-audiences'], ['GET', `/get-audience?id=${newId()}`], ['POST', '/add-audience'], ['DELETE', `/delete-audience?id=${newId()}`],
-      ['PATCH', `/update-audience?id=${newId()}`],
+      ['GET', '/get-audiences'], ['GET', `/get-audience?id=${newId()}`], ['POST', '/add-audience'],
+      ['DELETE', `/delete-audience?id=${newId()}`], ['PATCH', `/update-audience?id=${newId()}`],
     ] as const) {
       const regular = await call(method, path, undefined, tenant.regular)
       assert.deepEqual([regular.status, regular.body['error']], [403, 'FORBIDDEN'], path)

@@ -43,13 +43,15 @@ describe('pages of an audience', () => {
       return { email: `${(n * 7919) % 10_007}.${n}@x.example`, firstName: NAMES[i % NAMES.length] ?? '', lastName: `l${n % 97}` }
     })
     await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId, now: new Date() }, rows, { isBulk }))
-    await ctx.db.query('UPDATE contacts SET score = (hashtext(email) & 1023) / 1023.0 WHERE workspace_id = $1 AND score IS NULL', [workspaceId])
+    await ctx.db.query(
+      'UPDATE contacts SET score = (hashtext(email) & 1023) / 1023.0 WHERE workspace_id = $1 AND score IS NULL', [workspaceId])
   }
 
   /** Some of the members, by a number. */
   const some = (n: number): string => `audience_id = '${audienceId}' AND (hashtext(contact_id::text) & 1023) BETWEEN ${n} AND ${n + 40}`
   const remove = (n: number): Promise<unknown> => ctx.db.query(`DELETE FROM memberships WHERE ${some(n)}`)
-  const toggle = (n: number): Promise<unknown> => ctx.db.query(`UPDATE memberships SET is_subscribed = NOT is_subscribed WHERE ${some(n)}`)
+  const toggle = (n: number): Promise<unknown> =>
+    ctx.db.query(`UPDATE memberships SET is_subscribed = NOT is_subscribed WHERE ${some(n)}`)
   const rename = (n: number): Promise<unknown> => ctx.db.query(
     `UPDATE contacts SET first_name = 'Renamed', last_name = null, email = 'r' || email, score = 0.25 + score / 2
      WHERE id IN (SELECT contact_id FROM memberships WHERE ${some(n)})`)
@@ -92,7 +94,8 @@ describe('pages of an audience', () => {
 
   it('are those of a sorted list, whatever happened before', async function () {
     this.timeout(120_000)
-    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 8 }), fc.integer({ min: 20, max: 90 }), async (steps, limit) => {
+    const stories = fc.array(step, { minLength: 3, maxLength: 8 })
+    await fc.assert(fc.asyncProperty(stories, fc.integer({ min: 20, max: 90 }), async (steps, limit) => {
       audienceId = await newAudience()
       await add(7000, true)
       await rebuildMarks(ctx, audienceId)
@@ -113,7 +116,8 @@ describe('pages of an audience', () => {
       await fold()
     }
     const { rows } = await ctx.db.query<{ sort: string; largest: number; sum: number; blocks: number }>(
-      'SELECT sort, max(total) AS largest, sum(total) AS sum, count(*) AS blocks FROM audience_marks WHERE audience_id = $1 GROUP BY sort', [audienceId])
+      `SELECT sort, max(total) AS largest, sum(total) AS sum, count(*) AS blocks FROM audience_marks
+       WHERE audience_id = $1 GROUP BY sort`, [audienceId])
     assert.equal(rows.length, SORTS.length)
     for (const { sort, largest, sum, blocks } of rows)
       assert.ok(largest <= 2000 && sum === 11_000 && blocks > 5, `${sort}: ${largest} of ${sum} in ${blocks}`)
@@ -154,7 +158,8 @@ describe('pages of an audience', () => {
 
   it('another workspace and a deleted audience have none', async () => {
     audienceId = await newAudience()
-    assert.equal(await listMembers(ctx.db, newId(), { audienceId, page: 1, limit: 5, sort: 'email', direction: 'asc', isSubscribedOnly: false }), null)
+    const wanted: MemberListing = { audienceId, page: 1, limit: 5, sort: 'email', direction: 'asc', isSubscribedOnly: false }
+    assert.equal(await listMembers(ctx.db, newId(), wanted), null)
     assert.deepEqual(await page({ page: 7 }), { members: [], total: 0 })
     await deleteAudience(ctx.db, workspaceId, audienceId)
     assert.equal(await page({}), null)

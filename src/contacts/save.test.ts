@@ -5,7 +5,7 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { createAudience, deleteAudience, findAudience } from './audiences.ts'
 import { changeContact, deleteContact, updateContact } from './change.ts'
 import { subscribe, unsubscribe } from './membership.ts'
-import { saveContacts, type ContactRow, type SavedContact, type SaveOptions } from './save.ts'
+import { saveContacts, type ContactRow, type SavedContact } from './save.ts'
 
 describe('saving contacts', () => {
   let ctx: TestContext
@@ -24,8 +24,8 @@ describe('saving contacts', () => {
   const now = new Date()
   const newAudience = async (): Promise<string> =>
     (await createAudience(ctx.db, workspaceId, { name: 'a', description: null, isDoubleOptIn: false }, now)).id
-  const save = async (rows: ContactRow[], target: string | null = audienceId, options: SaveOptions = {}): Promise<readonly SavedContact[]> => {
-    const result = await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId: target, now }, rows, options))
+  const save = async (rows: ContactRow[], target: string | null = audienceId): Promise<readonly SavedContact[]> => {
+    const result = await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId: target, now }, rows))
     assert.ok(result.kind === 'saved')
     return result.contacts
   }
@@ -41,7 +41,8 @@ describe('saving contacts', () => {
 
   it('makes contacts, joins them, tells of it, and counts', async () => {
     const saved = await save([
-      { email: 'b@x.example', firstName: 'Bea', tags: ['one', 'a "b" \\', '{,}'], customAttributes: { plan: 'pro' } }, { email: 'a@x.example' }])
+      { email: 'b@x.example', firstName: 'Bea', tags: ['one', 'a "b" \\', '{,}'], customAttributes: { plan: 'pro' } },
+      { email: 'a@x.example' }])
     assert.deepEqual(saved.map(({ isNew, isJoined }) => [isNew, isJoined]), [[true, true], [true, true]])
     const { first_name: firstName, tags, custom_attributes: attributes, id } = await contactOf('b@x.example')
     assert.deepEqual([id, firstName, tags, attributes], [saved[0]?.contactId, 'Bea', ['one', 'a "b" \\', '{,}'], { plan: 'pro' }])
@@ -52,8 +53,11 @@ describe('saving contacts', () => {
   })
 
   it('keeps what is left out, clears what is null, adds attributes, replaces tags', async () => {
-    const first = await save([{ email: 'a@x.example', firstName: 'Ann', lastName: 'Lee', jobTitle: 'CTO', tags: ['x'], customAttributes: { a: 1, b: 2 } }])
-    const again = await save([{ email: 'a@x.example', firstName: null, jobTitle: 'CEO', tags: ['y', 'z'], customAttributes: { b: 3, c: null } }])
+    const email = 'a@x.example'
+    const before = { email, firstName: 'Ann', lastName: 'Lee', jobTitle: 'CTO', tags: ['x'], customAttributes: { a: 1, b: 2 } }
+    const change = { email, firstName: null, jobTitle: 'CEO', tags: ['y', 'z'], customAttributes: { b: 3, c: null } }
+    const first = await save([before])
+    const again = await save([change])
     assert.deepEqual(again, [{ contactId: first[0]?.contactId, isNew: false, isJoined: false }])
     const row = await contactOf('a@x.example')
     assert.deepEqual([row['first_name'], row['last_name'], row['job_title'], row['tags'], row['custom_attributes']],
@@ -96,13 +100,16 @@ describe('saving contacts', () => {
     const other = await newAudience()
     const [saved] = await save([{ email: 'a@x.example', firstName: 'Ann' }])
     await save([{ email: 'a@x.example' }], other)
-    await ctx.db.transaction((tx) => updateContact(tx, { workspaceId, audienceId: null, now }, saved?.contactId ?? '', { email: 'z@x.example', firstName: 'ZOE' }))
+    const at = { workspaceId, audienceId: null, now }
+    const change = { email: 'z@x.example', firstName: 'ZOE' }
+    await ctx.db.transaction((tx) => updateContact(tx, at, saved?.contactId ?? '', change))
     for (const audience of [audienceId, other])
       assert.deepEqual(await membersOf(audience), [{ email: 'z@x.example', first_key: 'zoe', is_subscribed: true }])
     await save([{ email: 'z@x.example', firstName: null }], null)
     assert.equal((await membersOf(other))[0]?.first_key, '')
     await ctx.db.query('UPDATE contacts SET score = 0.5 WHERE id = $1', [saved?.contactId])
-    assert.deepEqual((await ctx.db.query('SELECT DISTINCT score FROM memberships WHERE contact_id = $1', [saved?.contactId])).rows, [{ score: 0.5 }])
+    const { rows } = await ctx.db.query('SELECT DISTINCT score FROM memberships WHERE contact_id = $1', [saved?.contactId])
+    assert.deepEqual(rows, [{ score: 0.5 }])
   })
 
   it('another workspace, a deleted audience: no audience, nothing written', async () => {
@@ -163,7 +170,8 @@ describe('saving contacts', () => {
       deleteAudience(ctx.db, workspaceId, id),
     ]))
     const late = await ctx.db.query(
-      `SELECT 1 FROM memberships m LEFT JOIN audiences a ON a.id = m.audience_id WHERE m.workspace_id = $1 AND a.deleted_at IS NULL`, [workspaceId])
+      `SELECT 1 FROM memberships m LEFT JOIN audiences a ON a.id = m.audience_id
+       WHERE m.workspace_id = $1 AND a.deleted_at IS NULL`, [workspaceId])
     assert.equal(late.rows.length, 0)
   })
 
@@ -173,7 +181,8 @@ describe('saving contacts', () => {
     const id = saved?.contactId ?? ''
     const change = (steps: object): Promise<string> =>
       ctx.db.transaction((tx) => changeContact(tx, { workspaceId, now }, id, steps)).then(({ kind }) => kind)
-    assert.equal(await change({ addTags: ['z', 'x'], removeTags: ['y'], attributes: { a: 1 }, joinAudience: other, leaveAudience: audienceId }), 'changed')
+    const all = { addTags: ['z', 'x'], removeTags: ['y'], attributes: { a: 1 }, joinAudience: other, leaveAudience: audienceId }
+    assert.equal(await change(all), 'changed')
     const row = await contactOf('a@x.example')
     assert.deepEqual([row['tags'], row['custom_attributes']], [['x', 'z'], { a: 1 }])
     assert.deepEqual([await countOf(), await countOf(other)], [0, 1])
