@@ -14,7 +14,8 @@ describe('automations', () => {
   const call = (method: string, path: string, body?: unknown, key = api.admin): Promise<TestAnswer> =>
     api.call(method, `/public/automations${path}`, { key, ...(body === undefined ? {} : { body }) })
   const create = (fields: object, key = api.admin): Promise<TestAnswer> => call('POST', '/create', { name: 'Welcome', ...fields }, key)
-  const update = (id: string, fields: object, key = api.admin): Promise<TestAnswer> => call('PATCH', `/update-automation/${id}`, fields, key)
+  const update = (id: string, fields: object, key = api.admin): Promise<TestAnswer> =>
+    call('PATCH', `/update-automation/${id}`, fields, key)
   const idOf = ({ body }: TestAnswer): string => textOf(body['data']?.['id'])
   const errorOf = ({ status, body }: TestAnswer): readonly unknown[] => [status, body['error']]
   const pathsOf = ({ body }: TestAnswer): string[] => listOf(body['details']).map((detail) => textOf(detail['path']))
@@ -24,7 +25,8 @@ describe('automations', () => {
     call('POST', '/events/track', { email, event_name: event, ...fields })
   async function addAudience(workspaceId = api.workspaceId): Promise<string> {
     const id = newId()
-    await api.db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
+    await api.db.query(
+      `INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
     return id
   }
   async function addContact(email: string, workspaceId = api.workspaceId): Promise<string> {
@@ -49,7 +51,8 @@ describe('automations', () => {
     assert.equal((await call('GET', `/${id}`)).body['data']?.['status'], 'draft')
     assert.equal((await update(id, { status: 'active' })).status, 200)
     const { status, body } = await call('GET', `/get-automation/${id}`)
-    assert.deepEqual([status, body['data']?.['id'], body['data']?.['status'], listOf(body['data']?.['steps']).length], [200, id, 'active', 1])
+    const shown = body['data'] as Json
+    assert.deepEqual([status, shown['id'], shown['status'], listOf(shown['steps']).length], [200, id, 'active', 1])
     const all = await call('GET', '/get-all?limit=1000')
     assert.ok(listOf(all.body['data']?.['automations']).some((one) => textOf(one['id']) === id))
     const drafts = await call('GET', '/get-all?status=draft&limit=1000')
@@ -72,7 +75,8 @@ describe('automations', () => {
   for (const [what, fields, type, config] of ALIASES) {
     it(`a trigger is written as ${what}`, async () => {
       const { status, body } = await create(fields)
-      assert.deepEqual([status, body['data']?.['trigger_type'], body['data']?.['trigger_config']], [201, type, config], JSON.stringify(body))
+      const { trigger_type: storedType, trigger_config: stored } = body['data'] ?? {}
+      assert.deepEqual([status, storedType, stored], [201, type, config], JSON.stringify(body))
     })
   }
 
@@ -124,7 +128,8 @@ describe('automations', () => {
       { type: 'webhook', url: 'https://hooks.example/x' },
     ]
     const fixed = await update(idOf(draft), { status: 'active', trigger: { type: 'audience', audience_id: mine }, steps: whole })
-    assert.deepEqual([fixed.status, fixed.body['data']?.['status'], fixed.body['data']?.['version']], [200, 'active', 2], JSON.stringify(fixed.body))
+    const { status, version } = fixed.body['data'] ?? {}
+    assert.deepEqual([fixed.status, status, version], [200, 'active', 2], JSON.stringify(fixed.body))
   })
 
   it('a moment that has passed begins nothing', async () => {
@@ -140,7 +145,8 @@ describe('automations', () => {
     const next = await update(id, { steps: [{ type: 'delay', days: 1 }, ...EXIT] })
     assert.deepEqual([next.body['data']?.['version'], next.body['data']?.['step_count']], [2, 2])
     const versions = await Promise.all(Array.from({ length: 10 }, (_, i) => update(id, { steps: [{ type: 'delay', hours: i + 1 }] })))
-    assert.deepEqual(new Set(versions.map(({ body: one }) => one['data']?.['version'])), new Set(Array.from({ length: 10 }, (_, i) => i + 3)))
+    const expected = new Set(Array.from({ length: 10 }, (_, i) => i + 3))
+    assert.deepEqual(new Set(versions.map(({ body: one }) => one['data']?.['version'])), expected)
   })
 
   const STATUSES = ['draft', 'active', 'paused', 'archived'] as const
@@ -235,7 +241,8 @@ describe('automations', () => {
   })
 
   describe('by hand', () => {
-    const enrol = (id: string, email: string, key?: string): Promise<TestAnswer> => call('POST', `/add-automation/${id}/enroll`, { email }, key)
+    const enrol = (id: string, email: string, key?: string): Promise<TestAnswer> =>
+      call('POST', `/add-automation/${id}/enroll`, { email }, key)
     const unenrol = (id: string, email: string, key?: string): Promise<TestAnswer> =>
       call('DELETE', `/delete-automation/${id}/subscribers`, { email }, key)
 
@@ -279,11 +286,13 @@ describe('automations', () => {
     const id = idOf(await create({ trigger: { type: 'event', event_name: 'shared' }, steps: EXIT, status: 'active' }, other.admin))
     await call('POST', `/add-automation/${id}/enroll`, { email: 'theirs@x.example' }, other.admin)
     const tries: readonly (readonly [method: string, path: string, body?: object])[] = [
-      ['GET', `/get-automation/${id}`], ['GET', `/${id}`], ['GET', `/${id}/subscribers`], ['PATCH', `/update-automation/${id}`, { name: 'mine' }],
+      ['GET', `/get-automation/${id}`], ['GET', `/${id}`], ['GET', `/${id}/subscribers`],
+      ['PATCH', `/update-automation/${id}`, { name: 'mine' }],
       ['DELETE', `/delete-automation/${id}`], ['POST', `/add-automation/${id}/enroll`, { email: 'theirs@x.example' }],
       ['DELETE', `/delete-automation/${id}/subscribers`, { email: 'theirs@x.example' }],
     ]
-    for (const [method, path, body] of tries) assert.deepEqual(errorOf(await call(method, path, body)), [404, 'NOT_FOUND'], `${method} ${path}`)
+    for (const [method, path, body] of tries)
+      assert.deepEqual(errorOf(await call(method, path, body)), [404, 'NOT_FOUND'], `${method} ${path}`)
     assert.equal((await track('theirs@x.example', 'shared')).body['data']?.['enrolled'], 0)
     const { body } = await call('GET', `/${id}`, undefined, other.admin)
     assert.deepEqual([body['data']?.['name'], body['data']?.['active_count']], ['Welcome', 1])

@@ -18,7 +18,8 @@ describe('campaigns', () => {
   const errorOf = ({ status, body }: TestAnswer): readonly unknown[] => [status, body['error']]
   async function addAudience(workspaceId = api.workspaceId): Promise<string> {
     const id = newId()
-    await api.db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
+    await api.db.query(
+      `INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
     return id
   }
   async function addTemplate(key = api.regular): Promise<string> {
@@ -39,13 +40,14 @@ describe('campaigns', () => {
   it('count what became of their recipients', async () => {
     const id = idOf(await create({}))
     const then = new Date()
+    const shared = { campaign_id: id, workspace_id: api.workspaceId, email: 'a@b.example' }
     const rows: readonly object[] = [
       {}, { dispatched_at: then, delivered_at: then, opened_at: then }, { dispatched_at: then, bounced_at: then, bounce_type: 'hard' },
       { dispatched_at: then, bounced_at: then, bounce_type: 'soft' }, { failed_at: then },
     ]
     await api.db.query(
       'INSERT INTO campaign_recipients SELECT r.* FROM jsonb_populate_recordset(NULL::campaign_recipients, $1) r',
-      [JSON.stringify(rows.map((row) => ({ campaign_id: id, contact_id: newId(), workspace_id: api.workspaceId, email: 'a@b.example', ...row })))])
+      [JSON.stringify(rows.map((row) => ({ ...shared, contact_id: newId(), ...row })))])
     assert.deepEqual((await call('GET', `/${id}`)).body['data']?.['metrics'],
       { recipients: 5, dispatched: 3, delivered: 1, opened: 1, clicked: 0, bounced: 2, bounced_hard: 1, bounced_soft: 1, failed: 1 })
   })
@@ -56,7 +58,8 @@ describe('campaigns', () => {
     const data = changed.body['data'] as Json
     assert.deepEqual([changed.status, data['name'], data['subject'], data['body'], data['template_id'], data['from_name']],
       [200, 'Spring', 'Hi', null, template, 'Me'])
-    const back = (await call('PATCH', `/update-campaign/${id}`, { body: 'y', subject: null, audience_ids: [await addAudience()] })).body['data'] as Json
+    const fields = { body: 'y', subject: null, audience_ids: [await addAudience()] }
+    const back = (await call('PATCH', `/update-campaign/${id}`, fields)).body['data'] as Json
     assert.deepEqual([back['subject'], back['body'], back['template_id'], listOf(back['audience_ids']).length], [null, 'y', null, 1])
     assert.deepEqual((await call('PATCH', `/${id}`, { audience_ids: null })).body['data']?.['audience_ids'], [])
   })

@@ -58,7 +58,8 @@ describe('a workspace', () => {
       const answers = await Promise.all(Array.from({ length: SENDERS }, (_, i) => send(i)))
       assert.equal(answers.filter(({ status }) => status === 200).length, accepted)
       for (const { status, body } of answers) if (status !== 200) assert.deepEqual([status, textOf(body['error'])], [429, 'RATE_LIMITED'])
-      const { rows } = await apis[0].db.query<{ n: number }>('SELECT count(*) AS n FROM recipients WHERE workspace_id = $1', [tenant.workspaceId])
+      const { rows } = await apis[0].db.query<{ n: number }>(
+        'SELECT count(*) AS n FROM recipients WHERE workspace_id = $1', [tenant.workspaceId])
       assert.equal(rows[0]?.n, accepted * recipients)
       const { quota } = await dataOf(tenant.admin)
       assert.deepEqual([quota?.['used'], quota?.['remaining']], [accepted * recipients, QUOTA - accepted * recipients])

@@ -78,16 +78,21 @@ describe('configuration', () => {
     }
 
     it('can be replaced and added by a file', () => {
-      const plans = load('{"free":{"monthlyQuota":10,"requestsPerSecond":null,"isLaunch":false},"gold":{"monthlyQuota":null,"requestsPerSecond":5,"isLaunch":true}}')
+      const free = { monthlyQuota: 10, requestsPerSecond: null, isLaunch: false }
+      const gold = { monthlyQuota: null, requestsPerSecond: 5, isLaunch: true }
+      const plans = load(JSON.stringify({ free, gold }))
       assert.deepEqual([plans['free']?.monthlyQuota, plans['gold']?.requestsPerSecond, plans['launch']?.isLaunch], [10, 5, true])
     })
     const WRONG_PLANS: readonly (readonly [what: string, text: string, expected: RegExp])[] = [
       ['no JSON', '{', /PLANS_FILE cannot be read: .*JSON/],
       ['a list', '[]', /must be an object of plans/],
       ['a name in capitals', '{"Free":{}}', /Free: a plan is named/],
-      ['what is missing', '{"free":{"monthlyQuota":10}}', /free\.requestsPerSecond: must be a number or null\n.*free\.isLaunch: must be true or false/],
-      ['a negative quota', '{"free":{"monthlyQuota":-1,"requestsPerSecond":1,"isLaunch":true}}', /free\.monthlyQuota: must not be negative/],
-      ['a quota as text', '{"free":{"monthlyQuota":"10","requestsPerSecond":1,"isLaunch":true}}', /free\.monthlyQuota: must be a whole number or null/],
+      ['what is missing', '{"free":{"monthlyQuota":10}}',
+        /free\.requestsPerSecond: must be a number or null\n.*free\.isLaunch: must be true or false/],
+      ['a negative quota', '{"free":{"monthlyQuota":-1,"requestsPerSecond":1,"isLaunch":true}}',
+        /free\.monthlyQuota: must not be negative/],
+      ['a quota as text', '{"free":{"monthlyQuota":"10","requestsPerSecond":1,"isLaunch":true}}',
+        /free\.monthlyQuota: must be a whole number or null/],
       ['no requests', '{"free":{"monthlyQuota":1,"requestsPerSecond":0,"isLaunch":true}}', /free\.requestsPerSecond: must be above 0/],
       ['a name mistyped', '{"free":{"monthlyQuota":1,"requestsPerSecond":1,"isLaunch":true,"monthlyQouta":1}}', /free: .*monthlyQouta/],
     ]

@@ -24,12 +24,13 @@ const PLANS: Readonly<Record<string, Plan>> = {
   enterprise: { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true },
 }
 
+const NAMED = 'a plan is named in lower-case letters, digits, - and _'
 const planFile = z.record(z.string().regex(/^[a-z][a-z0-9_-]*$/), z.strictObject({
   monthlyQuota: z.int('must be a whole number or null').min(0, 'must not be negative').nullable(),
   requestsPerSecond: z.number('must be a number or null').positive('must be above 0').nullable(),
   maxDomains: z.int('must be a whole number or null').min(0, 'must not be negative').nullable().default(null),
   isLaunch: z.boolean('must be true or false'),
-}), { error: ({ code }) => (code === 'invalid_key' ? 'a plan is named in lower-case letters, digits, - and _' : 'must be an object of plans') })
+}), { error: ({ code }) => (code === 'invalid_key' ? NAMED : 'must be an object of plans') })
 
 export type Plans = Readonly<Record<string, Plan>>
 

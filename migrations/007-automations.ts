@@ -1,9 +1,9 @@
 /**
  * Automations and who is in them, campaigns and whom they went to.
  *
- * An enrolment is due from the moment it is stored; whoever runs automations takes those of an active automation by enrolments_due. A contact
- * that joins an audience is enrolled by a trigger of memberships, in the transaction that makes it a member: no way in can forget it, and a
- * batch costs one statement. Who joins is locked against deletion while it is enrolled, so no enrolment outlives its contact.
+ * An enrolment is due from the moment it is stored; whoever runs automations takes those of an active automation by enrolments_due. A
+ * contact that joins an audience is enrolled by a trigger of memberships, in the transaction that makes it a member: no way in can forget
+ * it, and a batch costs one statement. Who joins is locked against deletion while it is enrolled, so no enrolment outlives its contact.
  * Counts are noted a row for each statement and automation, and folded in batches, so that enrolling never waits for a counter.
  */
 import type { Knex } from 'knex'

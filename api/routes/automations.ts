@@ -1,6 +1,6 @@
 /**
- * Automations: made, listed, shown, changed, deleted while they are drafts. `get-automation` knows active ones only, as the specification has
- * it; `/public/automations/{id}` shows one of any status. Who is in them is `enrolments.ts`.
+ * Automations: made, listed, shown, changed, deleted while they are drafts. `get-automation` knows active ones only, as the specification
+ * has it; `/public/automations/{id}` shows one of any status. Who is in them is `enrolments.ts`.
  */
 import { z } from 'zod'
 import { changeAutomation, createAutomation, type AutomationChange, type Changed } from '#src/automations/change.ts'
@@ -41,7 +41,10 @@ const fields = z.object({
   status: statusName.nullish().meta({ description: Object.keys(STATUSES).join(', ') }),
   trigger_type: type, triggerType: type.meta(aliasOf('trigger_type')),
   trigger_config: config, triggerConfig: config.meta(aliasOf('trigger_config')),
-  trigger: z.union([nested, triggerName], 'must be an object {type, config}').nullish().meta({ description: 'both in one: {type, config}' }),
+  trigger: z
+    .union([nested, triggerName], 'must be an object {type, config}')
+    .nullish()
+    .meta({ description: 'both in one: {type, config}' }),
   steps: stepsField.nullish(),
 })
 
@@ -67,7 +70,8 @@ const createBody = changeBody.transform((change, sink) => {
 const count = z.int().min(0)
 const row = z.object({
   id: z.uuid(), name: z.string(), status: z.enum(Object.keys(STATUSES)), trigger_type: z.enum(Object.keys(TRIGGERS)),
-  trigger_config: z.record(z.string(), z.unknown()), version: z.int().min(1), step_count: count, enrolled_count: count, completed_count: count,
+  trigger_config: z.record(z.string(), z.unknown()), version: z.int().min(1), step_count: count, enrolled_count: count,
+  completed_count: count,
   active_count: count, created_at: moment, updated_at: moment, createdAt: moment, updatedAt: moment,
 })
 const shown = enveloped(row.extend({ steps: z.array(z.looseObject({ id: z.string(), type: z.string() })) }))
@@ -81,7 +85,8 @@ const create = route({
 
 const list = route({
   name: 'get-automations', summary: 'The automations of the workspace, of every status, the newest first; without their steps',
-  method: 'GET', paths: ['/public/automations/get-all', '/public/automations'], access: READ, query: paging.extend({ status: statusName.optional() }),
+  method: 'GET', paths: ['/public/automations/get-all', '/public/automations'], access: READ,
+  query: paging.extend({ status: statusName.optional() }),
   status: 200, answer: pageOf('automations', row), errors: [],
   handle: async (ctx, { caller, query }) => {
     const found = await listAutomations(ctx.db, caller.workspaceId, { ...query, status: query.status ?? null })
@@ -92,7 +97,8 @@ const list = route({
 
 const getActive = route({
   name: 'get-automation', summary: 'One automation that is active',
-  method: 'GET', paths: ['/public/automations/get-automation/:id'], access: READ, params: byId, status: 200, answer: shown, errors: ['NOT_FOUND'],
+  method: 'GET', paths: ['/public/automations/get-automation/:id'], access: READ, params: byId, status: 200, answer: shown,
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const automation = await automationOf(ctx, caller.workspaceId, params.id)
     return automation?.status === 'active' ? show(automation, 'Automation found.') : NO_AUTOMATION
@@ -109,8 +115,10 @@ const get = route({
 })
 
 const update = route({
-  name: 'update-automation', summary: 'Change an automation or move it to another status; what is left out stays, new steps are a new version',
-  method: 'PATCH', paths: ['/public/automations/update-automation/:id', '/public/automations/:id'], access: WRITE, params: byId, body: changeBody,
+  name: 'update-automation',
+  summary: 'Change an automation or move it to another status; what is left out stays, new steps are a new version',
+  method: 'PATCH', paths: ['/public/automations/update-automation/:id', '/public/automations/:id'], access: WRITE, params: byId,
+  body: changeBody,
   status: 200, answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
     if (!isUuid(params.id)) return NO_AUTOMATION
@@ -120,7 +128,8 @@ const update = route({
 
 const remove = route({
   name: 'delete-automation', summary: 'Delete a draft; an automation that was active is archived instead, by its status',
-  method: 'DELETE', paths: ['/public/automations/delete-automation/:id', '/public/automations/:id'], access: WRITE, params: byId, status: 204,
+  method: 'DELETE', paths: ['/public/automations/delete-automation/:id', '/public/automations/:id'], access: WRITE, params: byId,
+  status: 204,
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const result = isUuid(params.id) ? await deleteDraft(ctx.db, caller.workspaceId, params.id) : 'not-found'

@@ -5,7 +5,7 @@ import { judgeReferences, type Reference } from '#src/campaigns/references.ts'
 import { CAMPAIGN_STATES, type CampaignState } from '#src/campaigns/state.ts'
 import {
   changeDraft, createCampaign, deleteDraft, findCampaign, listCampaigns, MAX_CAMPAIGNS, METRICS, readMetrics,
-  type Campaign, type CampaignFields, type CampaignRow, type ChangedCampaign,
+  type Campaign, type CampaignFields, type CampaignRow, type Unchanged,
 } from '#src/campaigns/store.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
@@ -22,7 +22,10 @@ const STATES = Object.keys(CAMPAIGN_STATES) as [CampaignState, ...CampaignState[
 const NO_CAMPAIGN = refuse('NOT_FOUND', 'There is no such campaign.')
 
 const ids = z
-  .union([z.array(uuid).max(MAX_AUDIENCES, `at most ${MAX_AUDIENCES} audiences`), uuid.transform((id) => [id])], 'must be a list of audience ids')
+  .union(
+    [z.array(uuid).max(MAX_AUDIENCES, `at most ${MAX_AUDIENCES} audiences`), uuid.transform((id) => [id])],
+    'must be a list of audience ids',
+  )
   .nullish()
 
 const changeBody = z
@@ -73,13 +76,15 @@ const create = route({
     const wrong = await judge(ctx, caller.workspaceId, body)
     if (wrong !== null) return wrong
     const campaign = await createCampaign(ctx.db, caller.workspaceId, body)
-    return campaign === null ? refuse('CONFLICT', `A workspace has at most ${MAX_CAMPAIGNS} campaigns.`) : show(ctx, campaign, 'Campaign created.')
+    if (campaign === null) return refuse('CONFLICT', `A workspace has at most ${MAX_CAMPAIGNS} campaigns.`)
+    return show(ctx, campaign, 'Campaign created.')
   },
 })
 
 const list = route({
   name: 'get-campaigns', summary: 'The campaigns of the workspace, the newest first; without their bodies and figures',
-  method: 'GET', paths: ['/public/campaigns', '/public/campaigns/get-all'], access: ACCESS, query: paging.extend({ status: statusName.optional() }),
+  method: 'GET', paths: ['/public/campaigns', '/public/campaigns/get-all'], access: ACCESS,
+  query: paging.extend({ status: statusName.optional() }),
   status: 200, answer: pageOf('campaigns', row), errors: [],
   handle: async (ctx, { caller, query }) => {
     const found = await listCampaigns(ctx.db, caller.workspaceId, { ...query, status: query.status ?? null })
@@ -124,12 +129,14 @@ const remove = route({
 /** The list's alias stands before `:id`. */
 export const CAMPAIGN_ROUTES: readonly AnyRoute[] = [create, list, get, update, remove]
 
-function explain(result: Exclude<ChangedCampaign, { kind: 'changed' }>): Refusal {
-  return result.kind === 'not-found' ? NO_CAMPAIGN : refuse('CONFLICT', `The campaign is ${result.status}; only a DRAFT is changed or deleted.`)
+function explain(result: Unchanged): Refusal {
+  if (result.kind === 'not-found') return NO_CAMPAIGN
+  return refuse('CONFLICT', `The campaign is ${result.status}; only a DRAFT is changed or deleted.`)
 }
 
 /** A draft may be unfinished, but names nothing that is not there. */
-async function judge(ctx: ApiContext, workspaceId: string, { templateId, audienceIds, segmentId }: CampaignFields): Promise<Refusal | null> {
+async function judge(ctx: ApiContext, workspaceId: string, fields: CampaignFields): Promise<Refusal | null> {
+  const { templateId, audienceIds, segmentId } = fields
   const references: Reference[] = [
     ...(templateId ? [{ kind: 'template' as const, value: templateId, path: 'template_id' }] : []),
     ...(audienceIds ?? []).map((value, i) => ({ kind: 'audience' as const, value, path: `audience_ids.${i}` })),

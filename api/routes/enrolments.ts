@@ -67,7 +67,8 @@ const enrol = route({
     const order = { automationId: params.id, properties: body.properties }
     const result = await enrolContact(ctx.db, person, order, new Date(ctx.clock.now()))
     if (result.kind === 'no-automation') return NO_AUTOMATION
-    if (result.kind === 'not-active') return refuse('CONFLICT', `The automation is ${result.status}; contacts are enrolled while it is active.`)
+    if (result.kind === 'not-active')
+      return refuse('CONFLICT', `The automation is ${result.status}; contacts are enrolled while it is active.`)
     if (result.kind === 'no-contact') return refuse('NOT_FOUND', 'There is no contact with this email.')
     const isNew = result.kind === 'enrolled'
     const message = isNew ? 'Contact enrolled.' : 'The contact is enrolled already.'
@@ -96,9 +97,12 @@ const subscriber = z.object({
 })
 
 const list = route({
-  name: 'get-automation-subscribers', summary: 'Who is or was in an automation, the newest first, with the step that is next and when it is due',
-  method: 'GET', paths: ['/public/automations/get-automation/:id/subscribers', '/public/automations/:id/subscribers'], access: READ, params: byId,
-  query: paging.extend({ status: z.enum(states).optional() }), status: 200, answer: pageOf('subscribers', subscriber), errors: ['NOT_FOUND'],
+  name: 'get-automation-subscribers',
+  summary: 'Who is or was in an automation, the newest first, with the step that is next and when it is due',
+  method: 'GET', paths: ['/public/automations/get-automation/:id/subscribers', '/public/automations/:id/subscribers'], access: READ,
+  params: byId,
+  query: paging.extend({ status: z.enum(states).optional() }), status: 200, answer: pageOf('subscribers', subscriber),
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
     const automation = await automationOf(ctx, caller.workspaceId, params.id)
     if (automation === null) return NO_AUTOMATION

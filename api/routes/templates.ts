@@ -1,6 +1,6 @@
 /**
- * Stored templates, with either kind of key: listed, shown, saved, deleted. Saving with an `id` makes its next version. One that an automation
- * or a campaign needs is not deleted.
+ * Stored templates, with either kind of key: listed, shown, saved, deleted. Saving with an `id` makes its next version. One that an
+ * automation or a campaign needs is not deleted.
  */
 import { z } from 'zod'
 import { findTemplateUse } from '#src/campaigns/template-uses.ts'
@@ -20,7 +20,8 @@ const template = z.object({
 })
 
 const list = route({
-  name: 'list-templates', summary: 'The templates of the workspace, newest first', method: 'GET', paths: ['/templates', '/public/templates'],
+  name: 'list-templates', summary: 'The templates of the workspace, newest first', method: 'GET',
+  paths: ['/templates', '/public/templates'],
   access: 'any', query: paging, status: 200, answer: pageOf('templates', template), errors: [],
   handle: async (ctx, { caller, query }) => {
     const { templates, total } = await listTemplates(ctx.db, caller.workspaceId, query.page, query.limit)
@@ -30,7 +31,8 @@ const list = route({
 })
 
 const get = route({
-  name: 'get-template', summary: 'One template', method: 'GET', paths: ['/templates/:id', '/public/templates/:id'], access: 'any', params: byId,
+  name: 'get-template', summary: 'One template', method: 'GET', paths: ['/templates/:id', '/public/templates/:id'], access: 'any',
+  params: byId,
   status: 200, answer: enveloped(template), errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const found = await findTemplate(ctx.db, caller.workspaceId, params.id)
@@ -52,7 +54,8 @@ const save = route({
 
 const remove = route({
   name: 'delete-template', summary: 'Delete a template that no automation or campaign needs; mail that was made from it is not changed',
-  method: 'DELETE', paths: ['/templates/:id', '/public/templates/:id'], access: 'any', params: byId, status: 204, errors: ['CONFLICT', 'NOT_FOUND'],
+  method: 'DELETE', paths: ['/templates/:id', '/public/templates/:id'], access: 'any', params: byId, status: 204,
+  errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const found = await findTemplate(ctx.db, caller.workspaceId, params.id)
     if (found === null) return NO_TEMPLATE

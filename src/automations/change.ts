@@ -1,7 +1,7 @@
 /**
- * How automations come to be and change. A change takes the row first, so that two at once come one after the other and each judges what the
- * other left. New steps are a new version; who is in an older one ends with it. Only what runs must be whole: a draft may name what is not
- * there yet.
+ * How automations come to be and change. A change takes the row first, so that two at once come one after the other and each judges what
+ * the other left. New steps are a new version; who is in an older one ends with it. Only what runs must be whole: a draft may name what is
+ * not there yet.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Network } from '#config/read.ts'
@@ -12,8 +12,10 @@ import { newId } from '#src/id.ts'
 import { judgeMoment, judgeRunnable } from './judge.ts'
 import { mayMove, type Status } from './state.ts'
 import type { Step } from './steps.ts'
-import { findAutomation, insertAutomation, lockAutomation, updateAutomation, type Automation, type Written } from './store.ts'
-import { readTrigger, type TriggerType } from './triggers.ts'
+import {
+  countAutomations, findAutomation, insertAutomation, lockAutomation, updateAutomation, type Automation, type Written,
+} from './store.ts'
+import { readTrigger, type Trigger, type TriggerType } from './triggers.ts'
 
 /** Each event of a workspace is held against its automations. */
 const MAX_AUTOMATIONS = 1000
@@ -42,12 +44,16 @@ export interface AutomationStore {
 }
 
 /** `name` is given. It may be active from the beginning. */
-export function createAutomation(ctx: AutomationStore, workspaceId: string, order: AutomationChange & { readonly name: string }): Promise<Changed> {
+export function createAutomation(
+  ctx: AutomationStore,
+  workspaceId: string,
+  order: AutomationChange & { readonly name: string },
+): Promise<Changed> {
   return ctx.db.transaction(async (tx) => {
     // the row of the workspace orders those who create in it, so that the limit is exact
     await tx.query('SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [workspaceId])
-    const { rows: [counted] } = await tx.query<{ n: number }>('SELECT count(*) AS n FROM automations WHERE workspace_id = $1', [workspaceId])
-    if ((counted?.n ?? 0) >= MAX_AUTOMATIONS) return { kind: 'conflict', reason: `A workspace has at most ${MAX_AUTOMATIONS} automations.` }
+    if (await countAutomations(tx, workspaceId) >= MAX_AUTOMATIONS)
+      return { kind: 'conflict', reason: `A workspace has at most ${MAX_AUTOMATIONS} automations.` }
     const wanted = merge(BLANK, order)
     if (!wanted.ok) return { kind: 'invalid', details: wanted.details }
     const wrong = await judge(ctx, { tx, workspaceId }, BLANK, wanted.next)
@@ -66,7 +72,8 @@ export function changeAutomation(ctx: AutomationStore, workspaceId: string, id: 
     const wanted = merge(before, change)
     if (!wanted.ok) return { kind: 'invalid', details: wanted.details }
     const { next } = wanted
-    if (!mayMove(before.status, next.status)) return { kind: 'conflict', reason: `An automation that is ${before.status} cannot become ${next.status}.` }
+    if (!mayMove(before.status, next.status))
+      return { kind: 'conflict', reason: `An automation that is ${before.status} cannot become ${next.status}.` }
     const wrong = await judge(ctx, { tx, workspaceId }, before, next)
     if (wrong.length > 0) return { kind: 'invalid', details: wrong }
     await updateAutomation(tx, id, before, next)
@@ -74,18 +81,20 @@ export function changeAutomation(ctx: AutomationStore, workspaceId: string, id: 
   })
 }
 
-const BLANK: Written = { name: '', status: 'draft', trigger: { type: 'manual', config: {}, key: null, startsAt: null }, steps: [], version: 1 }
+const MANUAL: Trigger = { type: 'manual', config: {}, key: null, startsAt: null }
+const BLANK: Written = { name: '', status: 'draft', trigger: MANUAL, steps: [], version: 1 }
 
 type Merged = { readonly ok: true; readonly next: Written } | { readonly ok: false; readonly details: readonly Detail[] }
 
 function merge(before: Written, change: AutomationChange): Merged {
   const type = change.triggerType ?? before.trigger.type
-  const isOther = type !== before.trigger.type
-  const read = isOther || change.triggerConfig !== undefined ? readTrigger(type, change.triggerConfig) : { ok: true as const, trigger: before.trigger }
+  const isSame = type === before.trigger.type && change.triggerConfig === undefined
+  const read = isSame ? { ok: true as const, trigger: before.trigger } : readTrigger(type, change.triggerConfig)
   if (!read.ok) return read
   const steps = change.steps ?? before.steps
   const version = before === BLANK || isDeepStrictEqual(steps, before.steps) ? before.version : before.version + 1
-  return { ok: true, next: { name: change.name ?? before.name, status: change.status ?? before.status, trigger: read.trigger, steps, version } }
+  const { name = before.name, status = before.status } = change
+  return { ok: true, next: { name, status, trigger: read.trigger, steps, version } }
 }
 
 interface Place {

@@ -34,7 +34,8 @@ describe('enrolments', () => {
     add({ triggerType: 'contact_added_to_audience', triggerConfig: { audience_id: audienceId } })
   async function addAudience(): Promise<string> {
     const id = newId()
-    await ctx.db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
+    await ctx.db.query(
+      `INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
     return id
   }
   const save = (emails: readonly string[], audienceId: string | null): Promise<unknown> =>
@@ -46,7 +47,8 @@ describe('enrolments', () => {
   }
   const stored = async (id: string): Promise<number> =>
     (await ctx.db.query<{ n: number }>('SELECT count(*) AS n FROM enrolments WHERE automation_id = $1', [id])).rows[0]?.n ?? assert.fail()
-  const track = (email: string, name: string): Promise<number> => trackEvent(ctx.db, { workspaceId, email }, { name, properties: null }, now)
+  const track = (email: string, name: string): Promise<number> =>
+    trackEvent(ctx.db, { workspaceId, email }, { name, properties: null }, now)
 
   it('joining an audience is enrolling, in the same transaction', async () => {
     const audience = await addAudience()
@@ -68,7 +70,8 @@ describe('enrolments', () => {
     const changed = await changeAutomation(ctx, workspaceId, id, { steps: steps() })
     const first = changed.kind === 'done' ? changed.automation.steps[0]?.id : assert.fail()
     await save(emails(2000), audience)
-    const { rows } = await ctx.db.query('SELECT version, step, count(*) AS n, bool_and(due_at <= now()) AS due FROM enrolments WHERE automation_id = $1 GROUP BY 1, 2', [id])
+    const { rows } = await ctx.db.query(
+      `SELECT version, step, count(*) AS n, bool_and(due_at <= now()) AS due FROM enrolments WHERE automation_id = $1 GROUP BY 1, 2`, [id])
     assert.deepEqual(rows, [{ version: 2, step: first, n: 2000, due: true }])
     const { rows: notes } = await ctx.db.query('SELECT enrolled FROM enrolment_changes WHERE automation_id = $1', [id])
     assert.deepEqual(notes, [{ enrolled: 2000 }])

@@ -1,7 +1,7 @@
 /**
  * Contacts come into automations and leave them. Enrolling is one statement: who is in already is skipped by the unique index on active
- * enrolments, so that any number of calls at once enrol a contact exactly once; who has ended may begin again. The contact is locked against
- * deletion while it is enrolled. No counter and no row of the automation is written, so events never wait for each other.
+ * enrolments, so that any number of calls at once enrol a contact exactly once; who has ended may begin again. The contact is locked
+ * against deletion while it is enrolled. No counter and no row of the automation is written, so events never wait for each other.
  * When an answer is given, the enrolment is committed and due.
  */
 import { jsonOrNull } from '#src/columns.ts'
@@ -59,7 +59,8 @@ export async function enrolContact(
 async function explain(db: Queryable, { workspaceId, email }: Person, automationId: string): Promise<Enrolled> {
   const { rows: [row] } = await db.query<{ status: Status | null; isKnown: boolean }>(`
     SELECT (SELECT status FROM automations WHERE workspace_id = $1 AND id = $2) AS status,
-      EXISTS (SELECT 1 FROM contacts c WHERE c.workspace_id = $1 AND c.email = $3 AND NOT ${GHOST}) AS "isKnown"`, [workspaceId, automationId, email])
+      EXISTS (SELECT 1 FROM contacts c WHERE c.workspace_id = $1 AND c.email = $3 AND NOT ${GHOST}) AS "isKnown"`,
+    [workspaceId, automationId, email])
   const status = row?.status ?? null
   if (status === null) return { kind: 'no-automation' }
   if (status !== 'active') return { kind: 'not-active', status }
@@ -98,8 +99,8 @@ export async function listEnrolments(
   const own = 'e.automation_id = $1 AND ($2::text IS NULL OR e.state = $2)'
   const [{ rows: items }, { rows: [counted] }] = await Promise.all([
     db.query<Enrolment>(`
-      SELECT e.id, e.contact_id AS "contactId", c.email, e.state, e.version, e.step, e.due_at AS "dueAt", e.reason, e.created_at AS "createdAt",
-        e.ended_at AS "endedAt"
+      SELECT e.id, e.contact_id AS "contactId", c.email, e.state, e.version, e.step, e.due_at AS "dueAt", e.reason,
+        e.created_at AS "createdAt", e.ended_at AS "endedAt"
       FROM (SELECT * FROM enrolments e WHERE ${own} ORDER BY e.id DESC LIMIT $3 OFFSET $4) e JOIN contacts c ON c.id = e.contact_id
       ORDER BY e.id DESC`, [automationId, state, limit, (page - 1) * limit]),
     db.query<{ total: number }>(`SELECT count(*) AS total FROM enrolments e WHERE ${own}`, [automationId, state]),

@@ -42,8 +42,8 @@ function referencesIn({ step, path }: PlacedStep): Reference[] {
   if (step.type === 'add_to_audience' || step.type === 'remove_from_audience')
     return [{ kind: 'audience', value: step.audience_id, path: `${path}.audience_id` }]
   if (step.type !== 'send_email') return []
-  const template: Reference[] = step.template_id === null ? [] : [{ kind: 'template', value: step.template_id, path: `${path}.template_id` }]
-  return [...template, { kind: 'sender', value: step.from, path: `${path}.from` }]
+  const sender: Reference = { kind: 'sender', value: step.from, path: `${path}.from` }
+  return step.template_id === null ? [sender] : [{ kind: 'template', value: step.template_id, path: `${path}.template_id` }, sender]
 }
 
 function judgeWebhook({ allowed }: Judge, { step, path }: PlacedStep): Detail[] {

@@ -31,13 +31,15 @@ describe('the lives of automations and campaigns', () => {
   ]
   for (const [constraint, names] of CHECKS) {
     it(`the database knows the same names: ${constraint}`, async () => {
-      const { rows: [row] } = await db.query<{ text: string }>(`SELECT pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE conname = $1`, [constraint])
+      const { rows: [row] } = await db.query<{ text: string }>(
+        'SELECT pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE conname = $1', [constraint])
       assert.deepEqual(sorted([...(row?.text ?? '').matchAll(/'(\w+)'/g)].map(([, name]) => name ?? '')), sorted(Object.keys(names)))
     })
   }
 
   const TOLD: readonly (readonly [what: string, page: string, rows: Readonly<Record<string, unknown>>])[] = [
-    ['statuses', 'automations', STATUSES], ['states of a contact', 'automations', ENROLMENT_STATES], ['triggers', 'automations', column(TRIGGERS, 'when')],
+    ['statuses', 'automations', STATUSES], ['states of a contact', 'automations', ENROLMENT_STATES],
+    ['triggers', 'automations', column(TRIGGERS, 'when')],
     ['steps', 'automations', column(STEP_KINDS, 'does')], ['conditions', 'automations', column(CONDITIONS, 'does')],
     ['states of a campaign', 'campaigns', CAMPAIGN_STATES],
   ]
@@ -54,14 +56,16 @@ describe('the lives of automations and campaigns', () => {
     for (const name of Object.keys(OPERATORS)) assert.ok(docs('automations').includes(`\`${name}\``), name)
   })
 
-  const LIVES: readonly (readonly [what: string, first: string, states: object, moves: Readonly<Record<string, { from: readonly string[]; to: string }>>])[] = [
+  type Moves = Readonly<Record<string, { readonly from: readonly string[]; readonly to: string }>>
+  const LIVES: readonly (readonly [what: string, first: string, states: object, moves: Moves])[] = [
     ['an automation', 'draft', STATUSES, MOVES],
     ['a campaign', 'DRAFT', CAMPAIGN_STATES, CAMPAIGN_MOVES],
   ]
   for (const [what, first, states, moves] of LIVES) {
     it(`${what} can reach every state`, () => {
       const reachable = new Set([first])
-      for (const _ of Object.keys(states)) for (const { from, to } of Object.values(moves)) if (from.some((one) => reachable.has(one))) reachable.add(to)
+      for (const _ of Object.keys(states))
+        for (const { from, to } of Object.values(moves)) if (from.some((one) => reachable.has(one))) reachable.add(to)
       assert.deepEqual(sorted(reachable), sorted(Object.keys(states)))
     })
   }

@@ -62,7 +62,10 @@ export const OPERATORS = {
 } as const
 type Operator = keyof typeof OPERATORS
 
-const mailStep = z.string().max(64).nullish().meta({ description: 'id of a send_email step; the latest mail of this automation when left out' })
+const WHICH_MAIL = 'id of a send_email step; the latest mail of this automation when left out'
+const mailStep = z
+  .object({ step: z.string().max(64).nullish().meta({ description: WHICH_MAIL }) })
+  .transform(({ step }) => ({ step: step ?? null }))
 const compared = z.union([z.string().max(MAX_VALUE), z.number(), z.boolean()], 'must be a text, a number or a boolean').nullish()
 const attribute = z
   .object({
@@ -89,15 +92,14 @@ function readOperator(written: string): Operator | null {
 
 /** What a condition may ask, one row each. */
 export const CONDITIONS = {
-  opened: { does: 'a mail of this automation was opened', aliases: ['email_opened'], fields: z.object({ step: mailStep }).transform(ofStep) },
-  clicked: { does: 'a link in a mail of this automation was followed', aliases: ['email_clicked'], fields: z.object({ step: mailStep }).transform(ofStep) },
+  opened: { does: 'a mail of this automation was opened', aliases: ['email_opened'], fields: mailStep },
+  clicked: { does: 'a link in a mail of this automation was followed', aliases: ['email_clicked'], fields: mailStep },
   has_tag: { does: 'the contact has the tag', aliases: ['tag'], fields: z.object({ tag: filled(MAX_TAG) }) },
-  attribute: { does: 'a field or attribute of the contact, or a property of the event, compares so', aliases: ['attribute_compare', 'compare'], fields: attribute },
+  attribute: {
+    does: 'a field or attribute of the contact, or a property of the event, compares so', aliases: ['attribute_compare', 'compare'],
+    fields: attribute,
+  },
 } as const
-
-function ofStep({ step }: { step?: string | null | undefined }): { step: string | null } {
-  return { step: step ?? null }
-}
 
 const tag = z.object({ tag: filled(MAX_TAG).refine((text) => !text.includes('|'), 'must not contain "|"') })
 const audience = z
@@ -107,6 +109,8 @@ const audience = z
     if (id === undefined || id === null) complain(sink, 'audience_id', 'is required')
     return { audience_id: id ?? '' }
   })
+
+const address = z.object({ url: line(2048).trim() })
 
 export const STEP_KINDS = {
   send_email: { does: 'sends a mail, from a template or with its own subject and body', aliases: ['email', 'send'], fields: mail },
@@ -119,7 +123,7 @@ export const STEP_KINDS = {
   remove_tag: { does: 'takes a tag from the contact', aliases: ['untag'], fields: tag },
   add_to_audience: { does: 'adds the contact to an audience', aliases: ['add_audience'], fields: audience },
   remove_from_audience: { does: 'takes the contact out of an audience', aliases: ['remove_audience'], fields: audience },
-  webhook: { does: 'sends the contact and the event to an address', aliases: ['call_webhook', 'http'], fields: z.object({ url: line(2048).trim() }) },
+  webhook: { does: 'sends the contact and the event to an address', aliases: ['call_webhook', 'http'], fields: address },
   exit: { does: 'ends the automation for this contact', aliases: ['stop', 'end'], fields: z.object({}) },
 } as const
 

@@ -5,7 +5,9 @@ import { STEP_KINDS } from './step-kinds.ts'
 
 const AUDIENCE = '0190a0a0-0000-7000-8000-0000000000aa'
 const MAIL = { type: 'send_email', id: 'm', subject: 'Hi', body: 'x', from: 'me@a.example' }
-const WHOLE_MAIL = { id: 'm', type: 'send_email', template_id: null, subject: 'Hi', body: 'x', from: 'me@a.example', from_name: null, reply_to: null }
+const WHOLE_MAIL = {
+  id: 'm', type: 'send_email', template_id: null, subject: 'Hi', body: 'x', from: 'me@a.example', from_name: null, reply_to: null,
+}
 
 function read(written: readonly unknown[]): readonly Step[] {
   const result = readSteps(written)
@@ -31,12 +33,15 @@ const FORMS: readonly (readonly [what: string, written: object, stored: object])
   ['a tag', { type: 'Add Tag', tag: 'vip' }, { type: 'add_tag', tag: 'vip' }],
   ['a tag that goes', { type: 'remove-tag', tag: 'vip' }, { type: 'remove_tag', tag: 'vip' }],
   ['an audience', { type: 'add_to_audience', audienceId: AUDIENCE }, { type: 'add_to_audience', audience_id: AUDIENCE }],
-  ['an audience that is left', { type: 'remove_from_audience', audience_id: AUDIENCE }, { type: 'remove_from_audience', audience_id: AUDIENCE }],
+  ['an audience that is left',
+    { type: 'remove_from_audience', audience_id: AUDIENCE },
+    { type: 'remove_from_audience', audience_id: AUDIENCE }],
   ['a webhook', { type: 'webhook', url: ' https://a.example/x ' }, { type: 'webhook', url: 'https://a.example/x' }],
   ['the end', { type: 'exit' }, { type: 'exit' }],
   ['a condition', { type: 'condition', condition: { type: 'has_tag', tag: 'vip' } },
     { type: 'condition', condition: { type: 'has_tag', tag: 'vip' }, yes: [], no: [] }],
-  ['a condition in one line', { type: 'if', condition: 'opened' }, { type: 'condition', condition: { type: 'opened', step: null }, yes: [], no: [] }],
+  ['a condition in one line', { type: 'if', condition: 'opened' },
+    { type: 'condition', condition: { type: 'opened', step: null }, yes: [], no: [] }],
   ['a comparison', { type: 'condition', condition: { type: 'attribute', field: 'age', operator: '>', value: 17 } },
     { type: 'condition', condition: { type: 'attribute', attribute: 'age', operator: 'greater_than', value: 17 }, yes: [], no: [] }],
   ['whether it is there', { type: 'condition', if: { type: 'attribute', attribute: 'event.price', operator: 'exists', value: 1 } },
@@ -58,14 +63,19 @@ const REFUSED: readonly (readonly [why: string, written: readonly unknown[], pat
   ['no audience', [{ type: 'add_to_audience' }], '0.audience_id'],
   ['no address', [{ type: 'webhook' }], '0.url'],
   ['no question', [{ type: 'condition' }], '0.condition.type'],
-  ['a comparison with nothing', [{ type: 'condition', condition: { type: 'attribute', attribute: 'age', operator: 'gt' } }], '0.condition.value'],
-  ['an unknown comparison', [{ type: 'condition', condition: { type: 'attribute', attribute: 'a', operator: '~', value: 1 } }], '0.condition.operator'],
+  ['a comparison with nothing',
+    [{ type: 'condition', condition: { type: 'attribute', attribute: 'age', operator: 'gt' } }], '0.condition.value'],
+  ['an unknown comparison',
+    [{ type: 'condition', condition: { type: 'attribute', attribute: 'a', operator: '~', value: 1 } }],
+    '0.condition.operator'],
   ['a mail that no step sends', [{ type: 'condition', condition: { type: 'opened', step: 'x' } }], '0.condition.step'],
-  ['the step of no mail', [{ type: 'exit', id: 'x' }, { type: 'condition', condition: { type: 'clicked', step: 'x' } }], '1.condition.step'],
+  ['the step of no mail',
+    [{ type: 'exit', id: 'x' }, { type: 'condition', condition: { type: 'clicked', step: 'x' } }], '1.condition.step'],
   ['one id twice', [{ type: 'exit', id: 'x' }, { type: 'condition', condition: 'opened', no: [{ type: 'exit', id: 'x' }] }], '1.no.0.id'],
   ['an id with spaces', [{ type: 'exit', id: 'a b' }], '0.id'],
   ['a branch that is no list', [{ type: 'condition', condition: 'opened', yes: {} }], '0.yes'],
-  ['what is wrong inside of a branch', [{ type: 'exit' }, { type: 'condition', condition: 'opened', yes: [{ type: 'add_tag' }] }], '1.yes.0.tag'],
+  ['what is wrong inside of a branch',
+    [{ type: 'exit' }, { type: 'condition', condition: 'opened', yes: [{ type: 'add_tag' }] }], '1.yes.0.tag'],
 ]
 
 function nest(depth: number): object {
@@ -84,10 +94,12 @@ describe('steps', () => {
       assert.deepEqual(read([step]), [step], 'what is answered can be sent back')
     })
   }
-  for (const [why, written, path] of REFUSED) it(`refuses ${why} and says where`, () => assert.ok(wrong(written).includes(path), wrong(written).join()))
+  for (const [why, written, path] of REFUSED)
+    it(`refuses ${why} and says where`, () => assert.ok(wrong(written).includes(path), wrong(written).join()))
 
   it('gives each step an id and keeps those that it has', () => {
-    const steps = read([{ type: 'exit', id: 'mine' }, { type: 'condition', condition: 'opened', yes: [{ type: 'exit' }], no: [{ type: 'exit' }] }])
+    const [end, both] = [{ type: 'exit', id: 'mine' }, { yes: [{ type: 'exit' }], no: [{ type: 'exit' }] }]
+    const steps = read([end, { type: 'condition', condition: 'opened', ...both }])
     const ids = placedSteps(steps).map(({ step }) => step.id)
     assert.deepEqual([ids[0], new Set(ids).size], ['mine', 4])
     assert.deepEqual(placedSteps(steps).map(({ path }) => path), ['steps.0', 'steps.1', 'steps.1.yes.0', 'steps.1.no.0'])
@@ -107,10 +119,11 @@ describe('steps', () => {
   })
   it('never throws, and what it takes it takes again unchanged', () => {
     const leaf = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom(...FORMS.map(([, written]) => written)))
-    const { step } = fc.letrec<{ step: unknown }>((tie) => ({
-      step: fc.oneof({ depthSize: 'small', withCrossShrink: true }, leaf,
-        fc.record({ type: fc.constant('condition'), condition: fc.constantFrom('opened', { type: 'has_tag', tag: 'a' }), yes: fc.array(tie('step')), no: fc.jsonValue() }, { requiredKeys: ['type'] })),
-    }))
+    const question = fc.constantFrom('opened', { type: 'has_tag', tag: 'a' })
+    const { step } = fc.letrec<{ step: unknown }>((tie) => {
+      const fields = { type: fc.constant('condition'), condition: question, yes: fc.array(tie('step')), no: fc.jsonValue() }
+      return { step: fc.oneof({ depthSize: 'small', withCrossShrink: true }, leaf, fc.record(fields, { requiredKeys: ['type'] })) }
+    })
     fc.assert(fc.property(fc.array(step, { maxLength: 5 }), (written) => {
       const result = readSteps(written)
       if (result.ok) assert.deepEqual(readSteps(JSON.parse(JSON.stringify(result.steps)) as unknown[]), result)

@@ -46,7 +46,9 @@ export function placedSteps(steps: readonly Step[], path = 'steps'): PlacedStep[
   })
 }
 
-export type StepsResult = { readonly ok: true; readonly steps: readonly Step[] } | { readonly ok: false; readonly details: readonly Detail[] }
+export type StepsResult =
+  | { readonly ok: true; readonly steps: readonly Step[] }
+  | { readonly ok: false; readonly details: readonly Detail[] }
 
 /** Reads what a client wrote. Paths of the details begin inside the list. */
 export function readSteps(written: readonly unknown[]): StepsResult {

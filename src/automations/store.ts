@@ -1,6 +1,6 @@
 /**
- * Automations of a workspace as they are stored: found, listed, written, and deleted while they are drafts. The steps of each version stand in
- * a row of their own that is never changed. Another workspace's automation is as good as none.
+ * Automations of a workspace as they are stored: found, listed, written, and deleted while they are drafts. The steps of each version stand
+ * in a row of their own that is never changed. Another workspace's automation is as good as none.
  */
 import type { Queryable } from '#src/db.ts'
 import type { Status } from './state.ts'
@@ -36,7 +36,8 @@ const FROM = `FROM automations a JOIN automation_versions v ON v.automation_id =
 
 /** Of any status. */
 export async function findAutomation(db: Queryable, workspaceId: string, id: string): Promise<Automation | null> {
-  const { rows } = await db.query<Automation>(`SELECT ${COLUMNS}, v.steps ${FROM} WHERE a.workspace_id = $1 AND a.id = $2`, [workspaceId, id])
+  const statement = `SELECT ${COLUMNS}, v.steps ${FROM} WHERE a.workspace_id = $1 AND a.id = $2`
+  const { rows } = await db.query<Automation>(statement, [workspaceId, id])
   return rows[0] ?? null
 }
 
@@ -58,6 +59,11 @@ export async function listAutomations(
     db.query<{ total: number }>(`SELECT count(*) AS total FROM automations a WHERE ${own}`, [workspaceId, status]),
   ])
   return { items, total: counted?.total ?? 0 }
+}
+
+export async function countAutomations(db: Queryable, workspaceId: string): Promise<number> {
+  const { rows: [counted] } = await db.query<{ n: number }>('SELECT count(*) AS n FROM automations WHERE workspace_id = $1', [workspaceId])
+  return counted?.n ?? 0
 }
 
 /** A draft goes without a trace; one that has had contacts is archived instead. */
@@ -93,7 +99,8 @@ export async function lockAutomation(tx: Queryable, workspaceId: string, id: str
   const { rowCount } = await tx.query('SELECT 1 FROM automations WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE', [workspaceId, id])
   if (rowCount === 0) return null
   const { rows: [row] } = await tx.query<Locked>(`
-    SELECT a.name, a.status, a.trigger_type AS type, a.trigger_config AS config, a.trigger_key AS key, a.starts_at AS "startsAt", a.version, v.steps
+    SELECT a.name, a.status, a.trigger_type AS type, a.trigger_config AS config, a.trigger_key AS key, a.starts_at AS "startsAt",
+      a.version, v.steps
     FROM automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version WHERE a.id = $1`, [id])
   if (row === undefined) return null
   const { name, status, type, config, key, startsAt, steps, version } = row

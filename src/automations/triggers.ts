@@ -52,9 +52,12 @@ function complain(sink: Sink, path: string, message: string): void {
 export const TRIGGERS = {
   contact_event: { when: 'an event of this name is tracked for a contact', aliases: ['event', 'custom_event'], config: event },
   contact_added_to_audience: {
-    when: 'a contact joins the audience as a subscribed member, by whatever way', aliases: ['audience', 'added_to_audience', 'contact_added'], config: audience,
+    when: 'a contact joins the audience as a subscribed member, by whatever way',
+    aliases: ['audience', 'added_to_audience', 'contact_added'], config: audience,
   },
-  date_time: { when: 'the moment comes; contacts are enrolled before it and begin then', aliases: ['date', 'datetime', 'schedule'], config: moment },
+  date_time: {
+    when: 'the moment comes; contacts are enrolled before it and begin then', aliases: ['date', 'datetime', 'schedule'], config: moment,
+  },
   manual: { when: 'a contact is enrolled by the API', aliases: ['api'], config: z.object({}) },
 } as const
 export type TriggerType = keyof typeof TRIGGERS
@@ -77,9 +80,12 @@ export function triggerOf(name: string): TriggerType | null {
 export function readTrigger(type: TriggerType, config: unknown): TriggerResult {
   const schema: z.ZodType<Readonly<Record<string, unknown>>> = TRIGGERS[type].config
   const read = schema.safeParse(config ?? {})
-  if (!read.success)
-    return { ok: false, details: read.error.issues.map(({ path, message }) => ({ path: ['trigger_config', ...path.map(String)].join('.'), message })) }
+  if (!read.success) {
+    const details = read.error.issues.map(({ path, message }) => ({ path: ['trigger_config', ...path.map(String)].join('.'), message }))
+    return { ok: false, details }
+  }
   const { event_name: name, audience_id: audienceId, at } = read.data
   const key = name ?? audienceId
-  return { ok: true, trigger: { type, config: read.data, key: typeof key === 'string' ? key : null, startsAt: typeof at === 'string' ? new Date(at) : null } }
+  const startsAt = typeof at === 'string' ? new Date(at) : null
+  return { ok: true, trigger: { type, config: read.data, key: typeof key === 'string' ? key : null, startsAt } }
 }

@@ -1,6 +1,7 @@
 /**
  * What automations leave to be done behind them, a slice at a time: notes folded into the counts, and enrolments of archived automations
- * ended. A slice that fails is taken again. Two workers may do it at once: they take the notes in the same order, so one waits for the other.
+ * ended. A slice that fails is taken again. Two workers may do it at once: they take the notes in the same order, so one waits for the
+ * other.
  */
 import { prepared, type Queryable } from '#src/db.ts'
 
@@ -13,7 +14,8 @@ WITH taken AS (
 ), folded AS (
   UPDATE automations a SET enrolled_count = enrolled_count + n.enrolled, completed_count = completed_count + n.completed,
     active_count = active_count + n.active
-  FROM (SELECT automation_id, sum(enrolled) AS enrolled, sum(completed) AS completed, sum(active) AS active FROM taken GROUP BY automation_id) n
+  FROM (SELECT automation_id, sum(enrolled) AS enrolled, sum(completed) AS completed, sum(active) AS active
+    FROM taken GROUP BY automation_id) n
   WHERE a.id = n.automation_id
 )
 SELECT count(*) AS n FROM taken`)

@@ -93,8 +93,9 @@ export function foldContent(given: z.output<typeof fields>, sink: Sink): MailCon
 export function missingIn(content: MailContent): { readonly path: string; readonly message: string }[] {
   const { template_id: templateId, subject, body, from } = content
   const isComplete = isThere(templateId) || (isThere(subject) && isThere(body))
+  const path = isThere(body) ? 'subject' : 'template_id'
   return [
-    ...(isComplete ? [] : [{ path: isThere(body) ? 'subject' : 'template_id', message: 'is required: a template_id, or subject and body' }]),
+    ...(isComplete ? [] : [{ path, message: 'is required: a template_id, or subject and body' }]),
     ...(isThere(from) ? [] : [{ path: 'from', message: 'is required' }]),
   ]
 }

@@ -1,6 +1,6 @@
 /**
- * Do the things that a campaign or an automation names belong to its workspace: templates, audiences, segments, sending domains? Another workspace's
- * are as good as none. The answer holds for this moment; whoever sends looks again.
+ * Do the things that a campaign or an automation names belong to its workspace: templates, audiences, segments, sending domains? Another
+ * workspace's are as good as none. The answer holds for this moment; whoever sends looks again.
  */
 import type { Queryable } from '#src/db.ts'
 import type { Detail } from '#src/errors.ts'

@@ -47,9 +47,9 @@ const COLUMNS = {
   replyTo: 'reply_to', audienceIds: 'audience_ids', segmentId: 'segment_id',
 } as const satisfies Record<keyof CampaignFields, string>
 
-const ROW = `id, name, status, template_id AS "templateId", subject, from_email AS "fromEmail", from_name AS "fromName", reply_to AS "replyTo",
-  audience_ids AS "audienceIds", segment_id AS "segmentId", scheduled_at AS "scheduledAt", timezone, created_at AS "createdAt",
-  updated_at AS "updatedAt"`
+const ROW = `id, name, status, template_id AS "templateId", subject, from_email AS "fromEmail", from_name AS "fromName",
+  reply_to AS "replyTo", audience_ids AS "audienceIds", segment_id AS "segmentId", scheduled_at AS "scheduledAt",
+  timezone, created_at AS "createdAt", updated_at AS "updatedAt"`
 const WHOLE = `${ROW}, body`
 
 /** The fields given and what follows from them: a template takes the place of a body, and a body that of a template. */
@@ -95,10 +95,10 @@ export async function listCampaigns(
   return { items, total: counted?.total ?? 0 }
 }
 
-export type ChangedCampaign =
-  | { readonly kind: 'changed'; readonly campaign: Campaign }
-  | { readonly kind: 'not-found' }
-  | { readonly kind: 'not-draft'; readonly status: CampaignState }
+/** Why it was left alone. */
+export type Unchanged = { readonly kind: 'not-found' } | { readonly kind: 'not-draft'; readonly status: CampaignState }
+
+export type ChangedCampaign = Unchanged | { readonly kind: 'changed'; readonly campaign: Campaign }
 
 export async function changeDraft(db: Queryable, workspaceId: string, id: string, fields: CampaignFields): Promise<ChangedCampaign> {
   const columns = given(fields)
@@ -110,19 +110,20 @@ export async function changeDraft(db: Queryable, workspaceId: string, id: string
 }
 
 /** Null when it is gone. */
-export async function deleteDraft(db: Queryable, workspaceId: string, id: string): Promise<Exclude<ChangedCampaign, { kind: 'changed' }> | null> {
+export async function deleteDraft(db: Queryable, workspaceId: string, id: string): Promise<Unchanged | null> {
   const { rowCount } = await db.query(`DELETE FROM campaigns WHERE workspace_id = $1 AND id = $2 AND status = 'DRAFT'`, [workspaceId, id])
   return rowCount === 1 ? null : explain(db, workspaceId, id)
 }
 
-async function explain(db: Queryable, workspaceId: string, id: string): Promise<Exclude<ChangedCampaign, { kind: 'changed' }>> {
+async function explain(db: Queryable, workspaceId: string, id: string): Promise<Unchanged> {
   const found = await findCampaign(db, workspaceId, id)
   return found === null ? { kind: 'not-found' } : { kind: 'not-draft', status: found.status }
 }
 
 /** What became of its recipients, a figure each; `recipients` is all of them. */
 export const METRICS = {
-  recipients: '*', dispatched: 'dispatched_at', delivered: 'delivered_at', opened: 'opened_at', clicked: 'clicked_at', bounced: 'bounced_at',
+  recipients: '*', dispatched: 'dispatched_at', delivered: 'delivered_at', opened: 'opened_at', clicked: 'clicked_at',
+  bounced: 'bounced_at',
   bounced_hard: `CASE bounce_type WHEN 'hard' THEN 1 END`, bounced_soft: `CASE bounce_type WHEN 'soft' THEN 1 END`, failed: 'failed_at',
 } as const
 export type Metrics = Readonly<Record<keyof typeof METRICS, number>>

@@ -14,7 +14,8 @@ export interface Usage {
 const LIVE = 'is_active AND (expires_at IS NULL OR expires_at > $2)'
 const READ = `
 SELECT w.name, w.created_at AS "createdAt",
-  coalesce((SELECT used FROM usage WHERE workspace_id = w.id AND period = date_trunc('month', $2::timestamptz AT TIME ZONE 'UTC')), 0) AS used,
+  coalesce((SELECT used FROM usage
+    WHERE workspace_id = w.id AND period = date_trunc('month', $2::timestamptz AT TIME ZONE 'UTC')), 0) AS used,
   count(k.id) FILTER (WHERE k.kind = 'admin') AS "adminKeys", count(k.id) FILTER (WHERE k.kind = 'regular') AS "regularKeys"
 FROM workspaces w LEFT JOIN api_keys k ON k.workspace_id = w.id AND ${LIVE}
 WHERE w.id = $1 GROUP BY w.id`
