@@ -95,6 +95,7 @@ describe('automations', () => {
     ['steps that are no list', { steps: {} }, 'steps'],
     ['a step of no kind', { steps: [{ type: 'dance' }] }, 'steps.0.type'],
     ['active without steps', { status: 'active' }, 'steps'],
+    ['paused from the beginning', { status: 'paused' }, 'status'],
   ]
   for (const [why, fields, path] of REFUSED) {
     it(`${why}: 400 that names ${path}`, async () => {
@@ -135,6 +136,22 @@ describe('automations', () => {
   it('a moment that has passed begins nothing', async () => {
     const past = await create({ trigger: { type: 'date_time', at: '2020-01-01T00:00:00Z' }, steps: EXIT, status: 'active' })
     assert.deepEqual([errorOf(past), pathsOf(past)], [[400, 'VALIDATION_ERROR'], ['trigger_config.at']])
+  })
+
+  it('one whose moment has come is still renamed, paused and resumed', async () => {
+    const id = idOf(await create({ trigger: { type: 'date_time', at: '2031-07-01' }, steps: EXIT, status: 'active' }))
+    await api.db.query(`UPDATE automations SET starts_at = now() - interval '1 day' WHERE id = $1`, [id])
+    for (const fields of [{ name: 'Other' }, { status: 'paused' }, { status: 'active' }]) assert.equal((await update(id, fields)).status, 200)
+    assert.deepEqual(pathsOf(await update(id, { trigger_config: { at: '2020-01-01' } })), ['trigger_config.at'])
+  })
+  it('a workspace has at most 1000, however many create at once', async () => {
+    const other = await api.addTenant()
+    await api.db.query(
+      `INSERT INTO automations (id, workspace_id, name, status, trigger_type, trigger_config, version)
+       SELECT gen_random_uuid(), $1, 'x', 'draft', 'manual', '{}', 1 FROM generate_series(1, 998)`, [other.workspaceId])
+    const answers = await Promise.all(Array.from({ length: 10 }, () => create({}, other.admin)))
+    assert.equal(answers.filter(({ status }) => status === 201).length, 2)
+    assert.ok(answers.every((answer) => answer.status === 201 || answer.body['error'] !== undefined && errorOf(answer)[0] === 409))
   })
 
   it('new steps are a new version, the same steps are none', async () => {

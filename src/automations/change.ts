@@ -56,6 +56,8 @@ export function createAutomation(
       return { kind: 'conflict', reason: `A workspace has at most ${MAX_AUTOMATIONS} automations.` }
     const wanted = merge(BLANK, order)
     if (!wanted.ok) return { kind: 'invalid', details: wanted.details }
+    if (!mayMove(BLANK.status, wanted.next.status))
+      return { kind: 'invalid', details: [{ path: 'status', message: `a new automation cannot be ${wanted.next.status}` }] }
     const wrong = await judge(ctx, { tx, workspaceId }, BLANK, wanted.next)
     if (wrong.length > 0) return { kind: 'invalid', details: wrong }
     const id = newId(ctx.clock.now())
@@ -104,7 +106,7 @@ interface Place {
 
 async function judge(ctx: AutomationStore, { tx, workspaceId }: Place, before: Written, next: Written): Promise<Detail[]> {
   if (next.status !== 'active') return []
-  const isNewMoment = before.status !== 'active' || before.trigger.startsAt?.getTime() !== next.trigger.startsAt?.getTime()
+  const isNewMoment = before.status === 'draft' || before.trigger.startsAt?.getTime() !== next.trigger.startsAt?.getTime()
   return [
     ...(isNewMoment ? judgeMoment(next.trigger, new Date(ctx.clock.now())) : []),
     ...await judgeRunnable({ db: tx, workspaceId, allowed: ctx.config.allowPrivateTargets }, next),

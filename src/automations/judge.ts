@@ -29,7 +29,7 @@ export async function judgeRunnable(judge: Judge, { trigger, steps }: Runnable):
   ]
 }
 
-/** A moment that has passed begins nothing: told when an automation is activated, and not afterwards. */
+/** A moment that has passed begins nothing: told when a draft is activated or gets another moment, and not afterwards. */
 export function judgeMoment({ startsAt }: Trigger, now: Date): Detail[] {
   return startsAt === null || startsAt > now ? [] : [{ path: 'trigger_config.at', message: 'must be in the future' }]
 }
