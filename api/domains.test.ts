@@ -108,10 +108,12 @@ describe('/public/domains', () => {
 
   it('answers polling from the last look, and looks once for many that ask together', async () => {
     const domain = await add()
-    const before = dns.queries.length
+    const name = textOf(listOf(domain['dns_records'])[0]?.['name'])
     const answers = await Promise.all(Array.from({ length: 30 }, () => verify(domain)))
     assert.ok(answers.every((answer) => answer.status === 200 && textOf(answer.body['data']?.['status']) === 'pending'))
-    assert.ok(dns.queries.length - before < 40, `${dns.queries.length - before} questions`)
+    // one look; another for every two seconds that this may take
+    const looks = dns.queries.filter((query) => query.name === name && query.type === 'TXT').length
+    assert.ok(looks >= 1 && looks <= 5, `${looks} looks`)
   })
 
   describe('add-domain', () => {
@@ -148,8 +150,8 @@ describe('/public/domains', () => {
         `INSERT INTO domains (id, workspace_id, domain, check_due_at) SELECT gen_random_uuid(), $1, 'x' || i || '.example', NULL FROM generate_series(1, 96) i`,
         [tenant.workspaceId])
       const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => call('POST', '/add-domain', { domain: `p${i}.example` }, tenant.admin)))
-      assert.deepEqual(answers.map((answer) => answer.status).toSorted(), [201, 201, 201, 403, 403, 403, 403, 403])
-      assert.ok(answers.every((answer) => answer.status === 201 || textOf(answer.body['error']) === 'PLAN_REQUIRED'))
+      assert.equal(answers.filter((answer) => answer.status === 201).length, 3)
+      assert.ok(answers.every((answer) => answer.status === 201 || (answer.status === 403 && textOf(answer.body['error']) === 'PLAN_REQUIRED')))
     })
   })
 

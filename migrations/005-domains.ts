@@ -40,8 +40,10 @@ CREATE TABLE domain_removals (
   domain_id uuid PRIMARY KEY,
   workspace_id uuid NOT NULL,
   domain text NOT NULL,
-  removed_at timestamptz NOT NULL
+  removed_at timestamptz NOT NULL,
+  due_at timestamptz NOT NULL
 );
+CREATE INDEX domain_removals_due ON domain_removals (due_at);
 `
 
 const DOWN = `

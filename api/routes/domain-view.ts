@@ -1,4 +1,7 @@
-/** A sending domain as the API shows it: the object, its DNS records with what was found at the last look, and a sentence about its status. */
+/**
+ * A sending domain as the API shows it: the object, its DNS records with what was found at the last look, and a sentence about its
+ * status. Pure.
+ */
 import { z } from 'zod'
 import type { Config } from '#config/load.ts'
 import { REGION_NAMES, type Region } from '#config/regions.ts'
@@ -14,7 +17,8 @@ const purpose = z.enum(['dkim', 'spf', 'dmarc', 'mail_from', 'tracking'])
 const found = z.enum(['ok', 'missing', 'wrong', 'unknown'])
 
 const record = z.object({
-  type: z.enum(['TXT', 'MX', 'CNAME']), name: z.string(), value: z.string(), priority: z.int().nullable().meta({ description: 'of an MX record' }),
+  type: z.enum(['TXT', 'MX', 'CNAME']), name: z.string(), value: z.string(),
+  priority: z.int().nullable().meta({ description: 'of an MX record' }),
   purpose, description: z.string(), required: z.boolean().meta({ description: 'the domain is not verified without it' }),
   status: z.enum([...found.options, 'pending']).meta({ description: 'found at the last look; pending before the first' }),
   message: z.string().nullable().meta({ description: 'what to mend' }),
@@ -22,7 +26,8 @@ const record = z.object({
 
 export const domainShape = z.object({
   id: z.uuid(), domain: z.string(), verification_status: statusName, status: statusName.meta({ description: 'the same as verification_status' }),
-  mail_from_status: partName, tracking_status: partName, region: z.enum(REGION_NAMES as [Region, ...Region[]]), dns_records: z.array(record),
+  mail_from_status: partName, tracking_status: partName, region: z.enum(REGION_NAMES as [Region, ...Region[]]),
+  dns_records: z.array(record),
   dns_records_to_remove: z.array(z.object({ type: z.string(), name: z.string(), value: z.string() }))
     .meta({ description: 'records of replaced DKIM keys that may be taken out of the zone' }),
   registrar: z.string().nullable(), registrar_name: z.string().nullable(), registrar_iana_id: z.string().nullable(),
@@ -77,8 +82,10 @@ export function presentChecks(checks: readonly RecordCheck[]): Record<string, un
 }
 
 export function explainStatus({ domain, status, missingSince, checks }: Domain): string {
-  const trouble = (checks ?? []).find((one) => one.isRequired && one.status !== 'ok')?.message ?? 'its DNS has not been looked at yet'
-  if (status === 'verified') return missingSince === null ? `${domain} is verified.` : `${domain} is verified, but its DKIM record was not found at the last look. ${trouble}`
+  const trouble = checks === null ? 'Its DNS has not been looked at yet.'
+    : checks.find((one) => one.isRequired && one.status !== 'ok')?.message ?? 'Its records are right, but another workspace holds it verified.'
+  if (status === 'verified' && missingSince === null) return `${domain} is verified.`
+  if (status === 'verified') return `${domain} is verified, but its DKIM record was not found at the last look. ${trouble}`
   if (status === 'degraded') return `${domain} has lost its DKIM record and sends for 24 hours only. ${trouble}`
   return `${domain} is not verified. ${trouble}`
 }

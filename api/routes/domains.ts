@@ -7,8 +7,9 @@ import { z } from 'zod'
 import { DEFAULT_REGION, REGION_NAMES, type Region } from '#config/regions.ts'
 import { createKey } from '#src/auth/keys.ts'
 import { createDomainDns } from '#src/domains/dns.ts'
-import { addDomain, countDomains, findDomain, listDomains, removeDomain, type Domain } from '#src/domains/domains.ts'
+import { addDomain, countDomains, findDomain, listDomains, type Domain } from '#src/domains/domains.ts'
 import { mayCheck } from '#src/domains/due.ts'
+import { removeDomain } from '#src/domains/removal.ts'
 import { rotateKeys } from '#src/domains/rotation.ts'
 import { verifyDomain } from '#src/domains/verify.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
@@ -26,6 +27,12 @@ const byId = z.object({ id: z.string() })
 const oneDomain = enveloped(domainShape).meta({ id: 'DomainAnswer' })
 const MAX_LISTED = 1000
 
+const listLimit = paging.shape.limit.unwrap().default(MAX_LISTED)
+  .meta({ type: 'integer', minimum: 1, maximum: MAX_LISTED, default: MAX_LISTED })
+const listed = z.object({
+  success: z.literal(true), message: z.string(), data: z.array(domainShape), page: z.int(), limit: z.int(), total: z.int(),
+})
+
 const addBody = z.object({
   domain: z.string().max(1000, 'is too long').meta({ description: 'such as example.com; any spelling, also international' }),
   region: z.enum(REGION_NAMES as [Region, ...Region[]]).nullish().meta({ description: `fixed for life; ${DEFAULT_REGION} when not given` }),
@@ -37,21 +44,22 @@ const add = route({
   errors: ['VALIDATION_ERROR', 'PLAN_REQUIRED', 'NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, body }) => {
     const { maxDomains } = planOf(ctx, caller.plan)
-    const added = await addDomain(ctx, { workspaceId: caller.workspaceId, name: body.domain, region: body.region ?? DEFAULT_REGION, max: maxDomains })
+    const { domain: name, region } = body
+    const added = await addDomain(ctx, { workspaceId: caller.workspaceId, name, region: region ?? DEFAULT_REGION, max: maxDomains })
     if (added.kind === 'invalid') return invalid([{ path: 'domain', message: added.reason }])
     if (added.kind === 'no-workspace') return NO_DOMAIN
     if (added.kind === 'too-many') return refuse('PLAN_REQUIRED', `The plan ${caller.plan} has at most ${added.max} sending domains.`)
     const { domain } = added
     if (added.kind === 'exists') return refuse('CONFLICT', `This workspace has ${domain.domain} already (${domain.id}, ${domain.status}).`)
-    return { body: { success: true, message: `${domain.domain} is added. Publish its DNS records, then verify it.`, data: presentDomain(domain, ctx.config) } }
+    const message = `${domain.domain} is added. Publish its DNS records, then verify it.`
+    return { body: { success: true, message, data: presentDomain(domain, ctx.config) } }
   },
 })
 
 const list = route({
   name: 'get-domains', summary: 'The sending domains of the workspace, the oldest first',
   method: 'GET', paths: ['/public/domains/get-domains'], access: ACCESS, status: 200, errors: [],
-  query: paging.extend({ limit: paging.shape.limit.unwrap().default(MAX_LISTED).meta({ type: 'integer', minimum: 1, maximum: MAX_LISTED, default: MAX_LISTED }) }),
-  answer: z.object({ success: z.literal(true), message: z.string(), data: z.array(domainShape), page: z.int(), limit: z.int(), total: z.int() }),
+  query: paging.extend({ limit: listLimit }), answer: listed,
   handle: async (ctx, { caller, query: { page, limit } }) => {
     const [domains, total] = await Promise.all([
       listDomains(ctx.db, caller.workspaceId, limit, (page - 1) * limit), countDomains(ctx.db, caller.workspaceId),
@@ -88,7 +96,8 @@ const verify = route({
     announce(ctx, news)
     if (kind === 'not-found') return NO_DOMAIN
     if (kind !== 'taken') return presentVerification(now)
-    return refuse('CONFLICT', `The DNS records of ${now.domain} are right, but another workspace holds it verified. It comes free when that workspace deletes it, or a day after its own records are gone from DNS.`)
+    return refuse('CONFLICT', `The DNS records of ${now.domain} are right, but another workspace holds it verified. `
+      + 'It comes free when that workspace deletes it, or a day after its own records are gone from DNS.')
   },
 })
 
@@ -152,7 +161,8 @@ const createDomainKey = route({
       id: key.id, key_id: `key_${hexOf(key.id)}`, name, is_active: true,
       expires_at: expiresAt?.toISOString() ?? null, created_at: key.createdAt.toISOString(),
     }
-    return { body: { success: true, message: 'Sending key created. Keep it: it is not shown again.', data: { api_key: shown, secret_key: key.secretKey } } }
+    const data = { api_key: shown, secret_key: key.secretKey }
+    return { body: { success: true, message: 'Sending key created. Keep it: it is not shown again.', data } }
   },
 })
 
@@ -167,8 +177,9 @@ function ownDomain(ctx: ApiContext, workspaceId: string, id: string): Promise<Do
 function presentVerification(domain: Domain): Answer {
   const message = explainStatus(domain)
   const data = {
-    id: domain.id, domain: domain.domain, status: domain.status, verification_status: domain.status, mail_from_status: domain.mailFromStatus, message,
-    verified_at: domain.verifiedAt?.toISOString() ?? null, checks: presentChecks(domain.checks ?? []),
+    id: domain.id, domain: domain.domain, status: domain.status, verification_status: domain.status,
+    mail_from_status: domain.mailFromStatus, message, verified_at: domain.verifiedAt?.toISOString() ?? null,
+    checks: presentChecks(domain.checks ?? []),
   }
   return { body: { success: true, message, data } }
 }

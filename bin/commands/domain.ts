@@ -29,9 +29,10 @@ const ACTIONS: Actions = {
         const workspace = await workspaceOf(ctx.db, workspaceText)
         const added = await addDomain(ctx, { workspaceId: workspace.id, name, region })
         if (added.kind === 'invalid') return call.fail(added.reason)
-        if (added.kind === 'no-workspace' || added.kind === 'too-many') return call.fail('The workspace is gone.')
+        if (!('domain' in added)) return call.fail('The workspace is gone.')
         const { domain } = added
-        const head = added.kind === 'added' ? `Domain ${name} (${domain.id}) is added.` : `The workspace has ${name} already (${domain.id}, ${domain.status}).`
+        const present = `The workspace has ${name} already (${domain.id}, ${domain.status}).`
+        const head = added.kind === 'added' ? `Domain ${name} (${domain.id}) is added.` : present
         const text = `${head} Publish these DNS records:\n\n${recordsText(domain, ctx.config)}\n\nThen: mailstead domain verify ${name}`
         return call.answer(text, jsonOf(domain, ctx.config))
       })
@@ -65,8 +66,8 @@ const ACTIONS: Actions = {
         const { kind, domain } = rotation
         if (kind === 'not-verified') return call.fail(`${domain.domain} is ${domain.status}: its keys are not in use yet.`)
         const head = kind === 'begun' ? 'New DKIM keys are made.' : 'A rotation is under way.'
-        const shown = `${head} Publish the records of the next key; it signs once they were in DNS for 10 minutes:\n\n${recordsText(domain, ctx.config)}`
-        return call.answer(shown, jsonOf(domain, ctx.config))
+        const what = 'Publish the records of the next key; it signs once they were in DNS for 10 minutes:'
+        return call.answer(`${head} ${what}\n\n${recordsText(domain, ctx.config)}`, jsonOf(domain, ctx.config))
       })
     },
   },
@@ -132,8 +133,8 @@ function recordsOf(domain: Domain, config: Config): DnsRecord[] {
 
 function jsonOf(domain: Domain, config: Config): Record<string, unknown> {
   return {
-    id: domain.id, domain: domain.domain, workspace_id: domain.workspaceId, verification_status: domain.status, mail_from_status: domain.mailFromStatus,
-    region: domain.region, egress_pool: REGIONS[domain.region].pool, verified_at: domain.verifiedAt, created_at: domain.createdAt,
+    id: domain.id, domain: domain.domain, workspace_id: domain.workspaceId, verification_status: domain.status,
+    mail_from_status: domain.mailFromStatus, region: domain.region, egress_pool: REGIONS[domain.region].pool, verified_at: domain.verifiedAt, created_at: domain.createdAt,
     dns_records: recordsOf(domain, config).map(({ isRequired, ...record }) => ({ ...record, required: isRequired })),
   }
 }

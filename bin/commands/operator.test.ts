@@ -96,6 +96,18 @@ describe('the operator\'s commands', () => {
     assert.equal((await call(key, 'create', '--workspace', id, '--type', 'regular', '--domain', 'trusted.example')).code, 0)
   })
 
+  it('make new DKIM keys for a domain, one rotation at a time', async () => {
+    const id = await newWorkspace()
+    await call(domain, 'add', '--workspace', id, 'rotated.example')
+    assert.equal((await call(domain, 'rotate', 'rotated.example')).code, 1)
+    await call(domain, 'verify', 'rotated.example', '--trust')
+    const begun = await call(domain, 'rotate', 'rotated.example', '--json')
+    const names = (begun.json['dns_records'] as unknown as { purpose: string; name: string }[]).filter(({ purpose }) => purpose === 'dkim')
+    assert.deepEqual([begun.code, new Set(names.map(({ name }) => name)).size], [0, 4])
+    const again = await call(domain, 'rotate', 'rotated.example')
+    assert.match(again.out, /^A rotation is under way\. Publish the records of the next key/)
+  })
+
   it('ask which domain is meant when several workspaces have it, and say who holds it', async () => {
     const [first, second] = [await newWorkspace('First'), await newWorkspace('Second')]
     for (const id of [first, second]) await call(domain, 'add', '--workspace', id, 'shared.example')

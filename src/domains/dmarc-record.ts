@@ -15,7 +15,8 @@ export function judgeDmarc(texts: readonly string[]): Finding {
   if (policy === undefined) return wrong('the DMARC record has no policy: add p=none, or stricter')
   for (const name of ['p', 'sp']) {
     const value = tags.get(name)
-    if (value !== undefined && !POLICIES.includes(value)) return wrong(`the DMARC record says ${name}=${value.slice(0, 40)}, which is not one of ${POLICIES.join(', ')}`)
+    if (value === undefined || POLICIES.includes(value)) continue
+    return wrong(`the DMARC record says ${name}=${value.slice(0, 40)}, which is not one of ${POLICIES.join(', ')}`)
   }
   return ok(`DMARC is there, with the policy ${policy}`)
 }

@@ -41,7 +41,10 @@ export function createDomainDns(config: Pick<Config, 'dnsServers'>): DomainDns {
   if (config.dnsServers !== null) resolver.setServers(config.dnsServers)
   return {
     txt: (name) => ask(async () => (await resolver.resolveTxt(name)).map((strings) => strings.join(''))),
-    mx: (name) => ask(async () => (await resolver.resolveMx(name)).map(({ exchange, priority }) => ({ exchange: plain(exchange), priority }))),
+    mx: (name) => ask(async () => {
+      const records = await resolver.resolveMx(name)
+      return records.map(({ exchange, priority }) => ({ exchange: plain(exchange), priority }))
+    }),
     cname: (name) => ask(async () => (await resolver.resolveCname(name)).map(plain)),
     ns: (name) => ask(async () => (await resolver.resolveNs(name)).map(plain)),
     addresses: async (name) => {

@@ -1,9 +1,8 @@
 /**
- * Sending domains of a workspace: added with DKIM keys of their own, found, listed, trusted, removed. Any workspace may claim a name, one can
+ * Sending domains of a workspace: added with DKIM keys of their own, found, listed, trusted. Any workspace may claim a name, one can
  * hold it verified (the index domains_owner decides). Private keys are stored sealed and never read here.
  *
- * Two add at once: the row of the workspace is locked, so the limit of the plan is exact and a name is there once. A removed domain takes
- * its keys with it in the same statement; its queued mail is failed by the worker, which finds it in domain_removals.
+ * Two add at once: the row of the workspace is locked, so the limit of the plan is exact and a name is there once.
  */
 import { DEFAULT_REGION, type Region } from '#config/regions.ts'
 import type { Context } from '#src/context.ts'
@@ -115,7 +114,8 @@ interface NewKey {
 }
 
 /** The selector carries a part of an id of ours: it collides with nothing in the zone, nor with another workspace's claim to the name. */
-export async function storeKey(ctx: Pick<Adding, 'vault' | 'clock'>, tx: Queryable, { domainId, pairId, key, state }: NewKey): Promise<void> {
+export async function storeKey(ctx: Pick<Adding, 'vault' | 'clock'>, tx: Queryable, order: NewKey): Promise<void> {
+  const { domainId, pairId, key, state } = order
   const selector = `ms-${hexOf(pairId).slice(-8)}${key.algorithm === 'ed25519-sha256' ? '-ed' : ''}`
   await tx.query(
     `INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value, state, state_since, created_at)
@@ -168,13 +168,4 @@ export async function trustDomain(db: Queryable, id: string): Promise<TrustedDom
 /** Another workspace holds the name verified. */
 export function isHeldElsewhere(error: unknown): boolean {
   return error instanceof Error && 'constraint' in error && error.constraint === 'domains_owner'
-}
-
-/** Removes a domain with its DKIM and API keys, and leaves word for the worker about its queued mail. False when it is not there. */
-export async function removeDomain(ctx: Pick<Context, 'db' | 'clock'>, workspaceId: string, id: string): Promise<boolean> {
-  const { rowCount } = await ctx.db.query(`
-    WITH removed AS (DELETE FROM domains WHERE id = $1 AND workspace_id = $2 RETURNING id, workspace_id, domain)
-    INSERT INTO domain_removals (domain_id, workspace_id, domain, removed_at) SELECT id, workspace_id, domain, $3 FROM removed`,
-    [id, workspaceId, new Date(ctx.clock.now())])
-  return rowCount === 1
 }

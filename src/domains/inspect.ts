@@ -22,7 +22,14 @@ export interface RecordCheck {
   readonly message: string
 }
 
-type Inspector = (dns: DomainDns, order: { readonly record: DnsRecord; readonly name: string; readonly place: Place }) => Promise<Finding>
+/** The record, the name to look at, and our side of it. */
+interface Wanted {
+  readonly record: DnsRecord
+  readonly name: string
+  readonly place: Place
+}
+
+type Inspector = (dns: DomainDns, wanted: Wanted) => Promise<Finding>
 
 /** By what the record is for and its type. */
 const INSPECTORS: Readonly<Record<string, Inspector>> = {
@@ -56,7 +63,8 @@ async function inspectRecord(dns: DomainDns, record: DnsRecord, domain: string, 
     return missing(`the record is at ${twice}: enter its name as ${shortOf(name, domain)}, the domain is appended by itself`)
   const alias = record.type === 'CNAME' ? null : await dns.cname(name)
   const [target] = alias?.kind === 'answered' ? alias.records : []
-  return target === undefined ? finding : wrong(`a CNAME to ${target} is in the way: where a CNAME is, no other record counts; remove it`)
+  if (target === undefined) return finding
+  return wrong(`a CNAME to ${target} is in the way: where a CNAME is, no other record counts; remove it`)
 }
 
 /** The name as it is entered where the domain is appended. */
@@ -68,7 +76,7 @@ function targetOf({ bounceDomain, serverName }: Place): { include: string; serve
   return { include: bounceDomain, server: serverName }
 }
 
-async function inspectDkim(dns: DomainDns, { record, name }: { readonly record: DnsRecord; readonly name: string }): Promise<Finding> {
+async function inspectDkim(dns: DomainDns, { record, name }: Wanted): Promise<Finding> {
   const answer = await dns.txt(name)
   if (answer.kind === 'failed') return unknown(answer.reason)
   const problem = findProblem(answer.records, record.value)
@@ -76,7 +84,7 @@ async function inspectDkim(dns: DomainDns, { record, name }: { readonly record: 
   return answer.records.length > 0 ? wrong(problem) : missing(problem)
 }
 
-async function inspectDmarc(dns: DomainDns, { name }: { readonly name: string }): Promise<Finding> {
+async function inspectDmarc(dns: DomainDns, { name }: Wanted): Promise<Finding> {
   const answer = await dns.txt(name)
   if (answer.kind === 'failed') return unknown(answer.reason)
   const finding = judgeDmarc(answer.records)
@@ -87,7 +95,7 @@ async function inspectDmarc(dns: DomainDns, { name }: { readonly name: string })
   return above.kind === 'answered' && judgeDmarc(above.records).status === 'ok' ? ok(`the DMARC policy of ${parent} counts for it`) : finding
 }
 
-async function inspectMx(dns: DomainDns, { record, name }: { readonly record: DnsRecord; readonly name: string }): Promise<Finding> {
+async function inspectMx(dns: DomainDns, { record, name }: Wanted): Promise<Finding> {
   const answer = await dns.mx(name)
   if (answer.kind === 'failed') return unknown(answer.reason)
   if (answer.records.length === 0) return missing('there is no MX record')
@@ -96,7 +104,7 @@ async function inspectMx(dns: DomainDns, { record, name }: { readonly record: Dn
   return wrong(`the MX is ${others.join(', ').slice(0, 200)}: it must be ${record.value} and no other, or bounces go astray`)
 }
 
-async function inspectCname(dns: DomainDns, { record, name }: { readonly record: DnsRecord; readonly name: string }): Promise<Finding> {
+async function inspectCname(dns: DomainDns, { record, name }: Wanted): Promise<Finding> {
   const answer = await dns.cname(name)
   if (answer.kind === 'failed') return unknown(answer.reason)
   const [target] = answer.records
@@ -104,5 +112,6 @@ async function inspectCname(dns: DomainDns, { record, name }: { readonly record:
   if (target !== undefined) return wrong(`the CNAME leads to ${target}: it must lead to ${record.value}`)
   const addresses = await dns.addresses(name)
   const isHost = addresses.kind === 'answered' && addresses.records.length > 0
-  return isHost ? wrong(`there is an address and no CNAME: it must be a CNAME to ${record.value}, not proxied`) : missing('there is no CNAME record')
+  if (!isHost) return missing('there is no CNAME record')
+  return wrong(`there is an address and no CNAME: it must be a CNAME to ${record.value}, not proxied`)
 }

@@ -1,7 +1,7 @@
 /**
- * The life of a DKIM key: waiting → active → retired → removable → gone. This is the only place that knows the states and what a look at
- * DNS makes of them; `settle-check.ts` carries it out. Signing never waits for a rotation: the active key signs until the next one has been
- * seen in DNS and stayed there, or until its own record is gone while the next one is there. Pure.
+ * The life of a DKIM key: waiting → active → retired → removable → gone. This is the only place that knows the states and what a look
+ * at DNS makes of them; `settle-check.ts` carries it out. Signing never waits for a rotation: the active key signs until the next one has
+ * been seen in DNS and stayed there, or until its own record is gone while the next one is there. Pure.
  */
 import type { FindingStatus } from './finding.ts'
 
@@ -38,19 +38,22 @@ export const SETTLE_MS = 10 * MINUTE_MS
 /** Mail waits up to 5 days at others (RFC 5321 4.5.4.1). */
 export const KEEP_RETIRED_MS = 7 * DAY_MS
 /** How long we tell that a record may be removed. */
-export const KEEP_REMOVABLE_MS = 30 * DAY_MS
+const KEEP_REMOVABLE_MS = 30 * DAY_MS
+
+type Seen = (key: DkimKeyRow) => FindingStatus
 
 /** What follows from a look at DNS; `seen` tells what was found for the record of a key. */
-export function planKeys(keys: readonly DkimKeyRow[], seen: (key: DkimKeyRow) => FindingStatus, nowMs: number): KeyMove[] {
+export function planKeys(keys: readonly DkimKeyRow[], seen: Seen, nowMs: number): KeyMove[] {
   return keys.flatMap((key): KeyMove[] => {
-    if (key.state === 'waiting') return planWaiting(key, keys, seen, nowMs)
-    if (key.state === 'retired' && nowMs - key.sinceMs >= KEEP_RETIRED_MS) return [{ kind: 'to', id: key.id, from: 'retired', to: 'removable' }]
-    if (key.state === 'removable' && nowMs - key.sinceMs >= KEEP_REMOVABLE_MS) return [{ kind: 'delete', id: key.id, from: 'removable' }]
-    return []
+    const { id, state } = key
+    const ageMs = nowMs - key.sinceMs
+    if (state === 'waiting') return planWaiting(key, keys, seen, nowMs)
+    if (state === 'retired' && ageMs >= KEEP_RETIRED_MS) return [{ kind: 'to', id, from: 'retired', to: 'removable' }]
+    return state === 'removable' && ageMs >= KEEP_REMOVABLE_MS ? [{ kind: 'delete', id, from: 'removable' }] : []
   })
 }
 
-function planWaiting(key: DkimKeyRow, keys: readonly DkimKeyRow[], seen: (key: DkimKeyRow) => FindingStatus, nowMs: number): KeyMove[] {
+function planWaiting(key: DkimKeyRow, keys: readonly DkimKeyRow[], seen: Seen, nowMs: number): KeyMove[] {
   const found = seen(key)
   if (found === 'unknown') return []
   if (found !== 'ok') return key.seenMs === null ? [] : [{ kind: 'saw', id: key.id, at: null }]

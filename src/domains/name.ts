@@ -1,4 +1,7 @@
-/** A sending domain as people write it, read by the rule that addresses have: lower case, A-labels, no final dot. Which names may be added. */
+/**
+ * A sending domain as people write it, read by the rule that addresses have: lower case, A-labels, no final dot; and which names may be
+ * added. Pure.
+ */
 import { getDomain } from 'tldts'
 import { parseAddress } from '#src/mail/address.ts'
 
@@ -23,6 +26,6 @@ export function readNewName(text: string, bounceDomain: string): DomainName {
   const { name } = read
   if (name.length > MAX_NAME) return { ok: false, reason: `the domain is longer than ${MAX_NAME} characters` }
   if (getDomain(name) === null) return { ok: false, reason: `${name} is a public suffix: nobody sends in its name` }
-  if (name === bounceDomain || name.endsWith(`.${bounceDomain}`)) return { ok: false, reason: `${name} belongs to this service: bounces come to it` }
-  return read
+  const isOurs = name === bounceDomain || name.endsWith(`.${bounceDomain}`)
+  return isOurs ? { ok: false, reason: `${name} belongs to this service: bounces come to it` } : read
 }

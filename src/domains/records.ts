@@ -72,7 +72,8 @@ export function domainRecords({ domain, keys }: Keyed, place: Place): DnsRecord[
 
 /** Records of keys that were replaced long ago: they may be removed from the zone. */
 export function removableRecords({ domain, keys }: Keyed): Pick<DnsRecord, 'type' | 'name' | 'value'>[] {
-  return keys.filter(({ state }) => state === 'removable').map(({ selector, dnsValue }) => ({ type: 'TXT', name: dkimName(selector, domain), value: dnsValue }))
+  const removable = keys.filter(({ state }) => state === 'removable')
+  return removable.map(({ selector, dnsValue }) => ({ type: 'TXT', name: dkimName(selector, domain), value: dnsValue }))
 }
 
 const DKIM_TEXTS: Readonly<Record<KeyState, (key: DkimKeyRow) => string>> = {
@@ -80,7 +81,10 @@ const DKIM_TEXTS: Readonly<Record<KeyState, (key: DkimKeyRow) => string>> = {
     ? 'DKIM: proves that the mail is yours. The domain is verified by this record.'
     : 'DKIM, second signature: short and modern, for receivers that know Ed25519.',
   waiting: () => 'DKIM, the next key: publish it beside the present one. It signs once it has been seen for 10 minutes.',
-  retired: ({ sinceMs }) => `DKIM, the key before: keep it until ${new Date(sinceMs + KEEP_RETIRED_MS).toISOString().slice(0, 10)}, for mail that is under way.`,
+  retired: ({ sinceMs }) => {
+    const until = new Date(sinceMs + KEEP_RETIRED_MS).toISOString().slice(0, 10)
+    return `DKIM, the key before: keep it until ${until}, for mail that is under way.`
+  },
   removable: () => 'DKIM, an old key: it may be removed.',
 }
 
@@ -100,7 +104,10 @@ function mailFromRecords(domain: string, place: Place): DnsRecord[] {
       type: 'MX', name, value: place.serverName, priority: 10, purpose: 'mail_from', isRequired: false,
       description: 'MAIL FROM: bounces of your mail come to this name. With it and the next record, SPF passes in your name.',
     },
-    { type: 'TXT', name, value: spf, purpose: 'mail_from', isRequired: false, description: 'MAIL FROM: SPF for the envelope sender of your mail.' },
+    {
+      type: 'TXT', name, value: spf, purpose: 'mail_from', isRequired: false,
+      description: 'MAIL FROM: SPF for the envelope sender of your mail.',
+    },
   ]
 }
 

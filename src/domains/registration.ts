@@ -18,8 +18,13 @@ interface Means {
   readonly outgoing: Pick<Outgoing, 'get'>
 }
 
+interface Named {
+  readonly id: string
+  readonly domain: string
+}
+
 /** Looks up and stores; the domain may be gone by then. */
-export async function updateRegistration(ctx: Pick<Context, 'db' | 'clock' | 'config'>, means: Means, domain: { id: string; domain: string }): Promise<void> {
+export async function updateRegistration(ctx: Pick<Context, 'db' | 'clock' | 'config'>, means: Means, domain: Named): Promise<void> {
   const { isIcann, domain: registrable } = parse(domain.domain)
   const provider = await findProvider(means.dns, domain.domain, registrable ?? domain.domain)
   const { rdapUrl, isSandbox } = ctx.config

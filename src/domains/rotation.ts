@@ -14,7 +14,9 @@ export type Rotation =
   | { readonly kind: 'not-verified'; readonly domain: Domain }
   | { readonly kind: 'not-found' }
 
-const FIRST_LOOK = `interval '2 minutes'`
+const LOCK = 'SELECT 1 FROM domains WHERE id = $1 AND workspace_id = $2 FOR NO KEY UPDATE'
+const WAITING = `SELECT algorithm FROM dkim_keys WHERE domain_id = $1 AND state = 'waiting'`
+const HASTEN_CHECK = `UPDATE domains SET check_due_at = least(check_due_at, $2::timestamptz + interval '2 minutes') WHERE id = $1`
 
 export async function rotateKeys(ctx: Pick<Context, 'db' | 'vault' | 'clock'>, workspaceId: string, id: string): Promise<Rotation> {
   const domain = await findDomain(ctx.db, workspaceId, id)
@@ -23,14 +25,14 @@ export async function rotateKeys(ctx: Pick<Context, 'db' | 'vault' | 'clock'>, w
   const keys = await generateDkimKeys()
   const pairId = newId()
   const kind = await ctx.db.transaction(async (tx) => {
-    const { rows: [locked] } = await tx.query('SELECT 1 FROM domains WHERE id = $1 AND workspace_id = $2 FOR NO KEY UPDATE', [id, workspaceId])
+    const { rows: [locked] } = await tx.query(LOCK, [id, workspaceId])
     if (locked === undefined) return 'not-found'
-    const { rows } = await tx.query<{ algorithm: string }>(`SELECT algorithm FROM dkim_keys WHERE domain_id = $1 AND state = 'waiting'`, [id])
+    const { rows } = await tx.query<{ algorithm: string }>(WAITING, [id])
     if (rows.some(({ algorithm }) => algorithm === 'rsa-sha256')) return 'under-way'
     // an Ed25519 key whose record was never published, left by the rotation before
     await tx.query(`DELETE FROM dkim_keys WHERE domain_id = $1 AND state = 'waiting'`, [id])
     for (const key of keys) await storeKey(ctx, tx, { domainId: id, pairId, key, state: 'waiting' })
-    await tx.query(`UPDATE domains SET check_due_at = least(check_due_at, $2::timestamptz + ${FIRST_LOOK}) WHERE id = $1`, [id, new Date(ctx.clock.now())])
+    await tx.query(HASTEN_CHECK, [id, new Date(ctx.clock.now())])
     return 'begun'
   })
   const now = await findDomain(ctx.db, workspaceId, id)

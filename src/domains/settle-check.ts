@@ -11,7 +11,7 @@ import { type Domain, findDomain, isHeldElsewhere, type PartStatus } from './dom
 import type { RecordCheck } from './inspect.ts'
 import { type DkimKeyRow, type KeyMove, planKeys, SETTLE_MS } from './key-state.ts'
 import { dkimName, type Purpose } from './records.ts'
-import { growingWaitMs, judgeStanding, type Proof, type Verdict } from './status.ts'
+import { growingWaitMs, judgeStanding, type Proof, type Standing, type Verdict } from './status.ts'
 
 export interface Look {
   readonly domainId: string
@@ -63,18 +63,21 @@ interface Judged {
 
 async function write(ctx: Settling, tx: Queryable, { domain, look, proof }: Judged): Promise<News> {
   const now = ctx.clock.now()
-  const standing = {
-    status: domain.status, statusSinceMs: domain.statusSince.getTime(), missingSinceMs: domain.missingSince?.getTime() ?? null, isTrusted: domain.isTrusted,
-  }
-  const verdict = judgeStanding(standing, proof, now)
+  const verdict = judgeStanding(standingOf(domain), proof, now)
+  const ageMs = verdict.status === domain.status ? now - domain.statusSince.getTime() : 0
   const moves = planKeys(domain.keys, (key) => statusOfKey(look.checks, domain.domain, key), now)
   for (const move of moves) await moveKey(tx, move, new Date(now))
   await tx.query(
-    `UPDATE domains SET checks = $2, checked_at = $3, missing_since = $4, check_due_at = $5, mail_from_status = $6, tracking_status = $7 WHERE id = $1`,
+    `UPDATE domains SET checks = $2, checked_at = $3, missing_since = $4, check_due_at = $5, mail_from_status = $6, tracking_status = $7
+     WHERE id = $1`,
     [domain.id, JSON.stringify(look.checks), new Date(look.begunAt), dateOf(verdict.missingSinceMs),
-      dueAt(ctx, verdict, waitOfKeys(domain.keys, moves, now)),
+      dueAt(ctx, verdict, Math.min(waitOfKeys(domain.keys, moves, now), waitOfParts(verdict, ageMs, look.checks))),
       partStatus(look.checks, 'mail_from', domain.mailFromStatus), partStatus(look.checks, 'tracking', domain.trackingStatus)])
   return verdict.status === domain.status ? NO_NEWS : turn(tx, domain, verdict, new Date(now))
+}
+
+function standingOf({ status, statusSince, missingSince, isTrusted }: Domain): Standing {
+  return { status, statusSinceMs: statusSince.getTime(), missingSinceMs: missingSince?.getTime() ?? null, isTrusted }
 }
 
 /** Apart from the facts: naming the column makes every process forget its API keys. */
@@ -135,12 +138,20 @@ function waitOfKeys(keys: readonly DkimKeyRow[], moves: readonly KeyMove[], now:
   return Math.min(Infinity, ...waits)
 }
 
+const EAGER_MS = 72 * 60 * 60_000
+
+/** Whoever enters records does so one after the other: in its first days a verified domain that lacks some is looked at more often. */
+function waitOfParts({ status }: Verdict, ageMs: number, checks: readonly RecordCheck[]): number {
+  const isEager = status === 'verified' && ageMs < EAGER_MS && checks.some((check) => check.status !== 'ok')
+  return isEager ? growingWaitMs(ageMs) : Infinity
+}
+
 const JITTER = 0.1
 
 /** The next look, spread by jitter so that what was added together is not looked at together. */
-function dueAt({ clock, config }: Settling, { dueInMs }: Verdict, keysInMs: number): Date | null {
-  if (dueInMs === null && keysInMs === Infinity) return null
-  const waitMs = Math.min(dueInMs ?? Infinity, keysInMs) * config.retryScale * (1 + JITTER * Math.random())
+function dueAt({ clock, config }: Settling, { dueInMs }: Verdict, soonerMs: number): Date | null {
+  if (dueInMs === null && soonerMs === Infinity) return null
+  const waitMs = Math.min(dueInMs ?? Infinity, soonerMs) * config.retryScale * (1 + JITTER * Math.random())
   return new Date(clock.now() + Math.max(1000, waitMs))
 }
 

@@ -47,8 +47,8 @@ export async function loadSendingDomain(ctx: Pick<Context, 'db' | 'vault'>, doma
   const [first] = rows
   if (first === undefined) return { kind: 'gone' }
   if (!first.maySend) return { kind: 'not-verified' }
-  const keys = rows.flatMap((row) => row.id === null ? [] : [{
-    keyId: row.id, domain: row.domain, selector: row.selector, algorithm: row.algorithm, privateKey: () => ctx.vault.open('dkim', row.private_key),
+  const keys = rows.flatMap(({ id, domain, selector, algorithm, private_key: sealed }) => id === null ? [] : [{
+    keyId: id, domain, selector, algorithm, privateKey: () => ctx.vault.open('dkim', sealed),
   }])
   return { kind: 'ready', keys, mailFrom: first.hasMailFrom ? mailFromOf(first.domain) : null }
 }

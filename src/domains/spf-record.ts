@@ -35,7 +35,8 @@ export function readSpf(text: string): SpfRecord {
 
 function readTerm(word: string): SpfTerm | null {
   const [, modifier, value = ''] = MODIFIER.exec(word) ?? []
-  if (modifier !== undefined) return modifier === 'redirect' && value === '' ? null : { qualifier: '+', name: modifier, domain: bare(value) }
+  if (modifier === 'redirect' && value === '') return null
+  if (modifier !== undefined) return { qualifier: '+', name: modifier, domain: bare(value) }
   const [, sign = '', name = '', domain] = ADDRESS.exec(word) ?? MECHANISM.exec(word) ?? []
   if (!MECHANISMS.has(name) || (NEEDS_VALUE.has(name) && (domain ?? '') === '') || domain === '') return null
   return { qualifier: sign === '' ? '+' : sign as SpfTerm['qualifier'], name, domain: domain === undefined ? null : bare(domain) }

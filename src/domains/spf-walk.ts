@@ -37,7 +37,7 @@ export async function inspectSpf(dns: DomainDns, name: string, target: SpfTarget
   const answer = await dns.txt(name)
   if (answer.kind === 'failed') return unknown(answer.reason)
   const [text, ...others] = findSpf(answer.records)
-  if (text === undefined) return answer.records.some((one) => /^\s*["'“]+\s*v=spf1/i.test(one)) ? wrong(QUOTED) : missing('there is no SPF record')
+  if (text === undefined) return answer.records.some((one) => IN_QUOTES.test(one)) ? wrong(QUOTED) : missing('there is no SPF record')
   if (others.length > 0)
     return wrong(`there are ${others.length + 1} SPF records, which makes all of them void (RFC 7208 4.5): merge them into one`)
   const walk: Walk = { dns, target, endsAt: performance.now() + MAX_MS, lookups: 0, voids: 0, namesUs: false }
@@ -48,6 +48,7 @@ export async function inspectSpf(dns: DomainDns, name: string, target: SpfTarget
     : wrong(`the SPF record does not name us: put include:${target.include} into it, before "all"`)
 }
 
+const IN_QUOTES = /^\s*["'“]+\s*v=spf1/i
 const QUOTED = 'the value has quotation marks in it: enter it without them'
 
 /** `path` are the names that lead here, the last one is the record's own. `isOpen`: whoever matches here may send. */
@@ -56,8 +57,9 @@ async function followRecord(walk: Walk, text: string, path: readonly string[], i
   if (!record.ok) return wrong(`the SPF record${at(path)} is not valid: ${record.reason}`)
   const end = record.terms.findIndex(({ name }) => name === 'all')
   const reached = end < 0 ? record.terms : record.terms.slice(0, end)
+  const redirects = reached.filter(({ name }) => name === 'redirect')
   // with "all" a redirect is not looked at (RFC 7208 6.1); without it, it comes last wherever it stands
-  const terms = [...reached.filter(({ name }) => name !== 'redirect'), ...(end < 0 ? reached.filter(({ name }) => name === 'redirect') : [])]
+  const terms = [...reached.filter(({ name }) => name !== 'redirect'), ...(end < 0 ? redirects : [])]
   for (const term of terms) {
     const trouble = await followTerm(walk, term, path, isOpen)
     if (trouble !== null) return trouble
@@ -69,7 +71,7 @@ async function followTerm(walk: Walk, term: SpfTerm, path: readonly string[], is
   if (!ASKING.has(term.name)) return null
   walk.lookups++
   if (walk.lookups > MAX_LOOKUPS)
-    return wrong(`the SPF record needs more than ${MAX_LOOKUPS} DNS lookups, which makes it void (RFC 7208 4.6.4): take out what it need not include`)
+    return wrong(`the SPF record needs more than ${MAX_LOOKUPS} DNS lookups, which makes it void (RFC 7208 4.6.4): take some out`)
   if (performance.now() > walk.endsAt) return unknown('the SPF record takes too long to follow')
   const mayPass = isOpen && term.qualifier === '+'
   const host = term.domain ?? path.at(-1) ?? ''
@@ -97,7 +99,8 @@ async function followInclude(walk: Walk, host: string, path: readonly string[], 
 function countVoid(walk: Walk, answer: Answer<unknown>, path: readonly string[]): Trouble {
   if (answer.kind === 'failed') return unknown(`a name in the SPF record${at(path)} cannot be read: ${answer.reason}`)
   if (answer.records.length === 0) walk.voids++
-  return walk.voids > MAX_VOID ? wrong(`more than ${MAX_VOID} names in the SPF record do not exist, which makes it void (RFC 7208 4.6.4)`) : null
+  if (walk.voids <= MAX_VOID) return null
+  return wrong(`more than ${MAX_VOID} names in the SPF record do not exist, which makes it void (RFC 7208 4.6.4)`)
 }
 
 function at(path: readonly string[]): string {

@@ -8,6 +8,7 @@ import { createDomainDns } from '#src/domains/dns.ts'
 import { findDomain } from '#src/domains/domains.ts'
 import { claimChecks, claimRegistrations } from '#src/domains/due.ts'
 import { updateRegistration } from '#src/domains/registration.ts'
+import { readRemovals, settleRemoval } from '#src/domains/removal.ts'
 import { verifyDomain } from '#src/domains/verify.ts'
 import { announce } from '#src/events/news.ts'
 import { failMailOf } from '#src/messages/domain-mail.ts'
@@ -33,7 +34,8 @@ export function domainCheckLoop(ctx: Context): LoopSpec {
         if (domain === null) return
         const { kind, domain: now, news } = await verifyDomain(ctx, dns, domain)
         announce(ctx, news)
-        if (now.status !== domain.status) ctx.log.info({ domain: now.domain, before: domain.status, status: now.status, found: kind }, 'the status of a domain changed')
+        if (now.status === domain.status) return
+        ctx.log.info({ domain: now.domain, before: domain.status, status: now.status, found: kind }, 'the status of a domain changed')
       })
       return due.length === AT_ONCE
     },
@@ -56,15 +58,15 @@ export function domainRemovalLoop(ctx: Context): LoopSpec {
   return {
     name: 'domain removals', everyMs: REMOVAL_EVERY_MS,
     round: async () => {
-      const { rows } = await ctx.db.query<{ domainId: string; workspaceId: string; domain: string; removedAt: Date }>(
-        'SELECT domain_id AS "domainId", workspace_id AS "workspaceId", domain, removed_at AS "removedAt" FROM domain_removals LIMIT $1', [AT_ONCE])
-      for (const removed of rows) {
-        const isOver = ctx.clock.now() - removed.removedAt.getTime() > AFTERMATH_MS
+      const now = ctx.clock.now()
+      const removals = await readRemovals(ctx.db, new Date(now), AT_ONCE)
+      for (const removed of removals) {
         const failed = await failMailOf(ctx, removed)
         if (failed > 0) ctx.log.info({ domain: removed.domain, failed }, 'queued mail of a removed domain failed')
-        if (isOver) await ctx.db.query('DELETE FROM domain_removals WHERE domain_id = $1', [removed.domainId])
+        const lastMs = removed.removedAt.getTime() + AFTERMATH_MS
+        await settleRemoval(ctx.db, removed.domainId, now < lastMs ? new Date(lastMs) : null)
       }
-      return false
+      return removals.length === AT_ONCE
     },
   }
 }
@@ -72,5 +74,6 @@ export function domainRemovalLoop(ctx: Context): LoopSpec {
 /** One that fails does not keep the others. */
 async function inParallel<T>(ctx: Context, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const results = await Promise.allSettled(items.map(work))
-  for (const result of results) if (result.status === 'rejected') ctx.log.warn({ err: result.reason as unknown }, 'a domain could not be looked at; it comes again')
+  for (const result of results)
+    if (result.status === 'rejected') ctx.log.warn({ err: result.reason as unknown }, 'a domain could not be looked at; it comes again')
 }

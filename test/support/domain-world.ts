@@ -27,7 +27,7 @@ export interface DomainWorld {
   close(): Promise<void>
 }
 
-export const HOST = 'mail.operator.example'
+const HOST = 'mail.operator.example'
 
 export async function createDomainWorld(env: Record<string, string> = {}): Promise<DomainWorld> {
   const dns = await startDns({ [HOST]: { A: ['192.0.2.1'] } })
@@ -36,7 +36,8 @@ export async function createDomainWorld(env: Record<string, string> = {}): Promi
   const asker = createDomainDns(ctx.config)
   let names = 0
   enter(dns.zone, returnPathRecords(place))
-  const read = async ({ workspaceId, id }: Domain): Promise<Domain> => await findDomain(ctx.db, workspaceId, id) ?? assert.fail('the domain is gone')
+  const read = async ({ workspaceId, id }: Domain): Promise<Domain> =>
+    await findDomain(ctx.db, workspaceId, id) ?? assert.fail('the domain is gone')
   return {
     ctx, dns, asker, read,
     add: async (workspaceId, name = `d${names++}.example`) => {

@@ -1,0 +1,83 @@
+/** A sending domain as receivers see it: whose return-path, whose signature; and mail whose domain may not send any more. */
+import assert from 'node:assert/strict'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { systemClock } from '#src/clock.ts'
+import { generateDkimKeys } from '#src/domains/dkim-key.ts'
+import { storeKey } from '#src/domains/domains.ts'
+import { idOfHex, newId } from '#src/id.ts'
+import { readReturnPath } from '#src/mail/verp.ts'
+import { resume, suspend } from '#src/queue/suspensions.ts'
+import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import type { Receiver } from '#test/support/receiver.ts'
+import { createSender, type Sender } from '#test/support/sender.ts'
+import { until } from '#test/support/until.ts'
+
+describe('sending domains', function () {
+  this.timeout(60_000)
+  let office: PostOffice
+  let names = 0
+  before(async () => { office = await openPostOffice() })
+  after(() => office.stop())
+
+  const newSender = (): Promise<Sender> => {
+    const { db, vault, config } = office.system
+    return createSender({ db, vault, keyPrefix: config.keyPrefix }, { domain: `from${names++}.example` })
+  }
+  async function send(sender: Sender, to: string): Promise<string> {
+    const { status, body } = await office.system.call('POST', '/send-email/instant', {
+      key: sender.regular, body: { from: `shop@${sender.domain}`, to: [to], subject: 'Hello', text: 'Hello' },
+    })
+    assert.equal(status, 200)
+    return (body['email_id'] as unknown as string).replace('em_', '')
+  }
+  async function arrival(mx: Receiver, sender: Sender, to: string): Promise<{ readonly id: string; readonly from: string; readonly bytes: Buffer }> {
+    const count = mx.messages.length
+    const id = await send(sender, to)
+    await until(() => mx.messages.length > count, () => 'nothing arrived')
+    const { from, bytes } = mx.messages.at(-1) ?? assert.fail()
+    return { id, from, bytes: Buffer.from(bytes) }
+  }
+
+  it('have bounces come to their own name once it was seen in DNS, with the same token', async () => {
+    const mx = await office.open('ours.example')
+    const sender = await newSender()
+    const { db, vault, config } = office.system
+    const before = await arrival(mx, sender, 'ann@ours.example')
+    assert.ok(before.from.endsWith(`@${config.bounceDomain}`))
+    const second = await newSender()
+    await db.query(`UPDATE domains SET mail_from_status = 'verified' WHERE id = $1`, [second.domainId])
+    const { id, from } = await arrival(mx, second, 'ann@ours.example')
+    assert.ok(from.endsWith(`@bounce.${second.domain}`), from)
+    assert.deepEqual(readReturnPath(from, (data) => vault.mac('return-path', data)), { messageId: idOfHex(id), n: 0 })
+  })
+
+  it('sign with the active pair, not with one that waits or was retired', async () => {
+    const mx = await office.open('rotated.example')
+    const sender = await newSender()
+    const { db, vault } = office.system
+    const pairId = newId()
+    for (const key of await generateDkimKeys()) await storeKey({ vault, clock: systemClock }, db, { domainId: sender.domainId, pairId, key, state: 'waiting' })
+    const selectors = async ({ bytes }: { readonly bytes: Buffer }): Promise<string[]> =>
+      (await dkimVerify(bytes, { resolver: () => Promise.resolve([['']]) })).results.map(({ selector }) => String(selector)).toSorted()
+    assert.deepEqual(await selectors(await arrival(mx, sender, 'ann@rotated.example')), ['s1', 's2'])
+    await db.query(`UPDATE dkim_keys SET state = CASE state WHEN 'active' THEN 'retired' ELSE 'active' END WHERE domain_id = $1`, [sender.domainId])
+    const next = `ms-${pairId.slice(-8)}`
+    // the outbound process asks again within seconds
+    await until(async () => (await selectors(await arrival(mx, sender, 'ann@rotated.example'))).join() === `${next},${next}-ed`)
+  })
+
+  it('that failed have their queued mail fail with that reason', async () => {
+    const mx = await office.open('held.example')
+    const sender = await newSender()
+    const { system } = office
+    await suspend(system, 'held.example', 'to hold it')
+    const id = await send(sender, 'ann@held.example')
+    await system.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [sender.domainId])
+    await resume(system, 'held.example')
+    const read = async (): Promise<{ state: string; reason: string } | undefined> =>
+      (await system.db.query<{ state: string; reason: string }>('SELECT state, reason FROM recipients WHERE message_id = $1', [idOfHex(id)])).rows[0]
+    await until(async () => (await read())?.state === 'failed', () => 'it has not failed')
+    assert.match((await read())?.reason ?? '', new RegExp(`the sending domain of shop@${sender.domain} is not verified any more`))
+    assert.equal(mx.messages.length, 0)
+  })
+})
