@@ -9,11 +9,14 @@ import { DOCS_ROUTES } from './routes/docs.ts'
 import { DOMAIN_ROUTES } from './routes/domains.ts'
 import { getEmail, getEmailByPath } from './routes/emails.ts'
 import { ENROLMENT_ROUTES } from './routes/enrolments.ts'
+import { listEvents } from './routes/events.ts'
+import { EXPORT_ROUTES } from './routes/exports.ts'
 import { healthz, metrics, readyz } from './routes/health.ts'
 import { IMPORT_ROUTES } from './routes/imports.ts'
 import { verifyKey } from './routes/integrations.ts'
 import { openapiRoute } from './routes/openapi.ts'
 import { cancelScheduledEmail, listScheduledEmails, scheduleEmail } from './routes/schedule.ts'
+import { SEGMENT_ROUTES } from './routes/segments.ts'
 import { SEND_ROUTES } from './routes/send.ts'
 import { SUBSCRIBE_ROUTES } from './routes/subscribe.ts'
 import { SUPPRESSION_FILE_ROUTES } from './routes/suppression-files.ts'
@@ -31,6 +34,7 @@ export const ROUTES: readonly AnyRoute[] = [
   cancelScheduledEmail,
   getEmail,
   getEmailByPath,
+  listEvents,
   ...TEMPLATE_ROUTES,
   verifyKey,
   getWorkspace,
@@ -44,6 +48,8 @@ export const ROUTES: readonly AnyRoute[] = [
   ...SUPPRESSION_FILE_ROUTES,
   ...SUPPRESSION_ROUTES,
   ...IMPORT_ROUTES,
+  ...EXPORT_ROUTES,
+  ...SEGMENT_ROUTES,
   ...WEBHOOK_ROUTES,
   ...WEBHOOK_LOG_ROUTES,
   ...SUBSCRIBE_ROUTES,

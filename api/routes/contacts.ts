@@ -17,6 +17,7 @@ import { isUuid } from '#src/id.ts'
 import { addBody, updateBody } from '#api/contact-fields.ts'
 import { fullContact, presentFull, presentSlim, slimContact } from '#api/contact-shapes.ts'
 import type { ApiContext } from '#api/context.ts'
+import { flag } from '#api/flag.ts'
 import { pageData, paging } from '#api/paging.ts'
 import { route, type AnyRoute } from '#api/route.ts'
 import { enveloped, pageOf } from '#api/shapes.ts'
@@ -27,13 +28,6 @@ const READ = { admin: 'contacts:read' } as const
 const WRITE = { admin: 'contacts:write' } as const
 const NO_CONTACT = refuse('NOT_FOUND', 'There is no such contact.')
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
-
-const TRUE = new Set(['true', '1', 'yes'])
-const flag = z.string().optional().meta({ enum: ['true', 'false'], default: 'false' }).transform((given, sink) => {
-  const text = (given ?? '').toLowerCase()
-  if (!TRUE.has(text) && !['', 'false', '0', 'no'].includes(text)) sink.addIssue({ code: 'custom', message: 'must be true or false' })
-  return TRUE.has(text)
-})
 
 const listQuery = paging.extend({
   audienceId: z.string().optional(), audience_id: z.string().optional().meta(aliasOf('audienceId')),

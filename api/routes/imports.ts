@@ -9,19 +9,14 @@ import { refuse } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
 import { cancelImport, findImport, IMPORT_STATES, listErrors, listImports, MAX_ERRORS, type Import, type ImportState } from '#src/imports/imports.ts'
 import { storeUpload } from '#src/imports/upload.ts'
+import { flag } from '#api/flag.ts'
 import { pageData, paging } from '#api/paging.ts'
 import { route, type AnyRoute } from '#api/route.ts'
 import { enveloped, moment, pageOf } from '#api/shapes.ts'
+import { NO_AUDIENCE } from './audiences.ts'
 
 const ACCESS = { admin: 'contacts:write' } as const
 const byPath = z.object({ id: z.string() })
-const BOOLEANS: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false }
-
-const flag = z.string().optional().transform((text, sink) => {
-  const value = BOOLEANS[text ?? 'false']
-  if (value === undefined) sink.addIssue({ code: 'custom', message: 'must be true or false' })
-  return value ?? z.NEVER
-}).meta({ type: 'boolean' })
 const mapping = z.string().max(16_384, 'is too long').optional().transform((text, sink) => {
   const read = z.record(z.string(), z.string().max(200).nullable()).safeParse(parseJson(text ?? '{}'))
   if (!read.success) sink.addIssue({ code: 'custom', message: 'must be a JSON object of column names and what they are' })
@@ -61,7 +56,6 @@ const shown = z.object({
 const one = enveloped(shown).meta({ id: 'ContactImportAnswer' })
 
 const NO_IMPORT = refuse('NOT_FOUND', 'There is no such import.')
-const NO_AUDIENCE = refuse('NOT_FOUND', 'There is no such audience.')
 
 const start = route({
   name: 'import-contacts', summary: 'Import contacts into an audience from a CSV file, which is the body of the request',
