@@ -3,6 +3,7 @@ import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
 import type { Finder } from '#src/contacts/find.ts'
 import type { Context } from '#src/context.ts'
+import type { EventWatch } from '#src/events/watch.ts'
 import type { Attempts } from '#src/limits/attempts.ts'
 import type { RequestRate } from '#src/limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
@@ -18,6 +19,7 @@ export interface ApiContext extends Context {
   readonly rate: RequestRate
   readonly attempts: Attempts
   readonly metrics: Metrics
+  readonly eventWatch: EventWatch
   readonly contacts: Finder
   readonly audiencePages: AudiencePages
 }

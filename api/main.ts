@@ -10,6 +10,7 @@ import { createFinder } from '#src/contacts/find.ts'
 import type { Context } from '#src/context.ts'
 import { openDb } from '#src/db.ts'
 import { createAttempts } from '#src/limits/attempts.ts'
+import { createEventWatch } from '#src/events/watch.ts'
 import { createRequestRate } from '#src/limits/request-rate.ts'
 import { openLog } from '#src/log.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
@@ -20,7 +21,7 @@ import { createAudiencePages } from './audience-pages.ts'
 import type { ApiContext } from './context.ts'
 import { createMetrics } from './metrics.ts'
 import { mount } from './mount.ts'
-import { listen } from './server.ts'
+import { listen, type HttpServer } from './server.ts'
 import { ROUTES } from './table.ts'
 
 /** Orchestrators give 30 s before they kill. */
@@ -41,25 +42,31 @@ export async function main(config: Config): Promise<ApiProcess> {
   const vault = openVault(loadMasterKey(config))
   const db = openDb(config.databaseUrl, log)
   const redis = openRedis(config.redisUrl, log)
-  const ctx = assemble({ config, db, redis, clock: systemClock, log, vault }, plans)
+  const ctx = assemble({ config, db, redis, clock: systemClock, log, vault }, plans, config.redisUrl)
   const app = mount(ctx, ROUTES).callback()
   const close = async (): Promise<void> => {
     await ctx.acceptor.drain()
     await Promise.allSettled([ctx.keyring.stop(), ctx.renderer.stop(), ctx.rate.stop()])
+    ctx.eventWatch.stop()
     redis.disconnect()
     await db.close()
+  }
+  const stop = async (server: HttpServer): Promise<void> => {
+    ctx.eventWatch.stop() // who waits for events is answered now
+    await server.stop(GRACE_MS)
+    await close()
   }
   try {
     const server = await listen((req, res) => void app(req, res), config.httpPort, config.httpHost)
     log.info({ port: server.port }, 'the api listens')
-    return { port: server.port, stop: () => server.stop(GRACE_MS).then(close) }
+    return { port: server.port, stop: () => stop(server) }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-function assemble(base: Context, plans: ApiContext['plans']): ApiContext {
+function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): ApiContext {
   const acceptor = createAcceptor(base)
   const metrics = createMetrics()
   metrics.add({
@@ -84,6 +91,7 @@ function assemble(base: Context, plans: ApiContext['plans']): ApiContext {
     rate: createRequestRate(base.redis, base.clock),
     attempts: createAttempts(base.redis, base.clock),
     contacts: createFinder(base.db),
+    eventWatch: createEventWatch(redisUrl, base.log),
     audiencePages: createAudiencePages(base),
   }
 }

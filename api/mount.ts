@@ -55,7 +55,19 @@ async function serve(ctx: ApiContext, spec: AnyRoute, koa: Handled, readBody: Bo
 function requestOf(ctx: ApiContext, koa: Handled, caller: Caller | null, inputs: Inputs): AnyRequest {
   const { req, state } = koa
   const address = clientAddress(req, ctx.config.trustProxy)
-  return { id: state.requestId, caller, ...inputs, headers: req.headers, address, wantsPage: state.wantsPage, source: req }
+  return {
+    id: state.requestId, caller, ...inputs, headers: req.headers, address, wantsPage: state.wantsPage, source: req,
+    get gone() {
+      return goneSignal(koa.res)
+    },
+  }
+}
+
+function goneSignal(res: ServerResponse): AbortSignal {
+  const controller = new AbortController()
+  if (res.destroyed) controller.abort()
+  else res.once('close', () => controller.abort())
+  return controller.signal
 }
 
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i

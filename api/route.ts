@@ -50,6 +50,8 @@ export interface ApiRequest<A extends Access, P, Q, B> {
   readonly headers: IncomingHttpHeaders
   /** The client's IP address, as far as it can be believed (`client-address.ts`). */
   readonly address: string
+  /** Aborts when the client has gone away, or has its answer; made when it is first asked for. */
+  readonly gone: AbortSignal
   /** Somebody at a browser asks, and wants a page; only where the route has a `refusalPage`. */
   readonly wantsPage: boolean
   /** The bytes of the body, for a route that accepts `csv`; for all others they are read already. */

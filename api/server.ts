@@ -42,6 +42,7 @@ const LINGER_MS = 5000
 export async function listen(handle: Handler, port: number, host: string | null, bounds = BOUNDS): Promise<HttpServer> {
   const server = createServer(bounds)
   const underWay = new Set<ServerResponse>()
+  const sockets = new Set<Socket>()
   let isStopping = false
   const take: Handler = (req, res) => {
     underWay.add(res)
@@ -53,6 +54,10 @@ export async function listen(handle: Handler, port: number, host: string | null,
     if (isAmbiguous(req)) refuseByHand(res)
     else handle(req, res)
   }
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   server.on('request', take)
   server.on('checkContinue', take) // "100 Continue" is sent when the body is wanted, by the reader of bodies
   server.on('checkExpectation', take) // nothing else can be expected of us: such a request is one like any other (RFC 9110 10.1.1)
@@ -66,6 +71,8 @@ export async function listen(handle: Handler, port: number, host: string | null,
         server.close(() => resolve())
       })
       for (const res of underWay) res.shouldKeepAlive = false // answers "Connection: close"
+      // opened ahead and never used: Node counts them as busy
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
       const timer = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed
       clearTimeout(timer)

@@ -1,12 +1,13 @@
 /**
  * Brings a database to this version: the migrations in `migrations/`, in order, once, under a lock that survives a crash of its holder,
- * then the partitions of the coming weeks. Running it again changes nothing.
+ * then the partitions of the coming weeks, and the events that a dump brought. Running it again changes nothing.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import createKnex, { type Knex } from 'knex'
 import { Client } from 'pg'
 import { ensurePartitions } from './partitions.ts'
+import { adoptRestoredEvents } from './restored-events.ts'
 
 const FOLDER = join(import.meta.dirname, '..', 'migrations')
 // any number of processes may start together: one migrates, the others wait for it. "MAIL" in ASCII.
@@ -41,6 +42,7 @@ export async function migrate(databaseUrl: string): Promise<void> {
     await knex.migrate.forceFreeMigrationsLock(SETTINGS)
     await knex.migrate.latest(SETTINGS)
     await ensurePartitions((statement) => holder.query(statement), Date.now())
+    await adoptRestoredEvents((statement) => holder.query(statement))
   } finally {
     await knex.destroy()
     await holder.end()

@@ -6,7 +6,6 @@
 import { z } from 'zod'
 import { refuse, type Refusal } from '#src/errors.ts'
 import { parseAddress } from '#src/mail/address.ts'
-import { readMoment } from '#src/moment.ts'
 import { CAUSE_KINDS, CAUSES, type CauseKind, type Suppressing } from '#src/suppression/cause.ts'
 import { MAX_REASON } from '#src/suppression/import.ts'
 import { findSuppressions, listSuppressions, type ListFilter, type Suppression } from '#src/suppression/list.ts'
@@ -15,6 +14,7 @@ import type { ApiContext } from '#api/context.ts'
 import { pageData, paging } from '#api/paging.ts'
 import { route, type Answer, type AnyRoute } from '#api/route.ts'
 import { enveloped, moment, pageOf } from '#api/shapes.ts'
+import { time } from '#api/time.ts'
 
 export const ACCESS = { admin: 'suppressions:manage' } as const
 const MAX_ADDED = 1000
@@ -27,12 +27,6 @@ const address = z.string().max(1000, 'is too long').transform((text, sink) => {
 })
 const kinds = z.enum(CAUSE_KINDS).meta({ description: CAUSE_KINDS.map((kind) => `${kind}: ${CAUSES[kind].meaning}`).join(' ') })
 const reason = z.string().max(MAX_REASON, `at most ${MAX_REASON} characters`).nullish()
-const time = z.string().transform((text, sink) => {
-  const read = readMoment(text, 'UTC')
-  if (read === null) sink.addIssue({ code: 'custom', message: 'is no time: use ISO 8601' })
-  return read ?? z.NEVER
-})
-
 const entry = z.object({
   email: address.optional(), address: address.optional().meta(aliasOf('email')), reason, kind: kinds.nullish(), type: kinds.nullish().meta(aliasOf('kind')),
 })

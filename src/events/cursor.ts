@@ -1,0 +1,29 @@
+/**
+ * Where a reader of the feed stands: behind one event, in the order (transaction, id). Opaque to clients, who also may name an event they
+ * have seen (`evt_…`) instead. What is no cursor is told, never guessed at.
+ */
+import { hexOf, idOfHex } from '#src/id.ts'
+
+export interface Position {
+  /** As PostgreSQL writes an xid8; null where only the event is known. */
+  readonly tx: string | null
+  readonly id: string
+}
+
+/** Before all events. */
+export const BEGINNING = { tx: '0', id: '00000000-0000-0000-0000-000000000000' } as const satisfies Position
+
+const WRITTEN = /^(\d{1,20})\.([0-9a-f]{32})$/
+const EVENT = /^evt_([0-9a-f]{32})$/i
+const LARGEST = 2n ** 64n - 1n
+
+export function writeCursor({ tx, id }: Position & { readonly tx: string }): string {
+  return Buffer.from(`${tx}.${hexOf(id)}`).toString('base64url')
+}
+
+export function readCursor(text: string): Position | null {
+  const event = EVENT.exec(text)?.[1]
+  if (event !== undefined) return { tx: null, id: idOfHex(event.toLowerCase()) }
+  const [, tx, hex] = WRITTEN.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
+  return tx === undefined || hex === undefined || BigInt(tx) > LARGEST ? null : { tx, id: idOfHex(hex) }
+}

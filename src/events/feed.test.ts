@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { Client } from 'pg'
+import { newId } from '#src/id.ts'
+import { adoptRestoredEvents } from '#src/restored-events.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { BEGINNING, readCursor, writeCursor, type Position } from './cursor.ts'
+import { readFeed, type FeedFilter, type FeedPage } from './feed.ts'
+
+const ALL: FeedFilter = { types: null, messageId: null, recipient: null, from: null, to: null }
+
+describe('cursors of the feed', () => {
+  it('come back as they were, and anything else is none', () => {
+    fc.assert(fc.property(fc.bigInt(0n, 2n ** 64n - 1n), (tx) => {
+      const position = { tx: String(tx), id: newId() }
+      assert.deepEqual(readCursor(writeCursor(position)), position)
+    }))
+    fc.assert(fc.property(fc.string(), (text) => assert.ok(readCursor(text) === null)))
+    for (const text of ['', 'evt_', Buffer.from(`${2n ** 64n}.${'0'.repeat(32)}`).toString('base64url')]) assert.equal(readCursor(text), null)
+  })
+  it('may be an event', () => {
+    assert.deepEqual(readCursor('evt_019a9A000000700080000000000000aa'), { tx: null, id: '019a9a00-0000-7000-8000-0000000000aa' })
+  })
+})
+
+describe('the feed of events', () => {
+  let ctx: TestContext
+  let workspaceId: string
+  before(async () => {
+    ctx = await createContext()
+  })
+  beforeEach(async () => {
+    workspaceId = await ctx.newWorkspace()
+  })
+  after(() => ctx.close())
+
+  const INSERT = `INSERT INTO events (id, workspace_id, type, recipient, created_at) VALUES ($1, $2, $3, $4, $5)`
+  const values = (id: string, type = 'email.queued', recipient: string | null = null): unknown[] => [id, workspaceId, type, recipient, new Date(ctx.clock.now())]
+  async function add(count: number, type?: string, recipient?: string): Promise<string[]> {
+    const ids = Array.from({ length: count }, () => newId())
+    for (const id of ids) await ctx.db.query(INSERT, values(id, type, recipient))
+    return ids
+  }
+  async function read(after: Position = BEGINNING, limit = 100, filter: Partial<FeedFilter> = {}): Promise<FeedPage> {
+    const page = await readFeed(ctx.db, { workspaceId, after, limit, filter: { ...ALL, ...filter } })
+    assert.ok(page !== null)
+    return page
+  }
+  const idsOf = ({ events }: FeedPage): string[] => events.map(({ id }) => id)
+  /** All that the feed comes to give, by pages. */
+  async function readOn(after: Position, limit: number): Promise<{ ids: string[]; at: Position }> {
+    const ids: string[] = []
+    for (let at = after; ;) {
+      const page = await read(at, limit)
+      ids.push(...idsOf(page))
+      at = page.next
+      if (!page.hasMore) return { ids, at }
+    }
+  }
+
+  it('is read in pages, in order, and on from where it ended', async () => {
+    const first = await add(5)
+    assert.deepEqual((await readOn(BEGINNING, 2)).ids, first)
+    const { at } = await readOn(BEGINNING, 5)
+    assert.deepEqual(idsOf(await read(at)), [])
+    const second = await add(2)
+    assert.deepEqual(idsOf(await read(at)), second)
+  })
+
+  it('goes on behind an event that was seen, and does not know one of another workspace', async () => {
+    const [one = '', ...others] = await add(3)
+    assert.deepEqual(idsOf(await read({ tx: null, id: one })), others)
+    workspaceId = await ctx.newWorkspace()
+    assert.equal(await readFeed(ctx.db, { workspaceId, after: { tx: null, id: one }, limit: 1, filter: ALL }), null)
+    assert.deepEqual(idsOf(await read()), [])
+  })
+
+  it('holds back what an older transaction may still slip in front of', async () => {
+    const slow = new Client({ connectionString: ctx.databaseUrl })
+    await slow.connect()
+    await slow.query('BEGIN')
+    const early = newId()
+    await slow.query(INSERT, values(early))
+    const late = await add(2)
+    const held = await read()
+    assert.deepEqual([idsOf(held), held.isHeldBack], [[], true])
+    await slow.query('COMMIT')
+    await slow.end()
+    assert.deepEqual([idsOf(await read(held.next)), (await read()).isHeldBack], [[early, ...late], false])
+  })
+
+  it('transactions that commit late, out of order or not at all: nothing is skipped, nothing comes twice', async () => {
+    const clients = await Promise.all(Array.from({ length: 6 }, async () => {
+      const client = new Client({ connectionString: ctx.databaseUrl })
+      await client.connect()
+      return client
+    }))
+    const committed: string[] = []
+    const seen: string[] = []
+    let [at, isWriting]: [Position, boolean] = [BEGINNING, true]
+    const write = async (client: Client, seed: number): Promise<void> => {
+      for (let round = 0; round < 12; round++) {
+        const ids = Array.from({ length: 1 + (seed + round) % 3 }, () => newId())
+        await client.query('BEGIN')
+        for (const id of ids) {
+          await client.query(INSERT, values(id))
+          await new Promise((resolve) => setTimeout(resolve, (seed * 7 + round * 5) % 13))
+        }
+        const isKept = (seed + round) % 5 !== 0
+        await client.query(isKept ? 'COMMIT' : 'ROLLBACK')
+        if (isKept) committed.push(...ids)
+      }
+    }
+    const watch = async (): Promise<void> => {
+      for (let isLast = false; !isLast;) {
+        isLast = !isWriting
+        const found = await readOn(at, 3)
+        seen.push(...found.ids)
+        at = found.at
+      }
+    }
+    const watching = watch()
+    await Promise.all(clients.map(write))
+    isWriting = false
+    await watching
+    await Promise.all(clients.map((client) => client.end()))
+    const rest = await readOn(at, 3)
+    const all = [...seen, ...rest.ids]
+    assert.equal(new Set(all).size, all.length, 'nothing twice')
+    assert.deepEqual(all.toSorted((a, b) => a.localeCompare(b)), committed.toSorted((a, b) => a.localeCompare(b)))
+  })
+
+  it('a filter moves on behind what it looked at, however little fits', async () => {
+    const others = Array.from({ length: 5100 }, () => newId())
+    await ctx.db.query(`INSERT INTO events (id, workspace_id, type, created_at) SELECT id, $2, 'email.queued', now() FROM unnest($1::uuid[]) id`, [others, workspaceId])
+    const [wanted] = await add(1, 'email.bounced', 'Anna@b.example')
+    const first = await read(BEGINNING, 10, { types: ['email.bounced'] })
+    assert.deepEqual([idsOf(first), first.hasMore], [[], true])
+    const second = await read(first.next, 10, { types: ['email.bounced'] })
+    assert.deepEqual([idsOf(second), second.hasMore], [[wanted], false])
+    assert.deepEqual(idsOf(await read(first.next, 10, { recipient: 'anna@B.example' })), [wanted])
+    assert.deepEqual(idsOf(await read(first.next, 10, { from: new Date(ctx.clock.now() + 60_000) })), [])
+    assert.deepEqual(idsOf(await read(first.next, 10, { to: new Date(ctx.clock.now() - 60_000) })), [])
+  })
+
+  it('after a restore into another cluster: nothing is hidden, a cursor of before finds its place', async () => {
+    const old = await add(4)
+    const far = '9000000000'
+    // as a dump brings them: numbers that this cluster has not reached
+    await ctx.db.query('UPDATE events SET tx = $2::xid8 WHERE workspace_id = $1', [workspaceId, far])
+    assert.deepEqual(idsOf(await read()), [])
+    await adoptRestoredEvents((statement) => ctx.db.query(statement))
+    const fresh = await add(2)
+    assert.deepEqual(idsOf(await read()), [...old, ...fresh])
+    assert.deepEqual(idsOf(await read({ tx: far, id: old[1] ?? '' })), [...old.slice(2), ...fresh])
+    assert.deepEqual(idsOf(await read({ tx: far, id: newId() })), [...old, ...fresh], 'an event that is gone: all again, rather than too few')
+  })
+})
