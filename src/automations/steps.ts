@@ -156,8 +156,8 @@ function tell(reading: Reading, place: Place, message: string): never[] {
 
 /** The steps in a body, with all kinds described. */
 export const stepsField = z
-  .array(z.unknown(), 'must be a list of steps')
-  .meta({ description: `at most ${MAX_STEPS}, conditions at most ${MAX_DEPTH} deep`, items: { oneOf: describeKinds() } })
+  .array(z.unknown().meta({ id: 'AutomationStep', oneOf: describeKinds() }), 'must be a list of steps')
+  .meta({ description: `at most ${MAX_STEPS}, conditions at most ${MAX_DEPTH} deep` })
   .transform((written, sink) => {
     const read = readSteps(written)
     if (read.ok) return read.steps
@@ -166,7 +166,7 @@ export const stepsField = z
   })
 
 function describeKinds(): Record<string, unknown>[] {
-  const list = { type: 'array', items: { type: 'object' } }
+  const list = { type: 'array', items: { $ref: '#/components/schemas/AutomationStep' } }
   const question = { oneOf: Object.entries(CONDITIONS).map(([type, { does, fields }]) => describeKind(type, does, fields)) }
   return Object.entries(STEP_KINDS).map(([type, { does, fields }]) => {
     const described = describeKind(type, does, fields)
