@@ -2,7 +2,7 @@
  * PostgreSQL: raw SQL with parameters over pooled connections. What is written here is what was promised, so every session commits synchronously.
  * A statement that must be planned once is `prepared`. A lost connection rejects the query; `isDatabaseAway` tells that from a mistake.
  */
-import { Pool, types, type PoolClient, type QueryResult } from 'pg'
+import { DatabaseError, Pool, types, type PoolClient, type QueryResult } from 'pg'
 import type { Log } from './log.ts'
 
 export type Row = Record<string, unknown>
@@ -43,6 +43,11 @@ export function isDatabaseAway(error: unknown): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   return AWAY_SQLSTATES.test(code) || AWAY_ERRNO.has(code)
     || /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout)/.test(error.message)
+}
+
+/** True when a column that may not be null refused one: how a statement that writes null on purpose takes itself back. */
+export function isNullRefused(error: unknown, table: string, column: string): boolean {
+  return error instanceof DatabaseError && error.code === '23502' && error.table === table && error.column === column
 }
 
 function run<R extends object>(target: Pool | PoolClient, statement: string | Statement, values: readonly unknown[] | undefined): Promise<QueryResult<R>> {

@@ -103,6 +103,40 @@ describe('accepting', () => {
     assert.equal(rows[0]?.used, 32)
   })
 
+  it('stores the others of a batch when one is refused, and writes nothing of that one', async () => {
+    const acceptor = createAcceptor(ctx)
+    const other = await ctx.newWorkspace()
+    const twin = submissionOf(workspace, { idempotency: { key: 'k', bodyHash: Buffer.from('b'), answer: 'first' } })
+    await acceptor.accept(twin)
+    const together = [submissionOf(other, { quota: 2 }), { ...twin, id: newId() }, submissionOf(other, { quota: 2, recipients: addressees(2) }), submissionOf(workspace)]
+    const results = await Promise.all(together.map((one) => acceptor.accept(one)))
+    assert.deepEqual(results.map(({ kind }) => kind), ['stored', 'replayed', 'over-quota', 'stored'])
+    for (const table of ['messages', 'recipients', 'events']) {
+      const { rows: [row] } = await ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE workspace_id = ANY ($1)`, [[workspace, other]])
+      assert.equal(row?.n, 3, table)
+    }
+    const { rows } = await ctx.db.query<{ used: number }>('SELECT used FROM usage WHERE workspace_id = ANY ($1) ORDER BY used', [[workspace, other]])
+    assert.deepEqual(rows.map(({ used }) => used), [1, 2])
+  })
+
+  it('keeps every field of a message', async () => {
+    const full = submissionOf(workspace, {
+      from: { email: 'shop@sender.example', name: 'Żółw "x" \\' }, replyTo: { email: 'r@sender.example', name: null }, cc: [{ email: 'c@receiver.example', name: 'C' }],
+      headers: [['X-A', 'b']], tags: ['t'], metadata: { a: null, b: 1 }, trackOpens: false, trackClicks: true, timezone: 'Asia/Tokyo',
+      scheduledAt: new Date('2031-05-04T10:00:00.123Z'), expiresAt: new Date('2031-06-01T00:00:00Z'), html: '<p>x</p>',
+    })
+    const bare = submissionOf(workspace)
+    await Promise.all([full, bare].map((one) => createAcceptor(ctx).accept(one)))
+    const { rows } = await ctx.db.query(
+      `SELECT from_name, reply_to, cc_list, headers, tags, metadata, has_attachments, track_opens, track_clicks, scheduled_at, timezone, expires_at
+      FROM messages WHERE workspace_id = $1 ORDER BY id`, [workspace])
+    assert.deepEqual({ ...rows[0] }, {
+      from_name: full.from.name, reply_to: full.replyTo, cc_list: full.cc, headers: full.headers, tags: full.tags, metadata: full.metadata, has_attachments: false,
+      track_opens: false, track_clicks: true, scheduled_at: full.scheduledAt, timezone: full.timezone, expires_at: full.expiresAt,
+    })
+    assert.deepEqual(Object.entries(rows[1] ?? {}).filter(([, value]) => value !== null), [['has_attachments', false]])
+  })
+
   it('rejects when PostgreSQL is away, so that nothing is promised', async () => {
     const away = openDb('postgres://nobody@127.0.0.1:1/none', ctx.log, 1)
     await assert.rejects(createAcceptor({ ...ctx, db: away }).accept(submissionOf(workspace)), (error) => isDatabaseAway(error))

@@ -1,23 +1,29 @@
 /**
  * The way in: a message is ours once `accept` resolves with `stored`, and not before: the commit in PostgreSQL comes first, the answer after it.
  *
- * Calls that come together share one transaction and one commit. Dies here before the commit: nothing happened, the client has no answer.
- * Dies after the commit: the message is stored and not yet scheduled; the worker finds it by comparing PostgreSQL with Redis.
+ * Calls that come together share one transaction and one commit, mostly one statement (`storeAtOnce`).
+ * Dies here before the commit: nothing happened, the client has no answer. Dies after the commit: the message is stored and not yet scheduled; the worker finds it by comparing PostgreSQL with Redis.
  * Redis away: the same. PostgreSQL away: every waiting call rejects and nothing was promised; a commit whose answer was lost is a message
  * that the client may send again: its idempotency key is what prevents two.
  */
+import { createShelf, type Shelf } from '#src/auth/shelf.ts'
 import { createBatcher } from '#src/batcher.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { schedule, type Due } from '#src/queue/schedule.ts'
 import { claimKeys, claimName, forgetKeys, isKeyed } from './idempotency.ts'
 import { takeQuota } from './quota.ts'
-import { storeMessages, type Stored } from './store.ts'
+import { storeAtOnce, storeMessages, type Stored } from './store.ts'
 import type { Accepted, Submission } from './submission.ts'
 
 // Two transactions at once keep the disk busy while the next batch gathers; more would only make the batches smaller.
 const LANES = 2
 const MAX_BATCH = 200
+/** Workspaces with a message that was refused: what is written for nothing is dead weight in the tables, so it is not tried for so long. */
+const TROUBLED = { max: 10_000, ttlMs: 1000 }
+
+const STORED: Accepted = { kind: 'stored' }
+const OVER_QUOTA: Accepted = { kind: 'over-quota' }
 
 export interface Acceptor {
   /** @throws when PostgreSQL is away (`isDatabaseAway`): nothing is known to be stored. */
@@ -30,10 +36,11 @@ export interface Acceptor {
 export function createAcceptor(ctx: Context): Acceptor {
   const batches = { count: 0, messages: 0 }
   const underWay = new Set<string>()
+  const troubled = createShelf<true>(ctx.clock, TROUBLED)
   const batcher = createBatcher<Submission, Accepted>(async (submissions) => {
     batches.count++
     batches.messages += submissions.length
-    return acceptBatch(ctx, submissions)
+    return acceptBatch(ctx, submissions, troubled)
   }, { max: MAX_BATCH, lanes: LANES })
 
   async function acceptKeyed(submission: Submission, name: string): Promise<Accepted> {
@@ -53,17 +60,28 @@ export function createAcceptor(ctx: Context): Acceptor {
   }
 }
 
-async function acceptBatch(ctx: Context, submissions: readonly Submission[]): Promise<Accepted[]> {
+/** At once where nothing is expected to stand in the way, and step by step where something does. */
+async function acceptBatch(ctx: Context, submissions: readonly Submission[], troubled: Shelf<true>): Promise<Accepted[]> {
+  const isPlain = submissions.every(({ attachments, workspaceId }) => attachments.length === 0 && troubled.get(workspaceId) === undefined)
+  const stored = isPlain ? await storeAtOnce(ctx.db, submissions, new Date(ctx.clock.now())) : null
+  if (stored === null) return sortOut(ctx, submissions, troubled)
+  remind(ctx, submissions, stored)
+  return submissions.map(() => STORED)
+}
+
+/** Keys, then quota, then what is left to store, in one transaction. */
+async function sortOut(ctx: Context, submissions: readonly Submission[], troubled: Shelf<true>): Promise<Accepted[]> {
   const results = new Map<Submission, Accepted>()
   const stored = await ctx.db.transaction(async (tx) => {
     const second = await claimKeys(tx, submissions)
     const first = submissions.filter((submission) => !settleTwin(submission, second, results))
     const refused = await takeQuota(tx, first, new Date(ctx.clock.now()))
     await forgetKeys(tx, [...refused])
-    for (const submission of first) results.set(submission, { kind: refused.has(submission) ? 'over-quota' : 'stored' })
+    for (const submission of first) results.set(submission, refused.has(submission) ? OVER_QUOTA : STORED)
     return storeAll(tx, first.filter((submission) => !refused.has(submission)))
   })
-  remind(ctx, submissions.filter((submission) => results.get(submission)?.kind === 'stored'), stored)
+  for (const { workspaceId } of submissions.filter((submission) => results.get(submission) !== STORED)) troubled.put(workspaceId, true)
+  remind(ctx, submissions.filter((submission) => results.get(submission) === STORED), stored)
   return submissions.map((submission) => results.get(submission) ?? { kind: 'in-progress' })
 }
 

@@ -3,7 +3,7 @@
  * A twin in another process waits for that transaction by the unique index and then replays its answer. Claims last 24 hours.
  */
 import { columnsOf } from '#src/columns.ts'
-import { prepared, type Queryable } from '#src/db.ts'
+import { isNullRefused, prepared, type Queryable } from '#src/db.ts'
 import type { Accepted, Idempotency, Submission } from './submission.ts'
 
 const CLAIM = prepared('idempotency-claim', `
@@ -20,6 +20,31 @@ JOIN unnest($1::uuid[], $2::text[]) AS i (workspace_id, key) ON k.workspace_id =
 
 const FORGET = prepared('idempotency-forget', `
 DELETE FROM idempotency_keys k USING unnest($1::uuid[], $2::text[]) AS i (workspace_id, key) WHERE k.workspace_id = i.workspace_id AND k.key = i.key`)
+
+/**
+ * The same as a part of another statement, as `claimed`; its parameters from `first` on are those of `claimParameters`. A key that is taken
+ * gets null for its hash, which the column refuses, and that takes the whole statement back.
+ */
+export function claimAtOnce(first: number): string {
+  const [workspaces, keys, hashes, answers, times] = [0, 1, 2, 3, 4].map((n) => `$${first + n}`)
+  return `claimed AS (
+  INSERT INTO idempotency_keys AS k (workspace_id, key, body_hash, answer, created_at)
+  SELECT * FROM unnest(${workspaces}::uuid[], ${keys}::text[], ${hashes}::bytea[], ${answers}::text[], ${times}::timestamptz[]) AS i (workspace_id, key, body_hash, answer, created_at)
+  ORDER BY workspace_id, key
+  ON CONFLICT (workspace_id, key) DO UPDATE SET answer = excluded.answer, created_at = excluded.created_at,
+    body_hash = CASE WHEN k.created_at < excluded.created_at - interval '24 hours' THEN excluded.body_hash END
+  RETURNING 1
+)`
+}
+
+/** What `claimAtOnce` is refused with. */
+export function isKeyTaken(error: unknown): boolean {
+  return isNullRefused(error, 'idempotency_keys', 'body_hash')
+}
+
+export function claimParameters(submissions: readonly Keyed[]): unknown[][] {
+  return columnsOf(submissions, [(s) => s.workspaceId, (s) => s.idempotency.key, (s) => s.idempotency.bodyHash, (s) => s.idempotency.answer, (s) => s.createdAt])
+}
 
 interface KeyRow { readonly workspace_id: string; readonly key: string }
 interface KeptRow extends KeyRow { readonly body_hash: Buffer; readonly answer: string }
@@ -43,8 +68,7 @@ function namesOf(rows: readonly KeyRow[]): string[] {
 export async function claimKeys(tx: Queryable, submissions: readonly Submission[]): Promise<Map<string, Accepted>> {
   const keyed = submissions.filter(isKeyed)
   if (keyed.length === 0) return new Map()
-  const columns = columnsOf(keyed, [(s) => s.workspaceId, (s) => s.idempotency.key, (s) => s.idempotency.bodyHash, (s) => s.idempotency.answer, (s) => s.createdAt])
-  const won = new Set(namesOf((await tx.query<KeyRow>(CLAIM, columns)).rows))
+  const won = new Set(namesOf((await tx.query<KeyRow>(CLAIM, claimParameters(keyed))).rows))
   const lost = keyed.filter((submission) => !won.has(claimName(submission)))
   if (lost.length === 0) return new Map()
   const kept = (await tx.query<KeptRow>(FIND, columnsOf(lost, [(s) => s.workspaceId, (s) => s.idempotency.key]))).rows

@@ -2,7 +2,7 @@
  * The monthly quota of a workspace, counted exactly: the counter's row is locked by its own update until the accepting transaction ends,
  * so two processes never both take the last place. Rows are locked in order of workspace, so batches cannot deadlock.
  */
-import { prepared, type Queryable } from '#src/db.ts'
+import { isNullRefused, prepared, type Queryable } from '#src/db.ts'
 import type { Submission } from './submission.ts'
 
 const TAKE = prepared('quota-take', `
@@ -10,6 +10,27 @@ INSERT INTO usage AS u (workspace_id, period, used)
 SELECT * FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS i (workspace_id, period, used) ORDER BY workspace_id
 ON CONFLICT (workspace_id, period) DO UPDATE SET used = u.used + excluded.used
 RETURNING workspace_id, used`)
+
+/**
+ * The same as a part of another statement, after the parts named: workspaces, recipients and quotas are its parameters from `first` on, the
+ * period the last. A sum beyond the quota is written as null, which the column refuses, and that takes the whole statement back.
+ */
+export function takeAtOnce(first: number, after: readonly string[]): string {
+  const wanted = `unnest($${first}::uuid[], $${first + 1}::bigint[], $${first + 2}::bigint[]) AS q (workspace_id, wanted, quota)`
+  return `taken AS (
+  INSERT INTO usage AS u (workspace_id, period, used)
+  SELECT workspace_id, $${first + 3}::date, CASE WHEN quota IS NULL OR wanted <= quota THEN wanted END FROM ${wanted}
+  WHERE ${after.map((name) => `(SELECT count(*) FROM ${name})`).join(' + ')} >= 0
+  ORDER BY workspace_id
+  ON CONFLICT (workspace_id, period) DO UPDATE SET used = (
+    SELECT CASE WHEN q.quota IS NULL OR u.used + q.wanted <= q.quota THEN u.used + q.wanted END FROM ${wanted} WHERE q.workspace_id = u.workspace_id)
+)`
+}
+
+/** What `takeAtOnce` is refused with. */
+export function isOverQuota(error: unknown): boolean {
+  return isNullRefused(error, 'usage', 'used')
+}
 
 const GIVE_BACK = prepared('quota-give-back', 'UPDATE usage SET used = used - $3 WHERE workspace_id = $1 AND period = $2')
 
@@ -29,6 +50,17 @@ function byWorkspace(submissions: readonly Submission[]): Map<string, Submission
 
 function countRecipients(submissions: readonly Submission[]): number {
   return submissions.reduce((sum, submission) => sum + submission.recipients.length, 0)
+}
+
+/** For `takeAtOnce`. Quotas of one workspace differ only while its plan changes: the least of them counts. */
+export function quotaParameters(submissions: readonly Submission[], now: Date): unknown[] {
+  const groups = [...byWorkspace(submissions)]
+  return [groups.map(([id]) => id), groups.map(([, group]) => countRecipients(group)), groups.map(([, group]) => leastQuota(group)), periodOf(now)]
+}
+
+function leastQuota(submissions: readonly Submission[]): number | null {
+  const least = submissions.reduce((sum, { quota }) => Math.min(sum, quota ?? Infinity), Infinity)
+  return least === Infinity ? null : least
 }
 
 /** Counts the recipients of a batch against their workspaces' quotas; answers the submissions that do not fit any more. */
