@@ -10,10 +10,10 @@ import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMT
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
 import { keepMail } from '#src/sandbox/inbox.ts'
+import { SANDBOX_MX } from '#src/sandbox/mx.ts'
 import type { Examiner } from './examine.ts'
 import { simulate } from './simulators.ts'
 import type { Tally } from './tally.ts'
-import { MX_NAME } from './zone.ts'
 
 export interface Receiver {
   readonly port: number
@@ -81,7 +81,7 @@ function optionsOf({ ctx, certificate, failsTls }: ReceiverParts): SMTPServerOpt
     ...certificate,
     ...(failsTls === true && { requestCert: true, rejectUnauthorized: true, maxVersion: 'TLSv1.2' }),
     minVersion: 'TLSv1.2',
-    name: MX_NAME, banner: 'Mailstead sandbox', disabledCommands: ['AUTH'], authOptional: true, disableReverseLookup: true, logger: false,
+    name: SANDBOX_MX, banner: 'Mailstead sandbox', disabledCommands: ['AUTH'], authOptional: true, disableReverseLookup: true, logger: false,
     // our replies bring their own enhanced codes; smtp-server would put one of its own before them
     hideENHANCEDSTATUSCODES: true,
     size: Math.ceil(ctx.config.maxMessageBytes * ENCODED_FACTOR) + 65_536,

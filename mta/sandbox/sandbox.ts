@@ -5,12 +5,13 @@
 import { ConfigError } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
 import { pruneInbox } from '#src/sandbox/inbox.ts'
+import { SANDBOX_MX } from '#src/sandbox/mx.ts'
 import { loadCertificate } from './certificate.ts'
 import { listenDns } from './dns-listener.ts'
 import { createExaminer } from './examine.ts'
 import { startReceiver, type Receiver, type ReceiverParts } from './receiver.ts'
 import { createTally } from './tally.ts'
-import { createZone, HOSTS, MX_NAME } from './zone.ts'
+import { createZone, HOSTS } from './zone.ts'
 
 export interface Sandbox {
   readonly dnsPort: number
@@ -32,7 +33,7 @@ export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox
     undo.unshift(() => dns.stop())
     const examiner = createExaminer(dns.port, (data) => ctx.vault.mac('return-path', data))
     undo.unshift(() => examiner.stop())
-    const parts = { ctx, examiner, tally: createTally(), certificate: await loadCertificate(ctx.config.dataDir, MX_NAME, ctx.clock.now()), host: HOSTS[MX_NAME], port: ctx.config.sandboxSmtpPort }
+    const parts = { ctx, examiner, tally: createTally(), certificate: await loadCertificate(ctx.config.dataDir, SANDBOX_MX, ctx.clock.now()), host: HOSTS[SANDBOX_MX], port: ctx.config.sandboxSmtpPort }
     const receiver = await startReceiver(parts).catch(portTrouble('receiver', 'SANDBOX_SMTP_PORT'))
     undo.unshift(() => receiver.stop())
     const broken = await startBroken({ ...parts, port: receiver.port })

@@ -5,15 +5,15 @@
  */
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
 import { isDatabaseAway, prepared, type Queryable } from '#src/db.ts'
+import { SANDBOX_MX } from '#src/sandbox/mx.ts'
 import { answerTo, type Rcode, type Responder } from './dns-listener.ts'
 
 const TTL_SECONDS = 60
-export const MX_NAME = 'mx.mailstead.test'
 const MX_DOWN = 'mx-down.mailstead.test'
 const MX_TLS_FAIL = 'mx-tls-fail.mailstead.test'
 
 /** Loopback addresses: of the receiver, of the one whose TLS handshake fails, and one where nobody listens. */
-export const HOSTS = { [MX_NAME]: '127.0.0.1', [MX_TLS_FAIL]: '127.0.0.2', [MX_DOWN]: '127.0.0.3' } as const
+export const HOSTS = { [SANDBOX_MX]: '127.0.0.1', [MX_TLS_FAIL]: '127.0.0.2', [MX_DOWN]: '127.0.0.3' } as const
 
 interface SimulatedDomain {
   readonly domain: string
@@ -30,7 +30,7 @@ export const SIMULATED_DOMAINS: readonly SimulatedDomain[] = [
   { domain: 'no-host.mailstead.test', does: 'exists without MX and without address: refused for good, 5.4.4.', mx: [], hasAddress: false },
   { domain: 'servfail.mailstead.test', does: 'has a broken name server: waits, and is not counted as a try.', rcode: 'SERVFAIL' },
   { domain: 'down.mailstead.test', does: 'has one MX, which takes no connection: deferred.', mx: [[10, MX_DOWN]] },
-  { domain: 'next-mx.mailstead.test', does: 'has a first MX that takes no connection and a second that takes the mail.', mx: [[10, MX_DOWN], [20, MX_NAME]] },
+  { domain: 'next-mx.mailstead.test', does: 'has a first MX that takes no connection and a second that takes the mail.', mx: [[10, MX_DOWN], [20, SANDBOX_MX]] },
   { domain: 'tls-fail.mailstead.test', does: 'has an MX that offers STARTTLS and then fails the handshake: delivered without TLS.', mx: [[10, MX_TLS_FAIL]] },
 ]
 
@@ -56,13 +56,13 @@ export function createZone(db: Queryable): Responder {
 function answerFor(query: DecodedPacket, name: string, type: RecordType): Packet {
   const row = BY_DOMAIN.get(name)
   if (row?.rcode !== undefined) return answerTo(query, row.rcode)
-  if (type === 'MX') return answerTo(query, 'NOERROR', (row?.mx ?? [[10, MX_NAME] as const]).map(([preference, exchange]) => ({ name, type, ttl: TTL_SECONDS, data: { preference, exchange } })))
+  if (type === 'MX') return answerTo(query, 'NOERROR', (row?.mx ?? [[10, SANDBOX_MX] as const]).map(([preference, exchange]) => ({ name, type, ttl: TTL_SECONDS, data: { preference, exchange } })))
   if (type === 'A' && row?.hasAddress !== false) return answerTo(query, 'NOERROR', [{ name, type, ttl: TTL_SECONDS, data: addressOf(name) }])
   return answerTo(query, 'NOERROR')
 }
 
 function addressOf(name: string): string {
-  return Object.entries(HOSTS).find(([host]) => host === name)?.[1] ?? HOSTS[MX_NAME]
+  return Object.entries(HOSTS).find(([host]) => host === name)?.[1] ?? HOSTS[SANDBOX_MX]
 }
 
 type Key = { readonly kind: 'key'; readonly text: string } | { readonly kind: 'none' } | { readonly kind: 'away' }

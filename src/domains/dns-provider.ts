@@ -1,5 +1,6 @@
 /** Who runs the zone of a domain, told by the names of its name servers. Pure. */
 import { getDomain } from 'tldts'
+import { tame } from './finding.ts'
 
 /** By how the name of a name server ends. */
 const PROVIDERS: readonly (readonly [provider: string, pattern: RegExp])[] = [
@@ -32,5 +33,5 @@ export function providerOf(nameServers: readonly string[]): string | null {
   const known = PROVIDERS.find(([, pattern]) => nameServers.some((name) => pattern.test(name)))
   if (known !== undefined) return known[0]
   const [first] = nameServers.toSorted()
-  return first === undefined ? null : getDomain(first) ?? first
+  return first === undefined ? null : tame(getDomain(first) ?? first)
 }

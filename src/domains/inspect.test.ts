@@ -120,6 +120,15 @@ describe('the records of a domain', () => {
     assert.equal(dmarc(await inspect({}, 'news.shop.co.uk'))[0], 'missing')
   })
 
+  it('may hold anything: what is told of them can be stored and is not endless', async () => {
+    const [strange, bounce] = [`v=DKIM1; p=${P}; h=\0\x1b[2J${'x'.repeat(5000)}`, 'bounce.shop.example']
+    const checks = await inspect({
+      [DKIM]: { TXT: [strange] }, ...spf(`v=spf1 \0${'y'.repeat(5000)}`), [bounce]: { MX: [[1, `${'z'.repeat(60)}.example`]] },
+    })
+    for (const { message } of checks) assert.match(message, /^\P{C}{1,400}$/u)
+    assert.equal(checks.filter(({ status }) => status === 'wrong').length, 3)
+  })
+
   it('cost a bounded number of questions, whatever a zone holds', async () => {
     const hostile = Array.from({ length: 60 }, (_, i) => `include:${'abc'[i % 3]}.example`).join(' ')
     const zone = Object.fromEntries(['a', 'b', 'c'].map((name) => [`${name}.example`, { TXT: [`v=spf1 ${hostile.replaceAll(`include:${name}.example`, 'mx')} -all`] }]))

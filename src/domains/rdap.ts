@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import type { Outgoing } from '#src/outgoing.ts'
+import { tame } from './finding.ts'
 
 export interface Registrar {
   readonly name: string | null
@@ -14,7 +15,6 @@ export interface Registrar {
 const MAX_REDIRECTS = 3
 const MAX_BYTES = 256 * 1024
 const MAX_MS = 10_000
-const MAX_TEXT = 255
 const HEADERS = { accept: 'application/rdap+json, application/json' }
 
 const entity = z.object({
@@ -62,6 +62,6 @@ function parse(body: string): unknown {
 
 function clean(text: unknown): string | null {
   if (typeof text !== 'string') return null
-  const plain = text.replace(/[\p{Cc}\p{Cs}\p{Cf}]/gu, '').trim().slice(0, MAX_TEXT)
+  const plain = tame(text).trim()
   return plain === '' ? null : plain
 }

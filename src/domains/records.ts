@@ -4,6 +4,7 @@
  */
 import { isIP } from 'node:net'
 import type { Config } from '#config/load.ts'
+import { SANDBOX_MX } from '#src/sandbox/mx.ts'
 import { KEEP_RETIRED_MS, type DkimKeyRow, type KeyState } from './key-state.ts'
 
 export type Purpose = 'dkim' | 'spf' | 'dmarc' | 'mail_from' | 'tracking' | 'return_path'
@@ -29,10 +30,11 @@ export interface Place {
   readonly trackingHost: string | null
 }
 
-export function placeOf(config: Pick<Config, 'bounceDomain' | 'serverName' | 'publicUrl'>): Place {
+export function placeOf(config: Pick<Config, 'bounceDomain' | 'serverName' | 'publicUrl' | 'isSandbox'>): Place {
   const { hostname } = new URL(config.publicUrl)
   const isPublic = hostname.includes('.') && isIP(hostname) === 0 && !hostname.startsWith('[')
-  return { bounceDomain: config.bounceDomain, serverName: config.serverName, trackingHost: isPublic ? hostname : null }
+  const serverName = config.isSandbox ? SANDBOX_MX : config.serverName
+  return { bounceDomain: config.bounceDomain, serverName, trackingHost: isPublic ? hostname : null }
 }
 
 export function dkimName(selector: string, domain: string): string {

@@ -12,7 +12,7 @@ const REGISTRAR = {
     { roles: ['abuse'] },
     {
       roles: ['registrar'], publicIds: [{ type: 'IANA Registrar ID', identifier: '1910' }],
-      vcardArray: ['vcard', [['version', {}, 'text', '4.0'], ['fn', {}, 'text', ' Example\u0000 Registrar, Inc. ']]],
+      vcardArray: ['vcard', [['version', {}, 'text', '4.0'], ['fn', {}, 'text', ' Example\u0000Registrar, Inc. ']]],
     },
   ],
 }
@@ -55,7 +55,7 @@ describe('the registration of a domain', () => {
     answer = json(REGISTRAR)
     world.dns.zone['known.co.uk'] = { NS: ['ada.ns.cloudflare.com', 'bob.ns.cloudflare.com'] }
     const domain = await lookUp('news.known.co.uk')
-    assert.deepEqual([domain.registrarName, domain.registrarIanaId, domain.dnsProvider], ['Example Registrar, Inc.', '1910', 'Cloudflare'])
+    assert.deepEqual([domain.registrarName, domain.registrarIanaId, domain.dnsProvider], ['Example?Registrar, Inc.', '1910', 'Cloudflare'])
     assert.ok(domain.registrarLastCheckedAt !== null)
     assert.deepEqual(asked, ['/domain/known.co.uk'])
     world.ctx.advance(29 * 86_400_000)

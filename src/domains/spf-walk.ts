@@ -17,7 +17,7 @@ export interface SpfTarget {
 
 const MAX_LOOKUPS = 10
 const MAX_VOID = 2
-const MAX_MS = 20_000
+const MAX_MS = 10_000
 const ASKING = new Set(['include', 'a', 'mx', 'ptr', 'exists', 'redirect'])
 
 interface Walk {

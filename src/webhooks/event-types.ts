@@ -34,9 +34,10 @@ export const EVENT_TYPES = {
   'email.cancelled':      { meaning: 'The message was taken back before it left.', lifts: [], sample: {} },
   'contact.subscribed':   { meaning: 'A contact joined an audience.', lifts: [], sample: { email: 'recipient@example.com' } },
   'contact.unsubscribed': { meaning: 'A contact left an audience.', lifts: [], sample: { email: 'recipient@example.com' } },
-  'domain.verified':      { meaning: 'The DNS records of a sending domain were found.', lifts: [], sample: { domain: 'example.com' } },
+  'domain.verified':      { meaning: 'The DNS records of a sending domain were found.', lifts: [],
+    sample: { domain: 'example.com', domain_id: '01980000-0000-7000-8000-000000000000', verification_status: 'verified' } },
   'domain.degraded':      { meaning: 'The DNS records of a verified domain are gone; it sends for 24 hours more.', lifts: [],
-    sample: { domain: 'example.com' } },
+    sample: { domain: 'example.com', domain_id: '01980000-0000-7000-8000-000000000000', verification_status: 'degraded' } },
 } as const satisfies Record<string, EventTypeRow>
 
 export type EventType = keyof typeof EVENT_TYPES

@@ -6,6 +6,7 @@ import { findDomain, trustDomain, type Domain } from '#src/domains/domains.ts'
 import { dkimName } from '#src/domains/records.ts'
 import { removeDomain } from '#src/domains/removal.ts'
 import { rotateKeys } from '#src/domains/rotation.ts'
+import { settleCheck } from '#src/domains/settle-check.ts'
 import { loadSendingDomain } from '#src/domains/signing-keys.ts'
 import { newId } from '#src/id.ts'
 import { createDomainWorld, type DomainWorld } from '#test/support/domain-world.ts'
@@ -209,6 +210,16 @@ describe('the worker and sending domains', () => {
       assert.equal(await mailFrom(), null)
       assert.equal((await world.read(domain)).mailFromStatus, 'failed')
     })
+  })
+
+  it('a look that began earlier and ends later than another changes nothing', async () => {
+    const domain = await verified()
+    const { checkedAt, checks: found } = await world.read(domain)
+    const absent = (found ?? []).map((check) => ({ ...check, status: 'missing' as const }))
+    const begunAt = (checkedAt?.getTime() ?? 0) - 1
+    await settleCheck(world.ctx, { domainId: domain.id, workspaceId, begunAt, checks: absent })
+    const now = await world.read(domain)
+    assert.deepEqual([now.missingSince, now.mailFromStatus, now.checks], [null, 'verified', found])
   })
 
   describe('two that claim one name', () => {

@@ -18,7 +18,8 @@ import type { LoopSpec } from './loop.ts'
 const CHECK_EVERY_MS = 5000
 const LOOK_EVERY_MS = 15_000
 const REMOVAL_EVERY_MS = 2000
-/** At once; a look is up to some twenty questions to DNS. */
+/** At once. A look is up to some twenty questions to DNS, and takes long where a zone is slow on purpose: that must not hold back others. */
+const LOOKS = 50
 const AT_ONCE = 10
 /** A key may be taken for a few seconds after its domain is gone; what was accepted by then is failed too. */
 const AFTERMATH_MS = 60_000
@@ -28,7 +29,7 @@ export function domainCheckLoop(ctx: Context): LoopSpec {
   return {
     name: 'domain checks', everyMs: Math.min(CHECK_EVERY_MS, Math.max(500, CHECK_EVERY_MS * ctx.config.retryScale)),
     round: async () => {
-      const due = await claimChecks(ctx, AT_ONCE)
+      const due = await claimChecks(ctx, LOOKS)
       await inParallel(ctx, due, async ({ id, workspaceId }) => {
         const domain = await findDomain(ctx.db, workspaceId, id)
         if (domain === null) return
@@ -37,7 +38,7 @@ export function domainCheckLoop(ctx: Context): LoopSpec {
         if (now.status === domain.status) return
         ctx.log.info({ domain: now.domain, before: domain.status, status: now.status, found: kind }, 'the status of a domain changed')
       })
-      return due.length === AT_ONCE
+      return due.length === LOOKS
     },
   }
 }
