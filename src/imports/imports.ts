@@ -95,3 +95,9 @@ export async function cancelImport(db: Queryable, workspaceId: string, id: strin
   if (rowCount === 1) return 'cancelled'
   return await findImport(db, workspaceId, id) === null ? 'none' : 'ended before'
 }
+
+/** True while any import of any workspace waits or is carried out: what can wait may. */
+export async function isImporting(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query(`SELECT 1 FROM imports WHERE NOT is_cleared AND state IN ('waiting', 'running') LIMIT 1`)
+  return rows.length > 0
+}

@@ -14,11 +14,12 @@ import { importLoop } from './imports.ts'
 import { leaseLoop } from './leases.ts'
 import { startLoop, type LoopSpec } from './loop.ts'
 import { reconcileLoop } from './reconcile.ts'
+import { scoreLoop } from './scores.ts'
 import { unknownLoop } from './unknowns.ts'
 import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, scoreLoop, housekeepingLoop]
 
 /** @throws when the stores are not named; stores that are away are waited for by each loop. */
 export function main(config: Config): Promise<{ stop(): Promise<void> }> {

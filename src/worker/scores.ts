@@ -1,0 +1,33 @@
+/**
+ * Deliverability scores: sweeps over the contacts that need one. While DNS does not answer, or contacts are being imported, it takes its time.
+ * Where a sweep was is only in memory: begun anew, it meets nobody twice, for who was scored is out of it.
+ */
+import type { Context } from '#src/context.ts'
+import { createDomainDns } from '#src/domains/dns.ts'
+import { isImporting } from '#src/imports/imports.ts'
+import { loadDisposable } from '#src/score/lists.ts'
+import { createMailDomains } from '#src/score/mail-domains.ts'
+import { FIRST, scoreBatch, SWEEPS, type ScoreMeans } from '#src/score/scoring.ts'
+import type { LoopSpec } from './loop.ts'
+
+const EVERY_MS = 5000
+
+export function scoreLoop(ctx: Context): LoopSpec {
+  let means: ScoreMeans | null = null
+  let [sweep, after] = [0, FIRST]
+  const nextSweep = (): void => {
+    sweep = (sweep + 1) % SWEEPS.length
+    after = FIRST
+  }
+  return {
+    name: 'scores', everyMs: EVERY_MS,
+    round: async () => {
+      means ??= { domains: createMailDomains(createDomainDns(ctx.config), ctx.clock), isDisposable: loadDisposable() }
+      const result = await scoreBatch(ctx, means, SWEEPS[sweep] ?? 'unscored', after)
+      if (result.kind === 'batch') after = result.last
+      else nextSweep()
+      const mayGoOn = result.kind === 'batch' ? result.scored > 0 : sweep !== 0
+      return mayGoOn && !await isImporting(ctx.db)
+    },
+  }
+}
