@@ -22,6 +22,8 @@ const COMPONENTS = '#/components/schemas/'
 export function createSchemaBook(): SchemaBook {
   const components: Record<string, Json> = {}
   const names = new Map<ZodType, string>()
+  // one schema serves all paths of an endpoint, and often several endpoints
+  const written = { input: new Map<ZodType, Json>(), output: new Map<ZodType, Json>() }
 
   const add = (name: string, json: Json): void => {
     const before = components[name]
@@ -29,7 +31,10 @@ export function createSchemaBook(): SchemaBook {
     components[name] = json
   }
   const inline = (schema: ZodType, io: 'input' | 'output'): Json => {
+    const known = written[io].get(schema)
+    if (known !== undefined) return known
     const { $schema: _, $defs, ...json } = toJson(schema, io)
+    written[io].set(schema, json)
     for (const [name, part] of Object.entries(($defs ?? {}) as Record<string, Json>)) add(name, part)
     return json
   }

@@ -2,6 +2,7 @@
  * The OpenAPI 3.1 description, made from the table of routes: paths, schemas as clients may write them and as answers are, statuses,
  * errors, security, headers, and the webhooks that we send. Nothing is written here that the table or a schema says.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { ZodType } from 'zod'
 import { GROUPS, groupOf } from './openapi-groups.ts'
 import { createRefusalBook, type RefusalBook } from './openapi-errors.ts'
@@ -31,10 +32,29 @@ interface Books {
 }
 
 export function describe(routes: readonly AnyRoute[], publicUrl: string): Json {
+  const work = describing(routes, publicUrl)
+  let step = work.next()
+  while (step.done !== true) step = work.next()
+  return step.value
+}
+
+/** The same for a process that serves meanwhile: other requests have their turn between any two endpoints. */
+export async function describeInTurns(routes: readonly AnyRoute[], publicUrl: string): Promise<Json> {
+  const work = describing(routes, publicUrl)
+  let step = work.next()
+  while (step.done !== true) {
+    await setImmediate()
+    step = work.next()
+  }
+  return step.value
+}
+
+function* describing(routes: readonly AnyRoute[], publicUrl: string): Generator<void, Json> {
   const schemas = createSchemaBook()
   const books: Books = { schemas, refusals: createRefusalBook(schemas) }
   const paths: Record<string, Json> = {}
   for (const spec of routes) {
+    yield
     for (const [i, path] of pathsOf(spec).entries()) {
       const written = path.replace(/:(\w+)/g, '{$1}')
       paths[written] = { ...paths[written], [spec.method.toLowerCase()]: describeRoute(spec, i, books) }

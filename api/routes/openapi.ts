@@ -2,12 +2,14 @@
 import { z } from 'zod'
 import type { ApiContext } from '#api/context.ts'
 import { NOT_MODIFIED, REVALIDATE, serve, tag, type TaggedText } from '#api/etag.ts'
-import { describe } from '#api/openapi.ts'
+import { describeInTurns } from '#api/openapi.ts'
 import { route, type AnyRoute } from '#api/route.ts'
 
 /** `table` is asked when the description is: this route is in it. */
 export function openapiRoute(table: () => readonly AnyRoute[]): AnyRoute {
-  const made = new WeakMap<ApiContext, TaggedText>()
+  const made = new WeakMap<ApiContext, Promise<TaggedText>>()
+  const make = async ({ config }: ApiContext): Promise<TaggedText> =>
+    tag(JSON.stringify(await describeInTurns(table(), config.publicUrl)), 'application/json; charset=utf-8')
   return route({
     name: 'openapi',
     summary: 'This description',
@@ -19,10 +21,10 @@ export function openapiRoute(table: () => readonly AnyRoute[]): AnyRoute {
     answer: z.looseObject({ openapi: z.string() }).meta({ id: 'OpenapiDocument', description: 'OpenAPI 3.1' }),
     further: NOT_MODIFIED,
     errors: [],
-    handle: (ctx, { headers }) => {
-      const known = made.get(ctx) ?? tag(JSON.stringify(describe(table(), ctx.config.publicUrl)), 'application/json; charset=utf-8')
-      made.set(ctx, known)
-      return Promise.resolve(serve(known, headers, REVALIDATE))
+    handle: async (ctx, { headers }) => {
+      const making = made.get(ctx) ?? make(ctx)
+      made.set(ctx, making)
+      return serve(await making, headers, REVALIDATE)
     },
   })
 }
