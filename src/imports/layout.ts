@@ -32,7 +32,7 @@ export interface LayoutOrder {
 export type LayoutResult = { readonly ok: true; readonly layout: Layout } | { readonly ok: false; readonly details: readonly Detail[] }
 
 /** Characters of the header line; what is longer is no header. */
-export const MAX_HEADER = 64 * 1024
+const MAX_HEADER = 64 * 1024
 const MAX_COLUMNS = 200
 const DELIMITERS = [',', ';', '\t', '|'] as const
 export const ATTRIBUTE = 'attribute:'
