@@ -49,7 +49,7 @@ const audience = z.object({
   createdAt: moment, created_at: moment, updatedAt: moment, updated_at: moment,
 }).meta({ id: 'Audience' })
 
-export const audienceAnswer = enveloped(audience)
+export const audienceAnswer = enveloped(audience).meta({ id: 'AudienceAnswer' })
 export const audiencesAnswer = pageOf('audiences', audience)
 
 /** The superset of both variants of the specification. */

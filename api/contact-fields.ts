@@ -94,6 +94,12 @@ export const addBody = fields.extend({ email: requiredEmail }).transform((given,
   const { audienceId, profile } = fold(given)
   if (audienceId === null) sink.addIssue({ code: 'custom', path: ['audience_id'], message: 'is required' })
   return audienceId === null ? z.NEVER : { email: given.email, audienceId, profile }
+}).meta({
+  required: ['email', 'audience_id'],
+  examples: [{
+    email: 'anna@example.org', audience_id: '019a9a00-0000-7000-8000-000000000002', first_name: 'Anna', last_name: 'Berg',
+    timezone: 'Europe/Berlin', tags: 'customer|newsletter', custom_attributes: { plan: 'basic' },
+  }],
 })
 
 export const updateBody = fields.extend({

@@ -38,7 +38,7 @@ const settings = {
 }
 const createBody = z.object({ name, ...settings }).transform((given) => ({
   name: given.name, description: given.description || null, isDoubleOptIn: given.double_opt_in ?? given.doubleOptIn ?? false,
-}))
+})).meta({ examples: [{ name: 'Newsletter' }] })
 const changeBody = z.object({ name: name.nullish(), ...settings }).transform((given) => ({
   name: given.name ?? undefined, description: given.description === '' ? null : given.description,
   isDoubleOptIn: given.double_opt_in ?? given.doubleOptIn ?? undefined,

@@ -65,6 +65,16 @@ const createBody = changeBody.transform((change, sink) => {
   const { name } = change
   if (name === undefined) sink.addIssue({ code: 'custom', path: ['name'], message: 'is required' })
   return name === undefined ? z.NEVER : { ...change, name }
+}).meta({
+  required: ['name'],
+  examples: [{
+    name: 'Welcome', trigger_type: 'contact_event', trigger_config: { event_name: 'signed_up' }, status: 'active',
+    steps: [
+      { type: 'send_email', from: 'shop@example.com', subject: 'Welcome, {{firstName}}', body: '<p>Good to have you.</p>' },
+      { type: 'delay', days: 3 },
+      { type: 'add_tag', tag: 'welcomed' },
+    ],
+  }],
 })
 
 const count = z.int().min(0)
@@ -74,7 +84,8 @@ const row = z.object({
   completed_count: count,
   active_count: count, created_at: moment, updated_at: moment, createdAt: moment, updatedAt: moment,
 })
-const shown = enveloped(row.extend({ steps: z.array(z.looseObject({ id: z.string(), type: z.string() })) }))
+const steps = z.array(z.looseObject({ id: z.string(), type: z.string() }))
+const shown = enveloped(row.extend({ steps })).meta({ id: 'AutomationAnswer' })
 
 const create = route({
   name: 'create-automation', summary: 'Create an automation, a draft unless its status is given',

@@ -52,7 +52,7 @@ const createBody = changeBody.transform((fields, sink) => {
   const { name } = fields
   if (name === undefined) sink.addIssue({ code: 'custom', path: ['name'], message: 'is required' })
   return name === undefined ? z.NEVER : { ...fields, name }
-})
+}).meta({ required: ['name'], examples: [{ name: 'News of May', subject: 'What is new', body: '<p>Hello {{firstName}}</p>' }] })
 
 const statusName = z
   .string()
@@ -67,7 +67,7 @@ const row = z.object({
   created_at: moment, updated_at: moment, createdAt: moment, updatedAt: moment,
 })
 const metrics = z.object(Object.fromEntries(Object.keys(METRICS).map((name) => [name, count])))
-const shown = enveloped(row.extend({ body: text, metrics }))
+const shown = enveloped(row.extend({ body: text, metrics })).meta({ id: 'CampaignAnswer' })
 
 const create = route({
   name: 'create-campaign', summary: 'Create a campaign, a draft', method: 'POST', paths: ['/public/campaigns', '/public/campaigns/create'],

@@ -36,7 +36,7 @@ const listed = z.object({
 const addBody = z.object({
   domain: z.string().max(1000, 'is too long').meta({ description: 'such as example.com; any spelling, also international' }),
   region: z.enum(REGION_NAMES as [Region, ...Region[]]).nullish().meta({ description: `fixed for life; ${DEFAULT_REGION} when not given` }),
-})
+}).meta({ examples: [{ domain: 'example.com' }] })
 
 const add = route({
   name: 'add-domain', summary: 'Register a sending domain; the answer has the DNS records to publish',
@@ -138,6 +138,9 @@ const keyBody = z.object({
   const domainId = custom ?? alias ?? null
   if (domainId === null) sink.addIssue({ code: 'custom', path: ['custom_domain_id'], message: 'is required' })
   return domainId === null ? z.NEVER : { name, domainId, expiresAt: expiresAt ?? null }
+}).meta({
+  required: ['name', 'custom_domain_id'],
+  examples: [{ name: 'shop', custom_domain_id: '019a9a00-0000-7000-8000-000000000003', expires_at: '2031-05-04T10:00:00Z' }],
 })
 
 const createDomainKey = route({

@@ -42,6 +42,10 @@ const eventBody = z
     if (event === undefined || event === null) sink.addIssue({ code: 'custom', path: ['event_name'], message: 'is required' })
     return { email: given.email, name: event ?? '', properties: foldProperties(given) }
   })
+  .meta({
+    required: ['email', 'event_name'],
+    examples: [{ email: 'anna@example.org', event_name: 'signed_up', properties: { plan: 'basic' } }],
+  })
 const enrolBody = z.object({ email, ...filling }).transform((given) => ({ email: given.email, properties: foldProperties(given) }))
 
 const enrolledCount = enveloped(z.object({ enrolled: z.int().min(0) }))

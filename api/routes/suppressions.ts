@@ -45,7 +45,7 @@ const addBody = entry.extend(lists).transform((given, sink): readonly Wanted[] =
   if (one === undefined && many.length === 0) sink.addIssue({ code: 'custom', path: ['email'], message: 'is required' })
   const wanted = many.map((item) => typeof item === 'string' ? wantedOf(given, item) : wantedOf(item, item.email ?? item.address ?? ''))
   return one === undefined ? wanted : [wantedOf(given, one), ...wanted]
-})
+}).meta({ examples: [{ email: 'anna@example.org', reason: 'asked by phone' }] })
 
 const nameOne = { email: address.optional(), address: address.optional().meta(aliasOf('email')) }
 const named = z.object(nameOne)

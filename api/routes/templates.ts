@@ -18,6 +18,7 @@ const template = z.object({
   id: z.uuid(), template_id: z.uuid(), name: z.string(), subject: z.string(), body: z.string(), description: text, category: text,
   version: z.int().min(1), created_at: moment, updated_at: moment, createdAt: moment, updatedAt: moment,
 })
+const oneTemplate = enveloped(template).meta({ id: 'TemplateAnswer' })
 
 const list = route({
   name: 'list-templates', summary: 'The templates of the workspace, newest first', method: 'GET',
@@ -33,7 +34,7 @@ const list = route({
 const get = route({
   name: 'get-template', summary: 'One template', method: 'GET', paths: ['/templates/:id', '/public/templates/:id'], access: 'any',
   params: byId,
-  status: 200, answer: enveloped(template), errors: ['NOT_FOUND'],
+  status: 200, answer: oneTemplate, errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const found = await findTemplate(ctx.db, caller.workspaceId, params.id)
     return found === null ? NO_TEMPLATE : { body: { success: true, message: 'Template found.', data: present(found) } }
@@ -42,7 +43,7 @@ const get = route({
 
 const save = route({
   name: 'save-template', summary: 'Store a template, or the next version of one', method: 'POST',
-  paths: ['/templates/save', '/public/templates/save'], access: 'any', body: templateFields, status: 200, answer: enveloped(template),
+  paths: ['/templates/save', '/public/templates/save'], access: 'any', body: templateFields, status: 200, answer: oneTemplate,
   errors: ['INVALID_TEMPLATE', 'NOT_FOUND'],
   handle: async (ctx, { caller, body }) => {
     const saved = await saveTemplate(ctx, caller.workspaceId, body)

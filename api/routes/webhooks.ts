@@ -54,7 +54,7 @@ const changeBody = fields.transform((given): EndpointChange => ({
 const createBody = changeBody.transform(({ url, eventTypes, description }, sink) => {
   if (url === undefined) sink.addIssue({ code: 'custom', path: ['url'], message: 'is required' })
   return url === undefined ? z.NEVER : { url, eventTypes: eventTypes ?? [ALL_TYPES], description: description ?? null }
-})
+}).meta({ required: ['url'], examples: [{ url: 'https://example.com/hooks/mail', events: ['email.delivered', 'email.bounced'] }] })
 
 const shown = z.object({
   id: z.uuid(), object: z.literal('webhook'), url: z.string(), description: z.string().nullable(),
