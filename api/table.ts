@@ -7,7 +7,7 @@ import { CAMPAIGN_ROUTES } from './routes/campaigns.ts'
 import { CONTACT_ROUTES } from './routes/contacts.ts'
 import { DOCS_ROUTES } from './routes/docs.ts'
 import { DOMAIN_ROUTES } from './routes/domains.ts'
-import { getEmail, getEmailByPath } from './routes/emails.ts'
+import { EMAIL_ROUTES } from './routes/emails.ts'
 import { ENROLMENT_ROUTES } from './routes/enrolments.ts'
 import { listEvents } from './routes/events.ts'
 import { EXPORT_ROUTES } from './routes/exports.ts'
@@ -32,8 +32,7 @@ export const ROUTES: readonly AnyRoute[] = [
   scheduleEmail,
   listScheduledEmails,
   cancelScheduledEmail,
-  getEmail,
-  getEmailByPath,
+  ...EMAIL_ROUTES,
   listEvents,
   ...TEMPLATE_ROUTES,
   verifyKey,

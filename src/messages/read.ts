@@ -8,7 +8,7 @@ import type { Mailbox } from './submission.ts'
 
 export interface MessageView {
   readonly id: string
-  readonly status: string
+  readonly status: State
   readonly tier: Tier
   readonly from: Mailbox
   readonly to: readonly Mailbox[]

@@ -2,11 +2,19 @@
 import type { State } from './state.ts'
 
 /** First one that any recipient is in is the message's status. */
-const ORDER: readonly (readonly [state: State, status: string])[] = [
-  ['scheduled', 'scheduled'], ['queued', 'queued'], ['sending', 'sending'], ['deferred', 'deferred'], ['unknown', 'unknown'],
-  ['bounced', 'bounced'], ['failed', 'failed'], ['sent', 'sent'], ['delivered', 'delivered'], ['suppressed', 'suppressed'], ['cancelled', 'cancelled'],
+const ORDER: readonly State[] = [
+  'scheduled', 'queued', 'sending', 'deferred', 'unknown', 'bounced', 'failed', 'sent', 'delivered', 'suppressed', 'cancelled',
 ]
 
-export function statusOf(states: readonly State[]): string {
-  return ORDER.find(([state]) => states.includes(state))?.[1] ?? 'queued'
+/** Every status a message can have. */
+export const STATUSES = ORDER as readonly [State, ...State[]]
+
+export function statusOf(states: readonly State[]): State {
+  return ORDER.find((state) => states.includes(state)) ?? 'queued'
+}
+
+/** The same rule as a condition on `states`, an SQL expression of type text[]. */
+export function hasStatus(status: State, states: string): string {
+  const before = ORDER.slice(0, ORDER.indexOf(status))
+  return `('${status}' = ANY (${states}) AND NOT ${states} && '{${before.join(',')}}'::text[])`
 }
