@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { startApi, type TestApi } from '#test/support/api.ts'
 import { ANSWER_HEADERS } from './headers.ts'
@@ -19,6 +20,12 @@ async function say(port: number, text: string): Promise<string> {
   socket.write(text, 'latin1')
   await once(socket, 'close')
   return heard
+}
+
+/** Reads the first bytes of a body, and answers. */
+async function giveUp(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  for await (const chunk of req) if (chunk !== null) break
+  res.end('enough')
 }
 
 const isPage = (headers: Headers): boolean => headers.get('content-type')?.startsWith('text/html') === true
@@ -142,7 +149,7 @@ describe('a request that can be read in two ways', () => {
 })
 
 describe('a client that takes its time', () => {
-  const SHORT = { ...BOUNDS, headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 }
+  const SHORT = { ...BOUNDS, headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20, lingerMs: 50 }
   for (const [what, text] of [
     ['headers that never end', 'GET / HTTP/1.1\r\nHost: x\r\nX-'],
     ['a body that never ends', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx'],
@@ -153,4 +160,10 @@ describe('a client that takes its time', () => {
       assert.match(heard, /^HTTP\/1\.1 408 [^]*"error":"REQUEST_TIMEOUT"/)
       await server.stop(0)
     })
+  it('a body that is given up half way: the answer, and the connection is closed', async () => {
+    const server = await listen((req, res) => void giveUp(req, res), 0, '127.0.0.1', { ...BOUNDS, lingerMs: 50 })
+    const heard = await say(server.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx')
+    assert.match(heard, /^HTTP\/1\.1 200 [^]*enough$/)
+    await server.stop(0)
+  })
 })

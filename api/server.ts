@@ -31,9 +31,9 @@ export const BOUNDS = {
   maxHeaderSize: 16 * 1024,
   /** Looked at by us, so that the refusal has our shape. */
   requireHostHeader: false,
+  /** A client that does not stop sending after it was answered. */
+  lingerMs: 5000,
 }
-/** A client that does not stop sending after it was answered. */
-const LINGER_MS = 5000
 
 /**
  * Listens on the port (0: the system chooses).
@@ -45,11 +45,12 @@ export async function listen(handle: Handler, port: number, host: string | null,
   const sockets = new Set<Socket>()
   let isStopping = false
   const take: Handler = (req, res) => {
+    const { socket } = req // whoever stops reading a body half way takes it from the request
     underWay.add(res)
     res.once('close', () => {
       underWay.delete(res)
       if (isStopping) server.closeIdleConnections()
-      else if (!req.complete) linger(req)
+      else if (!req.complete && !socket.destroyed) linger(req, socket, bounds.lingerMs)
     })
     if (isAmbiguous(req)) refuseByHand(res)
     else handle(req, res)
@@ -106,10 +107,12 @@ function refuseByHand(res: ServerResponse): void {
   res.writeHead(status, headers).end(body)
 }
 
-/** After the answer: lets the rest of a request come in, within bounds. */
-function linger(req: IncomingMessage): void {
-  const timer = setTimeout(() => req.socket.destroy(), LINGER_MS).unref()
-  req.once('close', () => clearTimeout(timer))
+/** After the answer: lets the rest of a request come in, within bounds. Where nobody can take it any more, this is the last answer here. */
+function linger(req: IncomingMessage, socket: Socket, ms: number): void {
+  const timer = setTimeout(() => socket.destroy(), ms).unref()
+  if (req.destroyed) socket.end()
+  const ending = req.destroyed ? socket : req
+  ending.once('close', () => clearTimeout(timer))
   req.resume()
 }
 

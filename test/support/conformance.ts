@@ -66,8 +66,8 @@ function isError(body: unknown): body is { error: ErrorCode } {
 }
 
 /** A refusal that is told to a person. */
-function isRefusalPage({ refusalPage }: AnyRoute, { status, type }: Observed): boolean {
-  return refusalPage !== undefined && status >= 400 && type?.startsWith('text/html') === true
+function isRefusalPage(spec: AnyRoute, { status, type }: Observed): boolean {
+  return spec.refusalPage !== undefined && status >= 400 && type?.startsWith('text/html') === true
 }
 
 function assertError(body: unknown, status: number, codes: readonly ErrorCode[], told: string): void {
@@ -84,7 +84,7 @@ function assertSuccess({ spec, path }: Place, { status, type, body }: Observed, 
   const media = type?.split(';')[0]?.trim() ?? ''
   if (media !== 'application/json') assert.ok(spec.produces?.includes(media), `${told}: the endpoint has no ${media}`)
   else {
-    if (answer === undefined) return // openapi.test.ts complains of it
+    assert.ok(answer !== undefined, `${told}: the endpoint has no schema for this answer`)
     const written = path.replace(/:(\w+)/g, '{$1}')
     const way = ['paths', written, spec.method.toLowerCase(), 'responses', String(status), 'content', media, 'schema']
     assertFits(validatorOf(pointerOf(way)), body, told)

@@ -1,0 +1,3 @@
+import { describeShare } from '#test/support/route-property.ts'
+
+describeShare(1, 3)

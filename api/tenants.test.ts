@@ -1,0 +1,204 @@
+/**
+ * Tenants are apart: with every key of workspace A, every id of workspace B is tried wherever a route takes one. The answer is that there
+ * is no such thing, or says nothing of B, and afterwards not a row of B is different. Each request succeeds with A's own belongings, so
+ * that it is the id that is refused.
+ */
+import assert from 'node:assert/strict'
+import { z, type ZodType } from 'zod'
+import { fillTenant, MARK, type Belongings, type Kind } from '#test/support/belongings.ts'
+import { firstOf, SAMPLES, type Own, type Sample } from '#test/support/samples.ts'
+import { startApi, textOf, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { pathsOf, type AnyRoute } from './route.ts'
+import { ROUTES } from './table.ts'
+
+const KEYED = ROUTES.filter(({ access }) => access !== 'public')
+/** A field of such a name names something that somebody owns. */
+const NAMING = /(?:^|_)ids?$|[a-z]I[dD]s?$|^e?mails?$|^address(?:es)?$|^suppressions$|cursor|token/
+/** But not here. */
+const NOT_NAMING = new Set(['content_id', 'contentId'])
+/** Names that the caller gives, and cursors that are good for one segment only: `route field`. */
+const OWN_NAMES = new Set(['create-automation id', 'list-segment-contacts cursor'])
+/** Names that everybody may use: another workspace's address is written to, suppressed or made a contact like any other. */
+const NAMES: readonly Kind[] = ['email', 'suppression', 'tag', 'event']
+/** Drafts, whose sender is judged when they are sent: `route kind`. */
+const LATER = new Set(['create-campaign sender', 'update-campaign sender'])
+
+/** No resolver and no registry: nothing here is about them. */
+const SETTINGS = { DNS_SERVERS: '127.0.0.1:1', RDAP_URL: 'none' }
+
+type Node = Readonly<Record<string, unknown>>
+
+/** The names of all fields of a schema, however deep. */
+function fieldsOf(schema: ZodType | undefined): string[] {
+  if (schema === undefined) return []
+  const names = new Set<string>()
+  const walk = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return
+    for (const name of Object.keys((node as Node)['properties'] ?? {})) names.add(name)
+    Object.values(node).forEach(walk)
+  }
+  walk(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
+  return [...names]
+}
+
+function keysOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(keysOf)]
+}
+
+/** Rows of a workspace in tables that do not say whose they are. */
+const CHILDREN: Readonly<Record<string, string>> = {
+  dkim_keys: 'domain_id IN (SELECT id FROM domains WHERE workspace_id = $1)',
+  attachments: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
+  attempts: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
+  webhook_attempts: 'endpoint_id IN (SELECT id FROM webhook_endpoints WHERE workspace_id = $1)',
+  membership_changes: 'audience_id IN (SELECT id FROM audiences WHERE workspace_id = $1)',
+  audience_marks: 'audience_id IN (SELECT id FROM audiences WHERE workspace_id = $1)',
+  automation_versions: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
+  enrolment_changes: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
+  campaign_recipients: 'campaign_id IN (SELECT id FROM campaigns WHERE workspace_id = $1)',
+  import_chunks: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
+  import_errors: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
+  import_seen: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
+  workspaces: 'id = $1',
+}
+/** Nobody's: of the service itself. */
+const OF_THE_SERVICE = new Set(['migrations', 'migrations_lock', 'leases', 'suspensions', 'sandbox_inbox'])
+
+interface Request {
+  readonly spec: AnyRoute
+  readonly path: string
+  readonly sample: Sample
+  readonly key: string
+}
+
+describe('tenants are apart', () => {
+  let api: TestApi
+  let mine: Own
+  let other: Tenant
+  let theirs: Belongings
+  /** Theirs, as it must stay. */
+  let kept: Readonly<Record<string, string>>
+  before(async () => {
+    api = await startApi(SETTINGS)
+    other = await api.addTenant()
+    mine = firstOf(await fillTenant(api, api, 'mine'))
+    theirs = await fillTenant(api, other, MARK)
+    kept = await dump(other.workspaceId)
+  })
+  after(() => api.stop())
+
+  async function newTenant(): Promise<{ tenant: Tenant; own: Own }> {
+    const tenant = await api.addTenant()
+    return { tenant, own: firstOf(await fillTenant(api, tenant, 'own')) }
+  }
+
+  async function ask({ spec, path, sample, key }: Request): Promise<TestAnswer> {
+    const { params = {}, query, body } = sample
+    const place = Object.entries(params).reduce((made, [name, value]) => made.replace(`:${name}`, encodeURIComponent(value)), path)
+    const isFile = typeof body === 'string'
+    return api.call(spec.method, `/${place}${query === undefined ? '' : `?${new URLSearchParams(query).toString()}`}`, {
+      key, ...(body === undefined ? {} : { body }), ...(isFile ? { headers: { 'content-type': 'text/csv' } } : {}),
+    })
+  }
+
+  /** For each table, all rows of the workspace in one line. */
+  async function dump(workspaceId: string): Promise<Readonly<Record<string, string>>> {
+    const { rows: tables } = await api.db.query<{ name: string; isOwned: boolean }>(`
+      SELECT c.relname AS name, EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'workspace_id') AS "isOwned"
+      FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition`)
+    const dumped: Record<string, string> = {}
+    for (const { name, isOwned } of tables) {
+      const condition = CHILDREN[name] ?? (isOwned ? 'workspace_id = $1' : null)
+      if (condition === null) assert.ok(OF_THE_SERVICE.has(name), `whose are the rows of ${name}?`)
+      else dumped[name] = await textOfRows(name, condition, workspaceId)
+    }
+    return dumped
+  }
+  /** That a key was used is no change of what is its workspace's. */
+  async function textOfRows(name: string, condition: string, workspaceId: string): Promise<string> {
+    const { rows: [row] } = await api.db.query<{ text: string }>(`
+      SELECT count(*) || ' rows ' || coalesce(md5(string_agg(t, '' ORDER BY t)), '') AS text
+      FROM (SELECT (to_jsonb(x) - 'last_used_at')::text AS t FROM ${name} x WHERE ${condition}) rows`, [workspaceId])
+    return row?.text ?? ''
+  }
+
+  for (const spec of KEYED) {
+    const named = [spec.params, spec.query, spec.body].flatMap(fieldsOf)
+      .filter((name) => NAMING.test(name) && !NOT_NAMING.has(name) && !OWN_NAMES.has(`${spec.name} ${name}`))
+    const makes = SAMPLES[spec.name] ?? []
+
+    describe(`${spec.method} ${spec.paths[0]}`, () => {
+      it('has a sample for each field that names something', () => {
+        const own = firstOf({ ...theirs })
+        const shown = new Set(makes.map((make) => make(own)).flatMap(({ params, query, body }) => [params, query, body].flatMap(keysOf)))
+        assert.deepEqual(named.filter((name) => !shown.has(name)), [], 'add them to test/support/samples.ts')
+      })
+      if (makes.length === 0) return
+      it('takes what is the workspace\'s own', async () => {
+        const shared = spec.method === 'GET' ? await newTenant() : null
+        for (const make of makes) {
+          const { tenant, own } = shared ?? (await newTenant())
+          const sample = make(own)
+          const key = typeof spec.access === 'object' ? tenant.admin : tenant.regular
+          const answer = await ask({ spec, path: pathsOf(spec)[0] ?? '', sample, key })
+          assert.ok(answer.status < 300, `${answer.status} ${JSON.stringify(answer.body)} to ${JSON.stringify(sample)}`)
+        }
+      })
+      it('finds nothing of another workspace, and changes nothing there', async () => {
+        let tried = 0
+        for (const { sample, kind, id } of makes.flatMap(swapsOf)) for (const [path, key] of waysTo(spec)) {
+          assertApart(await ask({ spec, path, sample, key }), { spec, sample, kind, id })
+          tried++
+        }
+        assert.ok(tried > 0)
+        assert.deepEqual(await dump(other.workspaceId), kept)
+      }).timeout(60_000)
+    })
+
+  }
+
+  /** The sample with each kind that it has, in each spelling, of the other workspace. */
+  function swapsOf(make: (own: Own) => Sample): Swap[] {
+    const plain = JSON.stringify(make(mine))
+    const swaps = (Object.keys(theirs) as Kind[]).flatMap((kind) =>
+      theirs[kind].map((id) => ({ sample: make({ ...mine, [kind]: id }), kind, id })))
+    return swaps.filter(({ sample }) => JSON.stringify(sample) !== plain)
+  }
+
+  const waysTo = (spec: AnyRoute): (readonly [path: string, key: string])[] =>
+    pathsOf(spec).flatMap((path) => [api.admin, api.regular].map((key) => [path, key] as const))
+
+  interface Swap { readonly sample: Sample; readonly kind: Kind; readonly id: string }
+  function assertApart(answer: TestAnswer, { spec, sample, kind, id }: Swap & { readonly spec: AnyRoute }): void {
+    const told = JSON.stringify(answer.body) ?? ''
+    const what = `${answer.status} ${told} to the ${kind} ${id}`
+    assert.ok(!told.replaceAll(id, '').includes(MARK), what)
+    // a batch tells of each of its messages
+    const isRefused = [400, 403, 404].includes(answer.status) || told.includes('"accepted":0')
+    const mayBeTaken = NAMES.includes(kind) || LATER.has(`${spec.name} ${kind}`) || (sample.isFilter === true && kind !== 'segment')
+    assert.ok(isRefused || (mayBeTaken && answer.status < 500), what)
+  }
+
+  it('an Idempotency-Key of one is unknown to the other', async () => {
+    const body = ({ domain }: Tenant): object => ({ from: `me@${domain}`, to: 'a@b.example', subject: 's', body: 'x' })
+    const headers = { 'idempotency-key': 'the same for both' }
+    const tenant = await api.addTenant()
+    const first = await api.call('POST', '/send-email/instant', { body: body(api), headers })
+    const second = await api.call('POST', '/send-email/instant', { key: tenant.regular, body: body(tenant), headers })
+    assert.deepEqual([first.status, second.status, second.headers.get('idempotent-replayed')], [200, 200, null])
+    assert.notEqual(textOf(first.body['id']), textOf(second.body['id']))
+    const again = await api.call('POST', '/send-email/instant', { body: body(api), headers })
+    assert.deepEqual([again.body, again.headers.get('idempotent-replayed')], [first.body, 'true'])
+  })
+  it('a list has nothing of another workspace, whatever it is asked for', async () => {
+    for (const spec of KEYED.filter(({ method, paths }) => method === 'GET' && !paths[0].includes(':'))) {
+      const answer = await api.call('GET', `/${pathsOf(spec)[0]}`, { key: typeof spec.access === 'object' ? api.admin : api.regular })
+      assert.ok(!JSON.stringify(answer.body).includes(MARK), spec.name)
+    }
+  })
+  it('every sample is of a route that is there', () => {
+    const names = new Set(ROUTES.map(({ name }) => name))
+    assert.deepEqual(Object.keys(SAMPLES).filter((name) => !names.has(name)), [])
+  })
+})

@@ -1,0 +1,156 @@
+/**
+ * For each route that has a key and takes an id or a name of something, requests that succeed, made of what a workspace has. Tests put in
+ * another workspace's belongings, one kind at a time, or bend the request until it breaks. A field that names something must be in one of
+ * the samples of its route, under each of its spellings: tenants.test.ts sees to it.
+ */
+import type { Belongings } from './belongings.ts'
+
+export interface Sample {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  /** A text is a file of CSV. */
+  readonly body?: object | string
+  /** What is named only narrows: with another workspace's, nothing is found, and that is the answer. */
+  readonly isFilter?: true
+}
+
+/** The first spelling of each kind. */
+export type Own = Readonly<Record<keyof Belongings, string>>
+type Make = (own: Own) => Sample
+
+const byId = (kind: keyof Own, rest: Sample = {}): Make => (own) => ({ ...rest, params: { id: own[kind] } })
+const byQuery = (kind: keyof Own, rest: Sample = {}): Make => (own) => ({ ...rest, query: { id: own[kind] } })
+
+const MAIL = { subject: 'Hello', body: 'Hello' }
+const SENDING: readonly Make[] = [
+  ({ sender, email }) => ({ body: { ...MAIL, from: sender, to: email } }),
+  ({ sender, email, template }) => ({ body: { from: { email: sender }, to: [{ email }], template_id: template } }),
+]
+const later = new Date(Date.now() + 3_600_000).toISOString()
+const SPELLINGS_OF_AUDIENCE = ['audience_id', 'audienceId'] as const
+const SPELLINGS_OF_SEGMENT = ['segment_id', 'segmentId'] as const
+const SPELLINGS_OF_AUDIENCES = ['audience_ids', 'audienceIds', ...SPELLINGS_OF_AUDIENCE] as const
+
+const trigger = (audience: string): object => ({ type: 'contact_added_to_audience', config: { audience_id: audience } })
+const steps = ({ sender, template, audience }: Own): object[] => [
+  { type: 'send_email', from: { email: sender }, template_id: template }, { type: 'send_email', from_email: sender, templateId: template },
+  { type: 'add_to_audience', audience_id: audience }, { type: 'remove_from_audience', audienceId: audience },
+]
+const ADDED = { name: 'A', status: 'active', trigger_type: 'contact_added_to_audience' }
+/** Active: what a draft names is judged when it is to run. */
+const AUTOMATION: readonly Make[] = [
+  (own) => ({ body: { name: 'A', status: 'active', trigger: trigger(own.audience), steps: steps(own) } }),
+  (own) => ({ body: { ...ADDED, trigger_config: { audience_id: own.audience }, steps: steps(own).slice(2) } }),
+]
+const CAMPAIGN: readonly Make[] = [
+  ...SPELLINGS_OF_AUDIENCES.map((field): Make => ({ sender, audience }) =>
+    ({ body: { ...MAIL, name: 'C', from: sender, [field]: audience } })),
+  ...['template_id', 'templateId'].map((field): Make => ({ sender, audience, template }) =>
+    ({ body: { name: 'C', from: { email: sender }, audience_id: audience, [field]: template } })),
+  ...SPELLINGS_OF_SEGMENT.map((field): Make => ({ sender, audience, segment }) =>
+    ({ body: { ...MAIL, name: 'C', from_email: sender, audience_id: audience, [field]: segment } })),
+]
+const withId = (makes: readonly Make[], kind: keyof Own): Make[] =>
+  makes.map((make) => (own) => ({ ...make(own), params: { id: own[kind] } }))
+const SPELLINGS_OF_SUPPRESSED = ['email', 'address', 'emails', 'addresses', 'suppressions'] as const
+const listed = (field: string, value: string): object => ({ [field]: field === 'email' || field === 'address' ? value : [value] })
+
+const inSegment = (field: string): Make => ({ audience, tag }) => ({ body: { name: 'S', filter: { tag, has: true }, [field]: audience } })
+const inFilter: Make = ({ audience }) => ({ body: { name: 'S', filter: { status: 'subscribed', audienceId: audience } }, isFilter: true })
+
+export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
+  'send-instant': SENDING, 'send-high': SENDING, 'send-async': SENDING, 'send-bulk': SENDING,
+  'send-batch': SENDING.map((make): Make => (own) => ({ body: { messages: [make(own).body] } })),
+  'schedule-email': [
+    ...SENDING.map((make): Make => (own) => ({ ...make(own), body: { ...(make(own).body as object), scheduled_at: later } })),
+    ...SENDING.map((make): Make => (own) => ({ body: { email: make(own).body, scheduled_at: later } })),
+  ],
+  'cancel-scheduled': [byId('scheduled')],
+  'get-email': [byQuery('message'), byQuery('scheduled')],
+  'get-email-by-path': [byId('message')],
+  'list-events': [
+    ...['after', 'cursor'].map((field): Make => ({ event }) => ({ query: { [field]: event }, isFilter: true })),
+    ...['email_id', 'message_id'].map((field): Make => ({ message }) => ({ query: { [field]: message }, isFilter: true })),
+  ],
+  'get-template': [byId('template')],
+  'save-template': [({ template }) => ({ body: { ...MAIL, name: 'T', id: template } })],
+  'delete-template': [byId('template')],
+  'get-audience': [byQuery('audience')],
+  'update-audience': [byQuery('audience', { body: { name: 'New' } })],
+  'delete-audience': [byQuery('audience')],
+  'get-contacts': SPELLINGS_OF_AUDIENCE.map((field): Make => ({ audience }) => ({ query: { [field]: audience } })),
+  'get-contact': [
+    byQuery('contact'), ({ email }) => ({ query: { email } }),
+    ...SPELLINGS_OF_AUDIENCE.map((field): Make => ({ contact, audience }) => ({ query: { id: contact, [field]: audience } })),
+  ],
+  'add-contact': SPELLINGS_OF_AUDIENCE.map((field): Make => ({ email, audience }) => ({ body: { email, [field]: audience } })),
+  'update-contact': [
+    ...SPELLINGS_OF_AUDIENCE.map((field): Make => ({ contact, audience }) => ({ query: { id: contact }, body: { [field]: audience } })),
+    ({ email }) => ({ query: { email }, body: { first_name: 'New' } }),
+    ({ contact, email }) => ({ query: { id: contact }, body: { email } }),
+  ],
+  'delete-contact': [byQuery('contact'), ({ email }) => ({ query: { email } })],
+  'create-automation': AUTOMATION,
+  'get-automation': [byId('automation')],
+  'show-automation': [byId('automation'), byId('draft')],
+  'update-automation': [byId('automation', { body: { name: 'New' } }), ...withId(AUTOMATION, 'draft')],
+  'delete-automation': [byId('draft')],
+  'track-event': [({ email }) => ({ body: { email, event_name: 'bought' } })],
+  'enroll-contact': [({ automation, email }) => ({ params: { id: automation }, body: { email } })],
+  'unenroll-contact': [({ automation, email }) => ({ params: { id: automation }, body: { email } })],
+  'get-automation-subscribers': [byId('automation')],
+  'create-campaign': CAMPAIGN,
+  'get-campaign': [byId('campaign')],
+  'update-campaign': withId(CAMPAIGN, 'campaign'),
+  'delete-campaign': [byId('campaign')],
+  'domain-status': [({ domain }) => ({ params: { domainID: domain } })],
+  'verify-domain': [({ domain }) => ({ params: { domainID: domain } })],
+  'delete-domain': [byId('domain')],
+  'rotate-dkim': [byId('domain')],
+  'create-domain-key': ['custom_domain_id', 'domain_id'].map((field): Make => ({ domain }) => ({ body: { name: 'K', [field]: domain } })),
+  'import-suppressions': [
+    ...['emails', 'addresses', 'suppressions'].map((field): Make => ({ suppression }) =>
+      ({ body: { [field]: [suppression, { email: suppression }, { address: suppression }] } })),
+    ({ suppression }) => ({ body: `email\n${suppression}\n` }),
+  ],
+  'add-suppressions': SPELLINGS_OF_SUPPRESSED.map((field): Make => ({ suppression }) => ({ body: listed(field, suppression) })),
+  'list-suppressions': ['email', 'address', 'search', 'prefix'].map((field): Make => ({ suppression }) =>
+    ({ query: { [field]: suppression } })),
+  'export-suppressions': ['search', 'prefix'].map((field): Make => ({ suppression }) => ({ query: { [field]: suppression } })),
+  'get-suppression': [({ suppression }) => ({ params: { email: suppression } })],
+  'delete-suppression': [({ suppression }) => ({ params: { email: suppression } })],
+  'delete-suppressions': [
+    ...SPELLINGS_OF_SUPPRESSED.map((field): Make => ({ suppression }) => ({ body: listed(field, suppression) })),
+    ...['email', 'address'].map((field): Make => ({ suppression }) => ({ query: { [field]: suppression } })),
+  ],
+  'import-contacts': SPELLINGS_OF_AUDIENCE.map((field): Make => ({ audience, email }) =>
+    ({ query: { [field]: audience }, body: `email\n${email}\n` })),
+  'export-contacts': [
+    ...SPELLINGS_OF_AUDIENCE.map((field): Make => ({ audience }) => ({ query: { [field]: audience } })),
+    ...SPELLINGS_OF_SEGMENT.map((field): Make => ({ segment }) => ({ query: { [field]: segment } })),
+  ],
+  'create-segment': [...SPELLINGS_OF_AUDIENCE.map(inSegment), inFilter],
+  'preview-segment': [...SPELLINGS_OF_AUDIENCE.map(inSegment), inFilter],
+  'get-segment': [byId('segment')],
+  'list-segment-contacts': [byId('segment')],
+  'update-segment': withId([...SPELLINGS_OF_AUDIENCE.map(inSegment), inFilter], 'segment'),
+  'delete-segment': [byId('segment')],
+  'get-import': [byId('import')],
+  'get-import-errors': [byId('import')],
+  'cancel-import': [byId('import')],
+  'list-webhooks': [byQuery('webhook')],
+  'get-webhook': [byId('webhook')],
+  'update-webhook': [byId('webhook', { body: { description: 'New' } })],
+  'update-webhook-by-query': [byQuery('webhook', { body: { description: 'New' } })],
+  'delete-webhook': [byId('webhook')],
+  'delete-webhook-by-query': [byQuery('webhook')],
+  'rotate-webhook-secret': [byId('webhook')],
+  'list-webhook-deliveries': [({ webhook, event }) => ({ params: { id: webhook }, query: { event_id: event } })],
+  'replay-webhook-delivery': [({ webhook, event }) => ({ params: { id: webhook, eventId: event } })],
+  'test-webhook': [byId('webhook', { body: {} })],
+}
+
+/** The first spelling of each. */
+export function firstOf(belongings: Belongings): Own {
+  return Object.fromEntries(Object.entries(belongings).map(([kind, [first]]) => [kind, first])) as Own
+}
