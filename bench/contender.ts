@@ -94,7 +94,7 @@ export async function measure(contender: Contender, groups: Groups, sink: Remote
  * Begins to watch what other processes of the machine take. The returned function ends it and answers their part of all cores;
  * it is told what ended in between and is in no group.
  */
-function watchForeign(groups: Groups): (endedCpuMs: number) => number {
+export function watchForeign(groups: Groups): (endedCpuMs: number) => number {
   const own = (): number => Object.values(readUsage(groups)).reduce((sum, { cpuMs }) => sum + cpuMs, 0) + process.cpuUsage().user / 1000
   const [startedAt, machineBefore, ownBefore] = [monotonicMs(), machineCpuMs(), own()]
   return (endedCpuMs) => {
@@ -115,7 +115,7 @@ export async function arrive(sink: Remote<'sink'>, count: number): Promise<void>
 }
 
 /** CPU milliseconds per message and process between two readings. */
-function costs(before: Usages, after: Usages, count: number): Record<string, number> {
+export function costs(before: Usages, after: Usages, count: number): Record<string, number> {
   return Object.fromEntries(Object.entries(after).map(([name, { cpuMs }]) => [name, (cpuMs - (before[name]?.cpuMs ?? 0)) / count]))
 }
 

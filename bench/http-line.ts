@@ -60,6 +60,10 @@ export function sendRequest(target: Target, path: string, json: string): string 
   ].join('\r\n')
 }
 
+export function getRequest(target: Target, path: string): string {
+  return [`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${target.port}`, `Authorization: Bearer ${target.key}`, '', ''].join('\r\n')
+}
+
 /** The answer once it is whole; null before. */
 export function parseAnswer(text: string): Answer | null {
   const end = text.indexOf('\r\n\r\n')

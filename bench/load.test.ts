@@ -49,6 +49,18 @@ describe('the HTTP load', () => {
     }
   })
 
+  it('asks for each path in turn', async () => {
+    const asked: string[] = []
+    const server = await serve((request, response) => {
+      asked.push(`${request.method} ${request.url} ${request.headers.authorization}`)
+      response.end('{"n":1}')
+    })
+    const result = await createLoad().get({ target: { port: server.port, key: 'k' }, paths: ['/a?id=1', '/b'], count: 6 }, 3)
+    server.close()
+    assert.deepEqual([result.accepted, result.sample], [6, '{"n":1}'])
+    assert.deepEqual(asked.toSorted(), [...Array(3).fill('GET /a?id=1 Bearer k'), ...Array(3).fill('GET /b Bearer k')])
+  })
+
   it('counts refusals and shows the first', async () => {
     const server = await serve((_request, response) => {
       response.statusCode = 403

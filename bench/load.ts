@@ -1,11 +1,11 @@
 /**
  * The load on the REST API: so many connections, each sending its next message
- * when the last is answered (`post`), or one message at fixed moments whatever
- * the answers do (`probe`). Nothing is sent twice: an answer that is not 2xx
+ * (`post`) or question (`get`) when the last is answered, or one message at
+ * fixed moments whatever the answers do (`probe`). Nothing is sent twice: an answer that is not 2xx
  * is counted and shown, and a lost connection fails the measurement.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, type HttpLine, openLine, sendRequest, type Target } from './http-line.ts'
+import { type Answer, getRequest, type HttpLine, openLine, sendRequest, type Target } from './http-line.ts'
 import { createStencil, letterJson } from './letter.ts'
 import { monotonicMs } from './clock.ts'
 import { percentile } from './stats.ts'
@@ -20,6 +20,13 @@ interface Batch {
   readonly count: number
 }
 
+/** What to ask for; the paths take turns. */
+interface Questions {
+  readonly target: Target
+  readonly paths: readonly string[]
+  readonly count: number
+}
+
 export interface PostResult {
   /** Before the first byte of the first request, after the last answer (`clock.ts`). */
   readonly startedAt: number
@@ -27,6 +34,8 @@ export interface PostResult {
   readonly accepted: number
   /** The first answer that was not 2xx, for the person who reads the failure. */
   readonly refusal: string | null
+  /** The text of the first answer that was 2xx. */
+  readonly sample: string
   readonly p50Ms: number
   readonly p99Ms: number
 }
@@ -41,26 +50,41 @@ export interface Probe {
 
 /** The methods of the load's process (`remote.ts`). */
 export function createLoad() {
-  return { post, probe }
+  return { post, get, probe }
 }
 
 async function post(batch: Batch, connections: number): Promise<PostResult> {
   const lines = await openLines(batch, Math.min(connections, batch.count))
-  const tally = { next: 0, accepted: 0, refusal: null as string | null, waits: [] as number[] }
+  return drive(lines.map(({ line, fill }) => ({ line, requestOf: (index: number) => fill(batch.from + index) })), batch.count)
+}
+
+async function get({ target, paths, count }: Questions, connections: number): Promise<PostResult> {
+  const requests = paths.map((path) => Buffer.from(getRequest(target, path)))
+  const requestOf = (index: number): Buffer => requests[index % requests.length] ?? Buffer.alloc(0)
+  const lines = await Promise.all(Array.from({ length: Math.min(connections, count) }, () => openLine(target.port)))
+  return drive(lines.map((line) => ({ line, requestOf })), count)
+}
+
+interface Driven { readonly line: HttpLine; readonly requestOf: (index: number) => Buffer }
+
+/** One request after the other on each connection, `count` in all. */
+async function drive(connections: readonly Driven[], count: number): Promise<PostResult> {
+  const tally = { next: 0, accepted: 0, refusal: null as string | null, sample: '', waits: [] as number[] }
   const startedAt = monotonicMs()
-  await Promise.all(lines.map(async ({ line, fill }) => {
-    while (tally.next < batch.count) {
+  await Promise.all(connections.map(async ({ line, requestOf }) => {
+    while (tally.next < count) {
       const sentAt = monotonicMs()
-      const answer = await line.request(fill(batch.from + tally.next++))
+      const answer = await line.request(requestOf(tally.next++))
       tally.waits.push(monotonicMs() - sentAt)
-      if (isAccepted(answer)) tally.accepted++
-      else tally.refusal ??= refusalOf(answer)
+      if (isAccepted(answer)) {
+        if (tally.accepted++ === 0) tally.sample = answer.text
+      } else tally.refusal ??= refusalOf(answer)
     }
   }))
   const endedAt = monotonicMs()
-  lines.forEach(({ line }) => line.close())
-  const { accepted, refusal, waits } = tally
-  return { startedAt, endedAt, accepted, refusal, p50Ms: percentile(waits, 50), p99Ms: percentile(waits, 99) }
+  connections.forEach(({ line }) => line.close())
+  const { accepted, refusal, sample, waits } = tally
+  return { startedAt, endedAt, accepted, refusal, sample, p50Ms: percentile(waits, 50), p99Ms: percentile(waits, 99) }
 }
 
 /** Sends one message every `intervalMs`; the connections take turns, so a slow answer delays no later message. */

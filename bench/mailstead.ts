@@ -57,7 +57,8 @@ interface Access { readonly key: string; readonly adminKey: string; readonly dki
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PROGRAM = join(ROOT, 'bin/mailstead')
-const CONNECTIONS = 50
+/** To the API, each with one request at a time. */
+export const CONNECTIONS = 50
 /** Only the outbound role: the others have nothing to do here and would need ports. */
 const ARGS: Readonly<Record<ProcessName, readonly string[]>> = { api: ['api'], mta: ['mta', '--roles', 'outbound'], worker: ['worker'] }
 
@@ -131,7 +132,7 @@ function loadCpuMs({ load }: Mailstead): number {
   return readUsage({ load: load.pid })['load']?.cpuMs ?? 0
 }
 
-function pathOf(tier: Tier): string {
+export function pathOf(tier: Tier): string {
   return `/api/v1/send-email/${tier}`
 }
 

@@ -22,6 +22,7 @@ import { missingForPostfix, openPostfix } from './references/postfix.ts'
 import { startRemote } from './remote.ts'
 import { writeReport } from './report.ts'
 import type { Results } from './results.ts'
+import { runApi } from './scenarios/api.ts'
 import { runBacklog } from './scenarios/backlog.ts'
 import { compare, type Turn } from './scenarios/compare.ts'
 import { runDepth } from './scenarios/depth.ts'
@@ -82,6 +83,7 @@ async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: 
     latency: async () => { results.latency = await runLatency({ ...bench, mailstead: await ready() }) },
     backlog: async () => { results.backlog = await runBacklog({ ...bench, mailstead: await ready() }) },
     depth: async () => { results.depth = await runDepth({ ...bench, mailstead: await ready() }) },
+    api: async () => { results.api = await runApi({ ...bench, mailstead: await ready() }) },
     import: async () => { results.import = await runImport({ ...bench, mailstead: await ready() }) },
     references: async () => { results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench))) },
   }
@@ -128,10 +130,10 @@ async function openReferences(crew: Crew, say: Say): Promise<Bench['references']
   return [...(haraka === null ? [] : [haraka]), ...(missing === null ? [openPostfix(crew, key)] : [])]
 }
 
-function offencesIn({ e2e = [], references = [], latency, backlog, depth }: Results): string[] {
+function offencesIn({ e2e = [], references = [], latency, backlog, depth, api }: Results): string[] {
   return [
     ...[...e2e, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.offences)),
-    ...[latency, backlog, depth].flatMap((result) => result?.offences ?? []),
+    ...[latency, backlog, depth, api].flatMap((result) => result?.offences ?? []),
   ]
 }
 

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 
-export const SCENARIOS = ['e2e', 'latency', 'backlog', 'depth', 'import', 'references'] as const
+export const SCENARIOS = ['e2e', 'latency', 'backlog', 'depth', 'api', 'import', 'references'] as const
 export type Scenario = (typeof SCENARIOS)[number]
 
 export interface Sizes {
@@ -29,6 +29,10 @@ export interface Sizes {
   readonly deepWarmUp: number
   /** Messages of one window of the long drain; as many as all short drains together. */
   readonly window: number
+  /** Requests of one round of each kind to the API, and of its warm-up; contacts that are asked for. */
+  readonly apiRequests: number
+  readonly apiWarmUp: number
+  readonly apiContacts: number
   /** Rows of the imported file. */
   readonly importRows: number
 }
@@ -36,12 +40,12 @@ export interface Sizes {
 const FULL: Sizes = {
   repeats: 3, messages: 50_000, referenceMessages: 5_000, warmUp: 1_000, probes: 200,
   backlog: 100_000, backlogProbes: 100, shallow: 1_000, shallowRounds: 10, deep: 300_000, deepWarmUp: 20_000, window: 10_000,
-  importRows: 1_000_000,
+  apiRequests: 10_000, apiWarmUp: 10_000, apiContacts: 1_000, importRows: 1_000_000,
 }
 const QUICK: Sizes = {
   repeats: 1, messages: 2_000, referenceMessages: 500, warmUp: 200, probes: 20,
   backlog: 3_000, backlogProbes: 10, shallow: 200, shallowRounds: 3, deep: 4_000, deepWarmUp: 1_000, window: 600,
-  importRows: 20_000,
+  apiRequests: 1_000, apiWarmUp: 500, apiContacts: 50, importRows: 20_000,
 }
 
 export interface Options {
@@ -60,12 +64,13 @@ export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [option
   latency        one instant mail at a time on an idle server
   backlog        instant mail while much bulk mail is queued
   depth          cost of a message with a short and a long queue
+  api            accepts and reads of the REST API, beside the bare stack
   import         a file of a million contacts into an audience
   references     the reference servers alone
 Without a name: all of them.
 
   --quick           small numbers: does everything work?
-  --repeats N       repeats of e2e and references (3)
+  --repeats N       repeats of e2e, api and references (3)
   --messages N      messages of one repeat of e2e (50000)
   --no-references   e2e without Haraka and Postfix
   --profile         CPU profiles of api, mta and worker into bench/out

@@ -6,6 +6,7 @@
 import type { Measurement } from './contender.ts'
 import type { Machine } from './machine.ts'
 import type { Results } from './results.ts'
+import { type ApiResult, type ApiWork, ratesToBare } from './scenarios/api.ts'
 import type { BacklogResult } from './scenarios/backlog.ts'
 import type { Compared } from './scenarios/compare.ts'
 import type { DepthResult } from './scenarios/depth.ts'
@@ -20,7 +21,7 @@ const PROCESSES = ['api', 'mta', 'worker', 'postgres', 'redis', 'haraka', 'postf
 const FOREIGN_LIMIT = 0.05
 
 export function writeReport(machine: Machine, results: Results, verdicts: readonly Verdict[]): string {
-  const { e2e, references, latency, backlog, depth, import: imported } = results
+  const { e2e, references, latency, backlog, depth, api, import: imported } = results
   const blocks = [
     describe(machine),
     ...(e2e ? ['End to end, 4 KB, one recipient, DKIM RSA-2048', throughput(e2e), processes(e2e), acceptance(e2e), foreign(e2e)] : []),
@@ -28,6 +29,7 @@ export function writeReport(machine: Machine, results: Results, verdicts: readon
     ...(latency ? ['Instant mail on an idle server', latencyTable(latency)] : []),
     ...(backlog ? [`Instant mail with ${count(backlog.queued)} bulk mails queued (accept to 250)`, backlogTable(backlog)] : []),
     ...(depth ? ['Draining a short and a long queue', depthTable(depth)] : []),
+    ...(api ? ['The REST API beside the bare stack, 50 connections', apiTable(api)] : []),
     ...(imported ? [`Importing ${count(imported.rows)} contacts, ${imported.megabytes.toFixed(0)} MB of CSV`, importTable(imported)] : []),
     ...(verdicts.length > 0 ? ['Targets', verdictTable(verdicts)] : []),
   ]
@@ -141,6 +143,23 @@ function depthTable({ shallow, deepFirst, deepLast, parts }: DepthResult): strin
     row('long queue, first window', deepFirst),
     row('long queue, last window', deepLast),
     ...parts.map((part, index) => row(`long queue, part ${index + 1} of ${parts.length}`, part)),
+  ])
+}
+
+/** Requests a second; CPU in microseconds a request, of the server's own process (api or bare) and of the others. */
+function apiTable({ works }: ApiResult): string {
+  const names = ['server', 'postgres', 'redis', 'load']
+  const cpu = (runs: ApiWork['ours'], name: string): string =>
+    name in (runs[0]?.cpuMs ?? {}) ? (spread(runs.map(({ cpuMs }) => cpuMs[name] ?? 0)).median * 1000).toFixed(0) : ''
+  const row = (label: string, runs: ApiWork['ours'], toBare: string): string[] => [
+    label, range(runs.map(({ rate }) => rate), 0), toBare,
+    range(runs.map(({ p50Ms }) => p50Ms), 1), range(runs.map(({ p99Ms }) => p99Ms), 1),
+    ...names.map((name) => cpu(runs, name)),
+    `${range(runs.map(({ foreignShare }) => foreignShare * 100), 0)} %`,
+  ]
+  return table([
+    ['', 'a second', 'to bare', 'p50 ms', 'p99 ms', ...names.map((name) => `${name} us`), 'others on it'],
+    ...works.flatMap((work) => [row(work.name, work.ours, range(ratesToBare(work), 2)), row(`${work.name}, bare`, work.bare, '')]),
   ])
 }
 

@@ -3,6 +3,7 @@
  * what the tables are made from. A scenario that was not asked for, or failed,
  * is missing.
  */
+import type { ApiResult } from './scenarios/api.ts'
 import type { BacklogResult } from './scenarios/backlog.ts'
 import type { Compared } from './scenarios/compare.ts'
 import type { DepthResult } from './scenarios/depth.ts'
@@ -15,5 +16,6 @@ export interface Results {
   readonly latency?: LatencyResult
   readonly backlog?: BacklogResult
   readonly depth?: DepthResult
+  readonly api?: ApiResult
   readonly import?: ImportResult
 }

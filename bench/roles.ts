@@ -5,9 +5,10 @@
  */
 import { createLoad } from './load.ts'
 import { createSink } from './sink.ts'
+import { createBare } from './references/bare.ts'
 import { createSource } from './source.ts'
 
-export const ROLES = { sink: createSink, load: createLoad, source: createSource }
+export const ROLES = { sink: createSink, load: createLoad, source: createSource, bare: createBare }
 
 export type Role = keyof typeof ROLES
 export type Methods = { readonly [R in Role]: ReturnType<(typeof ROLES)[R]> }

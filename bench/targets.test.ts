@@ -3,6 +3,7 @@ import type { Measurement } from './contender.ts'
 import { describeMachine } from './machine.ts'
 import { table, writeReport } from './report.ts'
 import type { Results } from './results.ts'
+import type { ApiRun } from './scenarios/api.ts'
 import type { Compared } from './scenarios/compare.ts'
 import { judge } from './targets.ts'
 
@@ -12,6 +13,10 @@ function compared(name: string, ...rates: number[]): Compared {
     messages: 1, deliveredRate, acceptedRate: 9, cpuMs: { server: 1, mta: 1 }, peakMb: { mta: 80 }, foreignShare: 0.2, ledger, offences: [],
   })
   return { name, describe: name, runs: rates.map(run) }
+}
+
+function apiRuns(...rates: number[]): ApiRun[] {
+  return rates.map((rate) => ({ rate, p50Ms: 1, p99Ms: 70, cpuMs: { server: 0.1, load: 0.01 }, foreignShare: 0 }))
 }
 
 const times = { count: 1, p50Ms: 3, p99Ms: 120, maxMs: 9 }
@@ -42,6 +47,11 @@ describe('the targets', () => {
       verdicts: [['not measured', null], ['not measured', null], ['250 MB', true]],
     },
     {
+      name: 'the API is compared round by round; what was not measured has no verdict',
+      results: { api: { offences: [], works: [{ name: 'accept', ours: apiRuns(100, 300, 600), bare: apiRuns(1000, 1000, 1000) }] } },
+      verdicts: [['0.30 x', true], ['70 ms', false]],
+    },
+    {
       name: 'depth is compared with the short queue and with the end of the drain',
       results: {
         depth: {
@@ -54,6 +64,14 @@ describe('the targets', () => {
   for (const { name, results, verdicts } of cases) {
     it(name, () => assert.deepEqual(judge(results).map(({ measured, isMet }) => [measured, isMet]), verdicts))
   }
+
+  it('of the API are in the report beside the bare stack', () => {
+    const works = [{ name: 'accept', ours: apiRuns(100, 300), bare: apiRuns(1000, 1000) }]
+    const rows = writeReport(describeMachine(false), { api: { works, offences: [] } }, []).split('\n').filter((row) => row.startsWith('  accept'))
+    assert.deepEqual(rows.map((row) => row.trim().split(/ {2,}/).slice(0, 3)), [
+      ['accept', '200 (100 to 300)', '0.20 (0.10 to 0.30)'], ['accept, bare', '1000 (1000 to 1000)', '1.0 (1.0 to 1.0)'],
+    ])
+  })
 
   it('are in the report, with what the reader must know', () => {
     const results: Results = { e2e: [compared('Haraka', 100, 200, 300), compared('Mailstead', 150, 500, 900)] }

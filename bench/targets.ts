@@ -4,6 +4,7 @@
  * may be busy. What was not measured has no verdict.
  */
 import type { Results } from './results.ts'
+import { ratesToBare } from './scenarios/api.ts'
 import type { Compared } from './scenarios/compare.ts'
 import { spread } from './stats.ts'
 
@@ -35,6 +36,10 @@ const TARGETS: readonly Target[] = [
   { target: 'backlog, instant to the same site: p99', unit: 'ms', atMost: 2000, measure: ({ backlog }) => worstPhase(backlog, 'sameSite') },
   { target: 'backlog, instant to another site: p99', unit: 'ms', atMost: 100, measure: ({ backlog }) => worstPhase(backlog, 'otherSite') },
   { target: 'backlog, peak memory of the outbound process', unit: 'MB', atMost: 300, measure: ({ backlog }) => backlog?.mtaPeakMb ?? null },
+  { target: 'api, durable accepts to the bare stack', unit: 'x', atLeast: 0.25, measure: ({ api }) => toBare(api, 'accept') },
+  { target: 'api, durable accept: p99', unit: 'ms', atMost: 60, measure: ({ api }) => acceptP99(api) },
+  { target: 'api, get-contact to the bare stack', unit: 'x', atLeast: 0.33, measure: ({ api }) => toBare(api, 'get-contact') },
+  { target: 'api, get-audiences to the bare stack', unit: 'x', atLeast: 0.33, measure: ({ api }) => toBare(api, 'get-audiences') },
   { target: 'import, seconds for a million rows', unit: 's', atMost: 120, measure: ({ import: run }) => secondsPerMillion(run) },
   { target: 'import, peak memory of the api', unit: 'MB', atMost: 200, measure: ({ import: run }) => run?.peakMb['api'] ?? null },
   { target: 'import, peak memory of the worker', unit: 'MB', atMost: 200, measure: ({ import: run }) => run?.peakMb['worker'] ?? null },
@@ -90,6 +95,17 @@ function worstPhase(backlog: Results['backlog'], site: 'sameSite' | 'otherSite')
 /** From the first byte of the file to the last row. */
 function secondsPerMillion(run: Results['import']): number | null {
   return run === undefined ? null : ((run.uploadSeconds + run.importSeconds) * 1e6) / run.rows
+}
+
+/** The median of the rounds, each against the bare stack's round beside it. */
+function toBare(api: Results['api'], name: string): number | null {
+  const work = api?.works.find((one) => one.name === name)
+  return work === undefined ? null : spread(ratesToBare(work)).median
+}
+
+function acceptP99(api: Results['api']): number | null {
+  const work = api?.works.find(({ name }) => name === 'accept')
+  return work === undefined ? null : spread(work.ours.map(({ p99Ms }) => p99Ms)).median
 }
 
 /** How much more a message costs with everything queued: against a short queue and against the end of the same drain, the worse. */

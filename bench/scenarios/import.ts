@@ -10,6 +10,7 @@ import type { MailsteadBench } from '#bench/bench.ts'
 import { peaks } from '#bench/contender.ts'
 import { readUsage, resetPeaks, type Usages } from '#bench/cpu.ts'
 import type { Admin } from '#bench/mailstead.ts'
+import { call } from '#bench/rest.ts'
 
 export interface ImportResult {
   readonly rows: number
@@ -63,14 +64,6 @@ async function waitFor(admin: Admin, id: string): Promise<ImportState> {
 
 function cpuBetween(before: Usages, after: Usages): Record<string, number> {
   return Object.fromEntries(Object.entries(after).map(([name, { cpuMs }]) => [name, (cpuMs - (before[name]?.cpuMs ?? 0)) / 1000]))
-}
-
-/** `data` of the answer below /api/v1/public. Throws Trouble when it is refused. */
-async function call<T>({ url, key }: Admin, method: string, path: string, body: string | Readable | null): Promise<T> {
-  const headers = { 'authorization': `Bearer ${key}`, 'content-type': typeof body === 'string' ? 'application/json' : 'text/csv' }
-  const response = await fetch(`${url}/api/v1/public${path}`, { method, headers, ...(body === null ? {} : { body, duplex: 'half' }) })
-  if (!response.ok) throw new Trouble(`${method} ${path} was answered ${response.status}: ${await response.text()}`)
-  return (await response.json() as { data: T }).data
 }
 
 /** Addresses in no order, as lists have them; 5,000 domains, ten fields. */
