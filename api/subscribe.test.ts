@@ -128,6 +128,14 @@ describe('the public form', () => {
       const { rows } = await api.db.query(`SELECT 1 FROM suppressions WHERE address = 'blocked@x.example'`)
       assert.equal(rows.length, 1)
     })
+    it('is never answered before the work of either kind is over', async () => {
+      const { subscribeToken } = await audience()
+      for (const email of ['slow@x.example', 'slow@x.example']) {
+        const began = performance.now()
+        await postJson(subscribeToken, { email })
+        assert.ok(performance.now() - began >= 195)
+      }
+    })
     it('a second time changes nothing and tells nobody', async () => {
       const { id, subscribeToken } = await audience()
       await postJson(subscribeToken, { email: 'twice@x.example', first_name: 'First' })

@@ -66,6 +66,11 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
     ...SENDING.map((make): Make => (own) => ({ body: { email: make(own).body, scheduled_at: later } })),
   ],
   'cancel-scheduled': [byId('scheduled')],
+  'search-emails': [
+    ({ message }) => ({ query: { cursor: message }, isFilter: true }), ({ tag }) => ({ query: { tag } }),
+    ...['recipient', 'to'].map((field): Make => ({ email }) => ({ query: { [field]: email } })),
+    ...['sender', 'from'].map((field): Make => ({ sender }) => ({ query: { [field]: sender }, isFilter: true })),
+  ],
   'get-email': [byQuery('message'), byQuery('scheduled')],
   'get-email-by-path': [byId('message')],
   'list-events': [
