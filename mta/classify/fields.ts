@@ -8,6 +8,9 @@ export interface Field {
 }
 
 const FIELD = /^([!-9;-~]+)[ \t]*:[ \t]*(.*)$/
+/** Of a value and of the fields of one head: what is longer was not made to be read. */
+const MAX_VALUE = 8000
+const MAX_FIELDS = 500
 /** A parameter that stands on a line of its own without the space that makes it a continuation. */
 const LOOSE_PARAMETER = /^(?:boundary|charset|report-type|name)\s*=/i
 
@@ -22,12 +25,13 @@ export function readFields(text: string): { readonly fields: readonly Field[]; r
     if (line.trim() === '') return { fields, rest: text.slice(next) }
     const last = fields.at(-1)
     const isContinued = /^[ \t]/.test(line) || LOOSE_PARAMETER.test(line)
-    if (isContinued && last !== undefined) last.value += ` ${line.trim()}`
-    else {
+    if (isContinued && last !== undefined) {
+      if (last.value.length < MAX_VALUE) last.value += ` ${line.trim()}`
+    } else {
       const field = FIELD.exec(line)
       // mbox files and some relays put such a line first
       if (field === null && !/^>?From /.test(line)) return fields.length === 0 ? { fields, rest: text } : { fields, rest: text.slice(at) }
-      if (field !== null) fields.push({ name: (field[1] ?? '').toLowerCase(), value: (field[2] ?? '').trim() })
+      if (field !== null && fields.length < MAX_FIELDS) fields.push({ name: (field[1] ?? '').toLowerCase(), value: (field[2] ?? '').trim() })
     }
     at = next
   }

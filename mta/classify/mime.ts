@@ -19,12 +19,24 @@ export interface Part {
 const MAX_DEPTH = 8
 const MAX_PARTS = 200
 /** A report is small; what follows is the mail it is about. */
-const MAX_OCTETS = 4 * 1024 * 1024
+const MAX_OCTETS = 512 * 1024
+/** Twice what RFC 5322 2.1.1 allows; longer lines are cut, so that no pattern meets one. */
+const MAX_LINE = 2000
 
 /** `raw` as octets. */
 export function readMail(raw: Buffer): Part {
-  const text = raw.subarray(0, MAX_OCTETS).toString('latin1').replace(/\r\n?/g, '\n')
+  const text = cutLines(raw.subarray(0, MAX_OCTETS).toString('latin1').replace(/\r\n?/g, '\n'))
   return readPart(text.replace(/^\n+/, ''), 0, { left: MAX_PARTS })
+}
+
+function cutLines(text: string): string {
+  const lines = text.split('\n')
+  if (lines.every(({ length }) => length <= MAX_LINE)) return text
+  return lines.map((line) => line.length <= MAX_LINE ? line : cutLine(line)).join('\n')
+}
+
+function cutLine(line: string): string {
+  return Array.from({ length: Math.ceil(line.length / MAX_LINE) }, (_, i) => line.slice(i * MAX_LINE, (i + 1) * MAX_LINE)).join('\n')
 }
 
 function readPart(text: string, depth: number, budget: { left: number }): Part {
@@ -97,7 +109,7 @@ export function* walk(part: Part): Generator<Part> {
 export function textOf(part: Part): string {
   const encoding = (valueOf(part.fields, 'content-transfer-encoding') ?? '').trim().toLowerCase()
   const octets = DECODERS[encoding]?.(part.body) ?? Buffer.from(part.body, 'latin1')
-  return decodeCharset(octets, part.params['charset'])
+  return cutLines(decodeCharset(octets, part.params['charset']))
 }
 
 const DECODERS: Readonly<Record<string, (text: string) => Buffer>> = {

@@ -23,7 +23,7 @@ export interface Entry {
 const MAX_TEXT = 60_000
 const MAX_ENTRIES = 500
 
-const ADDRESS = String.raw`(?:"(?:[^"\\\n]|\\.){1,64}"|[^\s<>()\[\]:;,"'@]{1,128})@(?:[\w-]+\.)*[\w-]+(?:\.[\w-]+)*`
+const ADDRESS = String.raw`(?:"(?:[^"\\\n]|\\.){1,64}"|[^\s<>()\[\]:;,"'@]{1,128})@[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}`
 
 /** Where the mail given back begins. */
 const DIVIDERS = new RegExp([

@@ -74,6 +74,9 @@ function readComplaint(mail: Part, returned: readonly Field[]): Omit<Report, 'or
 
 // ── RFC 3464 ──
 
+/** A report is about one message, and ours go to one recipient each: more than these are noise or harm. */
+const MAX_RECIPIENTS = 200
+
 const ACTIONS: Readonly<Record<string, Action>> = {
   failed: 'failed', failure: 'failed', delayed: 'delayed', delivered: 'delivered', relayed: 'relayed', expanded: 'expanded', deliverable: 'delivered',
 }
@@ -84,7 +87,7 @@ function readDeliveryStatus(mail: Part, notice: Notice): ReportedRecipient[] {
   const groups = parts.length > 0 ? parts.flatMap((part) => readGroups(textOf(part))) : inlineGroups(notice)
   const failed = bareAddresses(valueOf(mail.fields, 'x-failed-recipients'))
   const about = groups.filter((fields) => RECIPIENT_FIELDS.some((name) => valueOf(fields, name) !== null))
-  const recipients = about.map((fields) => readGroup(fields, notice, about.length === 1 ? failed : [])).filter((recipient) => recipient !== null)
+  const recipients = about.slice(0, MAX_RECIPIENTS).map((fields) => readGroup(fields, notice, about.length === 1 ? failed : [])).filter((recipient) => recipient !== null)
   return [...new Map(recipients.map((recipient) => [recipient.address.toLowerCase(), recipient])).values()]
 }
 
@@ -170,15 +173,19 @@ interface Known {
   readonly notice: string
 }
 
+/** Characters that are looked at of what is said about one recipient. */
+const MAX_SAID = 4000
+
 /** From the most exact words to the least: the diagnostic, what the notice says of this address, the whole notice. */
 function describe(known: Known): ReportedRecipient {
   const { address, action } = known
   const said = known.entry?.text ?? null
-  const texts = [known.diagnostic, firstReply(said), said, known.comment, known.notice].filter((text) => text !== null && text.trim() !== '')
+  const texts = [known.diagnostic, firstReply(said), said, known.comment, known.notice]
+    .map((text) => (text ?? '').slice(0, MAX_SAID)).filter((text) => text.trim() !== '')
   const status = chooseStatus(known)
   if (action !== 'failed' && action !== 'delayed') return { address, hard: false, status, class: action, action, diagnostic: known.diagnostic }
   const command = commandOf(known.entry?.text ?? known.notice)
-  const reading = texts.map((text) => readFailure(withoutAddress(text ?? '', address), null, command)).find((one) => one.class !== 'unknown')
+  const reading = texts.map((text) => readFailure(withoutAddress(text, address), null, command)).find((one) => one.class !== 'unknown')
     ?? readFailure('', status, command)
   const isTemporary = action === 'delayed' || (status?.startsWith('4') === true && reading.class !== 'no-such-user')
   const isHard = reading.isHard && !isTemporary && isConfirmed(reading, status, command)
