@@ -71,6 +71,11 @@ describe('the OpenAPI document', () => {
     assert.equal(new Set(ids).size, ids.length)
     for (const { name, description } of document.tags) assert.ok(description.length > 5, name)
   })
+  it('has a schema or a media type for every success that has a body', () => {
+    const silent = ROUTES.filter(({ status, answer, produces }) => answer === undefined && produces === undefined && status !== 204)
+    assert.deepEqual(silent.map(({ name }) => name), ['docs-redirect'])
+    for (const { name, status, answer } of ROUTES) assert.ok(status !== 204 || answer === undefined, name)
+  })
   it('marks all paths of an endpoint but the first as aliases', () => {
     const aliases = ROUTES.flatMap((spec) => pathsOf(spec).slice(1)).length
     assert.equal(operations.filter(({ deprecated }) => deprecated === true).length, aliases)

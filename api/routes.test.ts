@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { createKey } from '#src/auth/keys.ts'
 import { ERRORS } from '#src/errors.ts'
-import { listOf, startApi, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, type Json, type TestAnswer, type TestApi, type TestCall } from '#test/support/api.ts'
 import { errorsOf } from './openapi-errors.ts'
 import { pathsOf, type AnyRoute } from './route.ts'
 import { ROUTES } from './table.ts'
 
 const ANY_ID = '00000000-0000-7000-8000-000000000000'
 const concrete = (path: string): string => `/${path.replace(/:\w+/g, ANY_ID)}`
+const bodyFor = ({ accepts }: AnyRoute): TestCall =>
+  accepts?.[0] === 'csv' ? { body: 'email\n', headers: { 'content-type': 'text/csv' } } : { body: {} }
 const isAdmin = (spec: AnyRoute): boolean => typeof spec.access === 'object'
 
 describe('the table of routes', () => {
@@ -39,7 +41,7 @@ describe('the table of routes', () => {
     for (const path of pathsOf(spec)) {
       describe(`${spec.method} ${path}`, () => {
         const call = (key: string | null, method = spec.method): Promise<TestAnswer> =>
-          api.call(method, concrete(path), { key, ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }) })
+          api.call(method, concrete(path), { key, ...(method === 'GET' || method === 'DELETE' ? {} : bodyFor(spec)) })
 
         it('is mounted', async () => {
           const answer = await api.call('OPTIONS', concrete(path), { key: null })
@@ -162,7 +164,7 @@ describe('the table of routes', () => {
           const operation = body['paths']?.[path.replace(/:(\w+)/g, '{$1}')]?.[spec.method.toLowerCase()]
           assert.ok(operation !== undefined, path)
           assert.deepEqual(listOf(operation['security']).length, spec.access === 'public' ? 0 : 1)
-          assert.equal(operation['requestBody'] !== undefined, spec.body !== undefined)
+          assert.equal(operation['requestBody'] !== undefined, spec.body !== undefined || spec.accepts !== undefined)
           for (const code of errorsOf(spec)) assert.ok(operation['responses']?.[ERRORS[code].status] !== undefined, `${path} ${code}`)
         }
       }

@@ -195,7 +195,7 @@ export type AddContactAnswer = {
 export type AddContactBody = {
   /** an e-mail address; kept in lower case */
   readonly email: string
-  readonly audience_id?: string | null
+  readonly audience_id: string | null
   readonly first_name?: string | null
   readonly last_name?: string | null
   /** split into first and last name, where these are not given */
@@ -257,6 +257,114 @@ export type Audience = {
   readonly updated_at: string
 }
 
+export type AudienceAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: Audience
+}
+
+export type AutomationAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly name: string
+    readonly status: "draft" | "active" | "paused" | "archived"
+    readonly trigger_type: "contact_event" | "contact_added_to_audience" | "date_time" | "manual"
+    readonly trigger_config: Readonly<Record<string, unknown>>
+    readonly version: number
+    readonly step_count: number
+    readonly enrolled_count: number
+    readonly completed_count: number
+    readonly active_count: number
+    readonly created_at: string
+    readonly updated_at: string
+    readonly createdAt: string
+    readonly updatedAt: string
+    readonly steps: readonly ({
+      readonly id: string
+      readonly type: string
+    } & Readonly<Record<string, unknown>>)[]
+  }
+}
+
+export type AutomationStep = {
+  readonly id?: string
+  readonly type: "send_email"
+  readonly template_id?: string | "" | null
+  readonly subject?: string | null
+  /** HTML or text, detected */
+  readonly body?: string | null
+  readonly from?: string | {
+    readonly email: string
+    readonly name?: string
+  } | null
+  readonly from_name?: string | null
+  readonly reply_to?: string | {
+    readonly email: string
+    readonly name?: string
+  } | null
+} | {
+  readonly id?: string
+  readonly type: "delay"
+  readonly seconds?: number | null
+  readonly minutes?: number | null
+  readonly hours?: number | null
+  readonly days?: number | null
+  readonly weeks?: number | null
+  /** together with unit */
+  readonly amount?: number | null
+  /** seconds, minutes, hours, days, weeks */
+  readonly unit?: string | null
+} | {
+  readonly id?: string
+  readonly type: "condition"
+  readonly condition?: {
+    readonly type: "opened"
+    /** id of a send_email step; the latest mail of this automation when left out */
+    readonly step?: string | null
+  } | {
+    readonly type: "clicked"
+    /** id of a send_email step; the latest mail of this automation when left out */
+    readonly step?: string | null
+  } | {
+    readonly type: "has_tag"
+    readonly tag: string
+  } | {
+    readonly type: "attribute"
+    /** a field such as first_name, a custom attribute, or event.<property> */
+    readonly attribute?: string | null
+    /** equals, not_equals, contains, not_contains, greater_than, less_than, exists, not_exists; equals when left out */
+    readonly operator?: string | null
+    readonly value?: string | number | boolean | null
+  }
+  readonly yes?: readonly AutomationStep[]
+  readonly no?: readonly AutomationStep[]
+} | {
+  readonly id?: string
+  readonly type: "add_tag"
+  readonly tag: string
+} | {
+  readonly id?: string
+  readonly type: "remove_tag"
+  readonly tag: string
+} | {
+  readonly id?: string
+  readonly type: "add_to_audience"
+  readonly audience_id?: string | null
+} | {
+  readonly id?: string
+  readonly type: "remove_from_audience"
+  readonly audience_id?: string | null
+} | {
+  readonly id?: string
+  readonly type: "webhook"
+  readonly url: string
+} | {
+  readonly id?: string
+  readonly type: "exit"
+}
+
 export type BatchAnswer = {
   readonly success: true
   readonly message: string
@@ -265,6 +373,41 @@ export type BatchAnswer = {
     readonly accepted: number
     readonly refused: number
     readonly results: readonly (AcceptedBatchItem | RefusedBatchItem)[]
+  }
+}
+
+export type CampaignAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly name: string
+    readonly status: "DRAFT" | "SCHEDULED" | "SENDING" | "PAUSED" | "SENT" | "COMPLETED" | "FAILED" | "CANCELLED"
+    readonly template_id: string | null
+    readonly subject: string | null
+    readonly from: string | null
+    readonly from_name: string | null
+    readonly reply_to: string | null
+    readonly audience_ids: readonly string[]
+    readonly segment_id: string | null
+    readonly scheduled_at: string | null
+    readonly timezone: string | null
+    readonly created_at: string
+    readonly updated_at: string
+    readonly createdAt: string
+    readonly updatedAt: string
+    readonly body: string | null
+    readonly metrics: {
+      readonly recipients: number
+      readonly dispatched: number
+      readonly delivered: number
+      readonly opened: number
+      readonly clicked: number
+      readonly bounced: number
+      readonly bounced_hard: number
+      readonly bounced_soft: number
+      readonly failed: number
+    }
   }
 }
 
@@ -404,33 +547,28 @@ export type ContactUnsubscribedEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-export type CreateAutomationAnswer = {
+export type CountedSegment = {
   readonly success: true
   readonly message: string
   readonly data: {
     readonly id: string
+    readonly object: "segment"
     readonly name: string
-    readonly status: "draft" | "active" | "paused" | "archived"
-    readonly trigger_type: "contact_event" | "contact_added_to_audience" | "date_time" | "manual"
-    readonly trigger_config: Readonly<Record<string, unknown>>
-    readonly version: number
-    readonly step_count: number
-    readonly enrolled_count: number
-    readonly completed_count: number
-    readonly active_count: number
-    readonly created_at: string
-    readonly updated_at: string
+    readonly description: string | null
+    readonly audienceId: string | null
+    readonly audience_id: string | null
+    readonly filter: Readonly<Record<string, unknown>>
     readonly createdAt: string
+    readonly created_at: string
     readonly updatedAt: string
-    readonly steps: readonly ({
-      readonly id: string
-      readonly type: string
-    } & Readonly<Record<string, unknown>>)[]
+    readonly updated_at: string
+    readonly contactCount: number
+    readonly contact_count: number
   }
 }
 
 export type CreateAutomationBody = {
-  readonly name?: string | null
+  readonly name: string | null
   /** draft, active, paused, archived */
   readonly status?: string | null
   /** contact_event: an event of this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, by whatever way; date_time: the moment comes; contacts are enrolled before it and begin then; manual: a contact is enrolled by the API */
@@ -441,125 +579,11 @@ export type CreateAutomationBody = {
     readonly type: string
     readonly config?: Readonly<Record<string, unknown>> | null
   } & Readonly<Record<string, unknown>> | string | null
-  readonly steps?: readonly ({
-    readonly type: "send_email"
-    readonly id?: string
-    readonly template_id?: string | "" | null
-    readonly subject?: string | null
-    /** HTML or text, detected */
-    readonly body?: string | null
-    readonly from?: string | {
-      readonly email: string
-      readonly name?: string
-    } | null
-    readonly from_name?: string | null
-    readonly reply_to?: string | {
-      readonly email: string
-      readonly name?: string
-    } | null
-  } | {
-    readonly type: "delay"
-    readonly id?: string
-    readonly seconds?: number | null
-    readonly minutes?: number | null
-    readonly hours?: number | null
-    readonly days?: number | null
-    readonly weeks?: number | null
-    /** together with unit */
-    readonly amount?: number | null
-    /** seconds, minutes, hours, days, weeks */
-    readonly unit?: string | null
-  } | {
-    readonly type: "condition"
-    readonly id?: string
-    readonly condition: {
-      readonly type: "opened"
-      readonly id?: string
-      /** id of a send_email step; the latest mail of this automation when left out */
-      readonly step?: string | null
-    } | {
-      readonly type: "clicked"
-      readonly id?: string
-      /** id of a send_email step; the latest mail of this automation when left out */
-      readonly step?: string | null
-    } | {
-      readonly type: "has_tag"
-      readonly id?: string
-      readonly tag: string
-    } | {
-      readonly type: "attribute"
-      readonly id?: string
-      /** a field such as first_name, a custom attribute, or event.<property> */
-      readonly attribute?: string | null
-      /** equals, not_equals, contains, not_contains, greater_than, less_than, exists, not_exists; equals when left out */
-      readonly operator?: string | null
-      readonly value?: string | number | boolean | null
-    }
-    readonly yes?: readonly Readonly<Record<string, unknown>>[]
-    readonly no?: readonly Readonly<Record<string, unknown>>[]
-  } | {
-    readonly type: "add_tag"
-    readonly id?: string
-    readonly tag: string
-  } | {
-    readonly type: "remove_tag"
-    readonly id?: string
-    readonly tag: string
-  } | {
-    readonly type: "add_to_audience"
-    readonly id?: string
-    readonly audience_id?: string | null
-  } | {
-    readonly type: "remove_from_audience"
-    readonly id?: string
-    readonly audience_id?: string | null
-  } | {
-    readonly type: "webhook"
-    readonly id?: string
-    readonly url: string
-  } | {
-    readonly type: "exit"
-    readonly id?: string
-  })[] | null
-}
-
-export type CreateCampaignAnswer = {
-  readonly success: true
-  readonly message: string
-  readonly data: {
-    readonly id: string
-    readonly name: string
-    readonly status: "DRAFT" | "SCHEDULED" | "SENDING" | "PAUSED" | "SENT" | "COMPLETED" | "FAILED" | "CANCELLED"
-    readonly template_id: string | null
-    readonly subject: string | null
-    readonly from: string | null
-    readonly from_name: string | null
-    readonly reply_to: string | null
-    readonly audience_ids: readonly string[]
-    readonly segment_id: string | null
-    readonly scheduled_at: string | null
-    readonly timezone: string | null
-    readonly created_at: string
-    readonly updated_at: string
-    readonly createdAt: string
-    readonly updatedAt: string
-    readonly body: string | null
-    readonly metrics: {
-      readonly recipients: number
-      readonly dispatched: number
-      readonly delivered: number
-      readonly opened: number
-      readonly clicked: number
-      readonly bounced: number
-      readonly bounced_hard: number
-      readonly bounced_soft: number
-      readonly failed: number
-    }
-  }
+  readonly steps?: readonly AutomationStep[] | null
 }
 
 export type CreateCampaignBody = {
-  readonly name?: string | null
+  readonly name: string | null
   readonly template_id?: string | "" | null
   readonly subject?: string | null
   /** HTML or text, detected */
@@ -597,12 +621,20 @@ export type CreateDomainKeyAnswer = {
 
 export type CreateDomainKeyBody = {
   readonly name: string
-  readonly custom_domain_id?: string | null
+  readonly custom_domain_id: string | null
   readonly expires_at?: string | null
 }
 
+export type CreateSegmentBody = {
+  readonly name: string
+  readonly description?: string | null
+  readonly audience_id?: string | null
+  /** Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan", "op": "eq", "value": "pro"}; {"field": "firstName", "op": "contains", "value": "an"} with email, firstName, lastName, companyName, jobTitle, phoneNumber, linkedin, timezone, score, createdAt, updatedAt; {"status": "subscribed", "audienceId": "…"} with subscribed, unsubscribed, member, blocked; {"activity": "opened", "withinDays": 30} with opened, clicked, delivered, bounced, mailed. Operators: eq, ne, gt, lt, contains, exists; before and after for moments. */
+  readonly filter: Readonly<Record<string, unknown>>
+}
+
 export type CreateWebhookBody = {
-  readonly url?: string | null
+  readonly url: string | null
   /** email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed, email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded; * or nothing for all */
   readonly events?: string | readonly string[] | null
   readonly description?: string | null
@@ -722,6 +754,97 @@ export type DomainVerifiedEvent = {
   readonly metadata: Readonly<Record<string, unknown>>
   /** what else is known of the event */
   readonly data: Readonly<Record<string, unknown>>
+}
+
+export type Email = {
+  readonly id: string
+  readonly object: "email" | "scheduled_email"
+  readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "suppressed" | "cancelled"
+  readonly from: string
+  readonly to: readonly string[]
+  readonly subject: string
+  readonly created_at: string
+  readonly metadata: {
+    readonly priority: "instant" | "high" | "normal" | "bulk"
+    readonly estimated_delivery: string
+    readonly recipients_count: number
+  }
+  readonly email_id: string
+  readonly queue: string
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly object: "email" | "scheduled_email"
+    readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "suppressed" | "cancelled"
+    readonly from: string
+    readonly to: readonly string[]
+    readonly subject: string
+    readonly created_at: string
+    readonly metadata: Readonly<Record<string, unknown>> | null
+    readonly email_id: string
+    readonly queue: string
+    readonly priority: "instant" | "high" | "normal" | "bulk"
+    readonly from_name: string | null
+    readonly cc: readonly string[]
+    readonly tags: readonly string[]
+    readonly scheduled_at: string | null
+    readonly timezone: string | null
+    readonly recipients: readonly ({
+      readonly address: string
+      readonly email: string
+      readonly kind: "to" | "cc" | "bcc"
+      readonly state: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "bounced" | "failed" | "suppressed" | "cancelled"
+      readonly status: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "bounced" | "failed" | "suppressed" | "cancelled"
+      readonly reason: string | null
+      readonly tries: number
+      readonly next_try_at: string | null
+      readonly updated_at: string
+      readonly attempts: readonly ({
+        readonly attempt: number
+        readonly at: string
+        readonly outcome: string
+        readonly scope: string | null
+        readonly reason: string | null
+        readonly reply: {
+          readonly code: number | null
+          readonly status: string | null
+          readonly text: string | null
+        } | null
+        readonly host: string | null
+        readonly address: string | null
+        readonly tls: string | null
+        readonly duration_ms: number
+        readonly conversation: string
+      })[]
+    })[]
+    readonly attempts: readonly ({
+      readonly attempt: number
+      readonly at: string
+      readonly outcome: string
+      readonly scope: string | null
+      readonly reason: string | null
+      readonly reply: {
+        readonly code: number | null
+        readonly status: string | null
+        readonly text: string | null
+      } | null
+      readonly host: string | null
+      readonly address: string | null
+      readonly tls: string | null
+      readonly duration_ms: number
+      readonly conversation: string
+      readonly recipient: string
+    })[]
+    readonly events: readonly ({
+      readonly id: string
+      readonly type: string
+      readonly sequence: number
+      readonly recipient: string
+      readonly timestamp: string
+      readonly data: Readonly<Record<string, unknown>> | null
+    })[]
+  }
 }
 
 /** The message was refused: hard for good, soft for now and given up. */
@@ -1043,10 +1166,42 @@ export type ErrorBody = {
   }[]
 }
 
-export type GetAudienceAnswer = {
-  readonly success: true
-  readonly message: string
-  readonly data: Audience
+/** what a webhook gets; fields of some types stand beside these */
+export type Event = {
+  readonly id: string
+  readonly type: string
+  readonly event: string
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  readonly recipient: string | null
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  readonly sequence: number | null
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly data: Readonly<Record<string, unknown>>
+} & Readonly<Record<string, unknown>>
+
+export type FoundEmail = {
+  readonly id: string
+  readonly object: "email" | "scheduled_email"
+  readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "suppressed" | "cancelled"
+  readonly from: string
+  readonly to: readonly string[]
+  readonly subject: string
+  readonly created_at: string
+  readonly metadata: {
+    readonly priority: "instant" | "high" | "normal" | "bulk"
+    readonly estimated_delivery: string
+    readonly recipients_count: number
+  }
+  readonly email_id: string
+  readonly queue: string
+  readonly priority: "instant" | "high" | "normal" | "bulk"
+  readonly from_name: string | null
+  readonly tags: readonly string[]
+  readonly scheduled_at: string | null
 }
 
 export type GetAudiencesAnswer = {
@@ -1193,6 +1348,38 @@ export type GetSuppressionAnswer = {
   readonly data: Suppression
 }
 
+export type GetWorkspaceAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly name: string
+    readonly plan: string
+    readonly features: {
+      readonly scheduling: boolean
+    }
+    readonly quota: {
+      /** recipients in a calendar month (UTC); null: no limit */
+      readonly limit: number | null
+      readonly used: number
+      readonly remaining: number | null
+      readonly resets_at: string
+    }
+    readonly request_rate: {
+      readonly per_second: number | null
+    }
+    readonly domains: {
+      readonly limit: number | null
+    }
+    readonly keys: {
+      readonly admin: number
+      readonly admin_limit: number
+      readonly regular: number
+    }
+    readonly created_at: string
+  }
+}
+
 export type ImportSuppressionsAnswer = {
   readonly success: true
   readonly message: string
@@ -1201,11 +1388,11 @@ export type ImportSuppressionsAnswer = {
     readonly strengthened: number
     readonly unchanged: number
     readonly invalid: number
-    readonly errors: readonly {
-      readonly line: number
+    readonly errors: readonly ({
+      readonly line: number | null
       readonly value: string
       readonly message: string
-    }[]
+    })[]
   }
 }
 
@@ -1231,6 +1418,16 @@ export type ImportSuppressionsBody = {
     readonly kind?: string | null
     readonly type?: string | null
   })[]
+}
+
+export type ListEventsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly events: readonly Event[]
+    readonly next: string
+    readonly has_more: boolean
+  }
 }
 
 export type ListImportsAnswer = {
@@ -1259,11 +1456,79 @@ export type ListScheduledAnswer = {
   }
 }
 
+export type ListSegmentContactsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly contacts: readonly ({
+      readonly id: string
+      readonly email: string
+      readonly firstName: string | null
+      readonly first_name: string | null
+      readonly lastName: string | null
+      readonly last_name: string | null
+      readonly companyName: string | null
+      readonly company_name: string | null
+      readonly jobTitle: string | null
+      readonly job_title: string | null
+      readonly phoneNumber: string | null
+      readonly phone_number: string | null
+      /** in the audience of the segment, else the latest; null in none */
+      readonly status: "subscribed" | "unsubscribed" | null
+      readonly tags: readonly string[]
+      /** 0 to 1; null until it is computed */
+      readonly deliverabilityScore: number | null
+      readonly createdAt: string
+    })[]
+    readonly limit: number
+    readonly next: string | null
+  }
+}
+
+export type ListSegmentsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly segments: readonly Segment[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
 export type ListSuppressionsAnswer = {
   readonly success: true
   readonly message: string
   readonly data: {
     readonly suppressions: readonly Suppression[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
+export type ListTemplatesAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly templates: readonly ({
+      readonly id: string
+      readonly template_id: string
+      readonly name: string
+      readonly subject: string
+      readonly body: string
+      readonly description: string | null
+      readonly category: string | null
+      readonly version: number
+      readonly created_at: string
+      readonly updated_at: string
+      readonly createdAt: string
+      readonly updatedAt: string
+    })[]
     readonly page: number
     readonly limit: number
     readonly total: number
@@ -1365,6 +1630,40 @@ export type PageMeta = {
 export type PlainAnswer = {
   readonly success: true
   readonly message: string
+}
+
+export type PreviewSegmentAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly count: number
+    readonly contacts: readonly ({
+      readonly id: string
+      readonly email: string
+      readonly firstName: string | null
+      readonly first_name: string | null
+      readonly lastName: string | null
+      readonly last_name: string | null
+      readonly companyName: string | null
+      readonly company_name: string | null
+      readonly jobTitle: string | null
+      readonly job_title: string | null
+      readonly phoneNumber: string | null
+      readonly phone_number: string | null
+      /** in the audience of the segment, else the latest; null in none */
+      readonly status: "subscribed" | "unsubscribed" | null
+      readonly tags: readonly string[]
+      /** 0 to 1; null until it is computed */
+      readonly deliverabilityScore: number | null
+      readonly createdAt: string
+    })[]
+  }
+}
+
+export type PreviewSegmentBody = {
+  readonly audience_id?: string | null
+  /** Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan", "op": "eq", "value": "pro"}; {"field": "firstName", "op": "contains", "value": "an"} with email, firstName, lastName, companyName, jobTitle, phoneNumber, linkedin, timezone, score, createdAt, updatedAt; {"status": "subscribed", "audienceId": "…"} with subscribed, unsubscribed, member, blocked; {"activity": "opened", "withinDays": 30} with opened, clicked, delivered, bounced, mailed. Operators: eq, ne, gt, lt, contains, exists; before and after for moments. */
+  readonly filter: Readonly<Record<string, unknown>>
 }
 
 export type QueuedEmail = {
@@ -1485,6 +1784,46 @@ export type ScheduledMessage = Message & ({
   readonly email: Message
 }
 
+export type SearchEmailsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly emails: readonly FoundEmail[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly next: string | null
+    readonly total_is_exact: boolean
+    readonly meta: {
+      readonly total: number
+      readonly page: number
+      readonly limit: number
+      readonly has_more: boolean
+    }
+  }
+}
+
+export type Segment = {
+  readonly id: string
+  readonly object: "segment"
+  readonly name: string
+  readonly description: string | null
+  readonly audienceId: string | null
+  readonly audience_id: string | null
+  readonly filter: Readonly<Record<string, unknown>>
+  readonly createdAt: string
+  readonly created_at: string
+  readonly updatedAt: string
+  readonly updated_at: string
+}
+
+export type SegmentAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: Segment
+}
+
 export type SendBatchBody = {
   /** each as the body of a send */
   readonly messages: readonly Message[]
@@ -1531,6 +1870,25 @@ export type Suppression = {
   readonly updated_at: string
 }
 
+export type TemplateAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly template_id: string
+    readonly name: string
+    readonly subject: string
+    readonly body: string
+    readonly description: string | null
+    readonly category: string | null
+    readonly version: number
+    readonly created_at: string
+    readonly updated_at: string
+    readonly createdAt: string
+    readonly updatedAt: string
+  }
+}
+
 export type TestWebhookAnswer = {
   readonly success: true
   readonly message: string
@@ -1558,7 +1916,7 @@ export type TrackEventAnswer = {
 
 export type TrackEventBody = {
   readonly email: string
-  readonly event_name?: string | null
+  readonly event_name: string | null
   readonly properties?: Readonly<Record<string, unknown>> | null
 }
 
@@ -1585,86 +1943,7 @@ export type UpdateAutomationBody = {
     readonly type: string
     readonly config?: Readonly<Record<string, unknown>> | null
   } & Readonly<Record<string, unknown>> | string | null
-  readonly steps?: readonly ({
-    readonly type: "send_email"
-    readonly id?: string
-    readonly template_id?: string | "" | null
-    readonly subject?: string | null
-    /** HTML or text, detected */
-    readonly body?: string | null
-    readonly from?: string | {
-      readonly email: string
-      readonly name?: string
-    } | null
-    readonly from_name?: string | null
-    readonly reply_to?: string | {
-      readonly email: string
-      readonly name?: string
-    } | null
-  } | {
-    readonly type: "delay"
-    readonly id?: string
-    readonly seconds?: number | null
-    readonly minutes?: number | null
-    readonly hours?: number | null
-    readonly days?: number | null
-    readonly weeks?: number | null
-    /** together with unit */
-    readonly amount?: number | null
-    /** seconds, minutes, hours, days, weeks */
-    readonly unit?: string | null
-  } | {
-    readonly type: "condition"
-    readonly id?: string
-    readonly condition: {
-      readonly type: "opened"
-      readonly id?: string
-      /** id of a send_email step; the latest mail of this automation when left out */
-      readonly step?: string | null
-    } | {
-      readonly type: "clicked"
-      readonly id?: string
-      /** id of a send_email step; the latest mail of this automation when left out */
-      readonly step?: string | null
-    } | {
-      readonly type: "has_tag"
-      readonly id?: string
-      readonly tag: string
-    } | {
-      readonly type: "attribute"
-      readonly id?: string
-      /** a field such as first_name, a custom attribute, or event.<property> */
-      readonly attribute?: string | null
-      /** equals, not_equals, contains, not_contains, greater_than, less_than, exists, not_exists; equals when left out */
-      readonly operator?: string | null
-      readonly value?: string | number | boolean | null
-    }
-    readonly yes?: readonly Readonly<Record<string, unknown>>[]
-    readonly no?: readonly Readonly<Record<string, unknown>>[]
-  } | {
-    readonly type: "add_tag"
-    readonly id?: string
-    readonly tag: string
-  } | {
-    readonly type: "remove_tag"
-    readonly id?: string
-    readonly tag: string
-  } | {
-    readonly type: "add_to_audience"
-    readonly id?: string
-    readonly audience_id?: string | null
-  } | {
-    readonly type: "remove_from_audience"
-    readonly id?: string
-    readonly audience_id?: string | null
-  } | {
-    readonly type: "webhook"
-    readonly id?: string
-    readonly url: string
-  } | {
-    readonly type: "exit"
-    readonly id?: string
-  })[] | null
+  readonly steps?: readonly AutomationStep[] | null
 }
 
 export type UpdateCampaignBody = {
@@ -1705,8 +1984,16 @@ export type UpdateContactBody = {
   readonly tags?: string | readonly string[] | null
   /** added to those that are stored, key by key */
   readonly custom_attributes?: Readonly<Record<string, unknown>> | null
-  /** `unsubscribed` ends the subscription: of the audience in audience_id, or of all. Nobody is subscribed by it. */
+  /** `unsubscribed` ends the subscription: of the audience in audience_id, or of all; nobody is subscribed by it */
   readonly status?: string
+}
+
+export type UpdateSegmentBody = {
+  readonly name?: string
+  readonly description?: string | null
+  readonly audience_id?: string | null
+  /** Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan", "op": "eq", "value": "pro"}; {"field": "firstName", "op": "contains", "value": "an"} with email, firstName, lastName, companyName, jobTitle, phoneNumber, linkedin, timezone, score, createdAt, updatedAt; {"status": "subscribed", "audienceId": "…"} with subscribed, unsubscribed, member, blocked; {"activity": "opened", "withinDays": 30} with opened, clicked, delivered, bounced, mailed. Operators: eq, ne, gt, lt, contains, exists; before and after for moments. */
+  readonly filter?: Readonly<Record<string, unknown>>
 }
 
 export type UpdateWebhookBody = {
@@ -1951,24 +2238,69 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/send-email/schedule/{id}' }, input, options)
   }
 
+  /** Find messages, the newest first. The answer has `next`, a cursor for what follows, and is never late: a search that would have to look at very many messages answers what it has found, perhaps nothing, with `next` to go on. `total` is counted up to 10,000 and where counting is cheap; else it is what is known, and `total_is_exact` is false. Either kind of key. */
+  searchEmails(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+      /** to, cc or bcc: an address, or a domain for all of it */
+      readonly recipient?: string
+      /** an address, or a domain */
+      readonly sender?: string
+      /** a part of it; case does not matter */
+      readonly subject?: string
+      readonly tag?: string
+      readonly status?: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "suppressed" | "cancelled"
+      readonly tier?: "instant" | "high" | "normal" | "bulk" | "async"
+      /** accepted since then */
+      readonly after?: string
+      readonly before?: string
+      /** `next` of an earlier answer; instead of page */
+      readonly cursor?: string
+    }
+  } = {}, options?: CallOptions): Promise<SearchEmailsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails' }, input, options)
+  }
+
   /** Status, recipients, attempts and timeline of one message. Either kind of key. */
   getEmail(input: {
     readonly query: {
       /** msg_…, em_…, scheduled_msg_… or the uuid */
       readonly id: string
     }
-  }, options?: CallOptions): Promise<void> {
+  }, options?: CallOptions): Promise<Email> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/get-email' }, input, options)
   }
 
-  /** The same with the id in the path. Either kind of key. */
+  /** Status, recipients, attempts and timeline of one message. Either kind of key. */
   getEmailByPath(input: {
     readonly params: {
       /** msg_…, em_…, scheduled_msg_… or the uuid */
       readonly id: string
     }
-  }, options?: CallOptions): Promise<void> {
+  }, options?: CallOptions): Promise<Email> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/get-email/{id}' }, input, options)
+  }
+
+  /** What happened, from a cursor on. The answer has the events behind `after` in their order, and `next`, the cursor behind the last of them. With `wait`, an answer that would be empty comes as soon as something happens. A filter may make an answer empty that has `has_more`: ask on with its `next`. Either kind of key. */
+  listEvents(input: {
+    readonly query?: {
+      /** `next` of an earlier answer, or the id of an event (`evt_…`); from the oldest kept on when left out */
+      readonly after?: string
+      readonly limit?: number
+      /** event types with commas */
+      readonly type?: string
+      readonly email_id?: string
+      readonly recipient?: string
+      /** events since then */
+      readonly from?: string
+      /** events before then */
+      readonly to?: string
+      /** seconds to wait for an event where there is none yet */
+      readonly wait?: number
+    }
+  } = {}, options?: CallOptions): Promise<ListEventsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/events' }, input, options)
   }
 
   /** The templates of the workspace, newest first. Either kind of key. */
@@ -1977,20 +2309,43 @@ export class Mailstead {
       readonly page?: number
       readonly limit?: number
     }
-  } = {}, options?: CallOptions): Promise<void> {
+  } = {}, options?: CallOptions): Promise<ListTemplatesAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates' }, input, options)
+  }
+
+  /** One template. Either kind of key. */
+  getTemplate(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<TemplateAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/templates/{id}' }, input, options)
+  }
+
+  /** Delete a template that no automation or campaign needs; mail that was made from it is not changed. Either kind of key. */
+  deleteTemplate(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/templates/{id}' }, input, options)
   }
 
   /** Store a template, or the next version of one. Either kind of key. */
   saveTemplate(input: {
     readonly body: SaveTemplateBody
-  }, options?: CallOptions): Promise<void> {
+  }, options?: CallOptions): Promise<TemplateAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/save' }, input, options)
   }
 
   /** The kind, workspace and scopes of the key that asks. Either kind of key. */
   verifyKey(options?: CallOptions): Promise<VerifiedKey> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/integrations/verify' }, {}, options)
+  }
+
+  /** Plan, quota and keys of the workspace. Either kind of key. */
+  getWorkspace(options?: CallOptions): Promise<GetWorkspaceAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/workspace' }, {}, options)
   }
 
   /** The audiences of the workspace. An Admin key with the scope `audiences:manage`. */
@@ -2010,14 +2365,14 @@ export class Mailstead {
     readonly query: {
       readonly id: string
     }
-  }, options?: CallOptions): Promise<GetAudienceAnswer> {
+  }, options?: CallOptions): Promise<AudienceAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/audiences/get-audience' }, input, options)
   }
 
   /** Make an audience; its subscribe form works at once. An Admin key with the scope `audiences:manage`. */
   addAudience(input: {
     readonly body: AddAudienceBody
-  }, options?: CallOptions): Promise<GetAudienceAnswer> {
+  }, options?: CallOptions): Promise<AudienceAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/audiences/add-audience' }, input, options)
   }
 
@@ -2027,7 +2382,7 @@ export class Mailstead {
       readonly id: string
     }
     readonly body?: UpdateAudienceBody
-  }, options?: CallOptions): Promise<GetAudienceAnswer> {
+  }, options?: CallOptions): Promise<AudienceAnswer> {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/audiences/update-audience' }, input, options)
   }
 
@@ -2103,7 +2458,7 @@ export class Mailstead {
   /** Create an automation, a draft unless its status is given. An Admin key with the scope `automations:write`. */
   createAutomation(input: {
     readonly body: CreateAutomationBody
-  }, options?: CallOptions): Promise<CreateAutomationAnswer> {
+  }, options?: CallOptions): Promise<AutomationAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/automations/create' }, input, options)
   }
 
@@ -2123,7 +2478,7 @@ export class Mailstead {
     readonly params: {
       readonly id: string
     }
-  }, options?: CallOptions): Promise<CreateAutomationAnswer> {
+  }, options?: CallOptions): Promise<AutomationAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-automation/{id}' }, input, options)
   }
 
@@ -2132,7 +2487,7 @@ export class Mailstead {
     readonly params: {
       readonly id: string
     }
-  }, options?: CallOptions): Promise<CreateAutomationAnswer> {
+  }, options?: CallOptions): Promise<AutomationAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/{id}' }, input, options)
   }
 
@@ -2142,7 +2497,7 @@ export class Mailstead {
       readonly id: string
     }
     readonly body?: UpdateAutomationBody
-  }, options?: CallOptions): Promise<CreateAutomationAnswer> {
+  }, options?: CallOptions): Promise<AutomationAnswer> {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/automations/update-automation/{id}' }, input, options)
   }
 
@@ -2199,7 +2554,7 @@ export class Mailstead {
   /** Create a campaign, a draft. An Admin key with the scope `campaigns:manage`. */
   createCampaign(input: {
     readonly body: CreateCampaignBody
-  }, options?: CallOptions): Promise<CreateCampaignAnswer> {
+  }, options?: CallOptions): Promise<CampaignAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns' }, input, options)
   }
 
@@ -2219,7 +2574,7 @@ export class Mailstead {
     readonly params: {
       readonly id: string
     }
-  }, options?: CallOptions): Promise<CreateCampaignAnswer> {
+  }, options?: CallOptions): Promise<CampaignAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}' }, input, options)
   }
 
@@ -2229,7 +2584,7 @@ export class Mailstead {
       readonly id: string
     }
     readonly body?: UpdateCampaignBody
-  }, options?: CallOptions): Promise<CreateCampaignAnswer> {
+  }, options?: CallOptions): Promise<CampaignAnswer> {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/campaigns/{id}' }, input, options)
   }
 
@@ -2383,7 +2738,7 @@ export class Mailstead {
       readonly audienceId?: string
       /** JSON: {"Column": "email", "Plan": "attribute:plan", "Note": "ignore"}; other columns are known by their names */
       readonly mapping?: string
-      readonly dryRun?: boolean
+      readonly dryRun?: "true" | "false"
       /** what becomes of columns that nothing explains; ignore when left out */
       readonly unknownColumns?: "ignore" | "attributes"
     }
@@ -2430,6 +2785,84 @@ export class Mailstead {
     }
   }, options?: CallOptions): Promise<GetImportErrorsAnswer | string> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/imports/{id}/errors' }, input, options)
+  }
+
+  /** Contacts as CSV: of an audience, of a segment, or all. Cells that a spreadsheet would take for a formula begin with an apostrophe; the import takes it off again. An Admin key with the scope `contacts:read`. */
+  exportContacts(input: {
+    readonly query?: {
+      readonly audienceId?: string
+      readonly segmentId?: string
+      /** only those who are subscribed to the audience */
+      readonly subscribedOnly?: "true" | "false"
+    }
+  } = {}, options?: CallOptions): Promise<string> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/export' }, input, options)
+  }
+
+  /** Keep a filter under a name. An Admin key with the scope `contacts:write`. */
+  createSegment(input: {
+    readonly body: CreateSegmentBody
+  }, options?: CallOptions): Promise<SegmentAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/segments' }, input, options)
+  }
+
+  /** The segments of the workspace, the newest first. An Admin key with the scope `contacts:read`. */
+  listSegments(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+    }
+  } = {}, options?: CallOptions): Promise<ListSegmentsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/segments' }, input, options)
+  }
+
+  /** How many contacts a filter finds, and 10 of them. An Admin key with the scope `contacts:read`. */
+  previewSegment(input: {
+    readonly body: PreviewSegmentBody
+  }, options?: CallOptions): Promise<PreviewSegmentAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/segments/preview' }, input, options)
+  }
+
+  /** One segment, and how many contacts it has now. An Admin key with the scope `contacts:read`. */
+  getSegment(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<CountedSegment> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/segments/{id}' }, input, options)
+  }
+
+  /** Change name, description, audience or filter; what is left out stays. An Admin key with the scope `contacts:write`. */
+  updateSegment(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body?: UpdateSegmentBody
+  }, options?: CallOptions): Promise<SegmentAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/segments/{id}' }, input, options)
+  }
+
+  /** Delete a segment; its contacts stay. An Admin key with the scope `contacts:write`. */
+  deleteSegment(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/segments/{id}' }, input, options)
+  }
+
+  /** The contacts of a segment, page by page. An Admin key with the scope `contacts:read`. */
+  listSegmentContacts(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly query?: {
+      readonly limit?: number
+      /** `next` of the page before */
+      readonly after?: string
+    }
+  }, options?: CallOptions): Promise<ListSegmentContactsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/segments/{id}/contacts' }, input, options)
   }
 
   /** Register a webhook endpoint; the answer has its signing secret, once. An Admin key with the scope `webhooks:manage`. */
