@@ -12,7 +12,7 @@ import { type DkimKey, generateDkimKeys } from './dkim-key.ts'
 import type { RecordCheck } from './inspect.ts'
 import type { DkimKeyRow, KeyState } from './key-state.ts'
 import { readDomainName, readNewName } from './name.ts'
-import type { DomainStatus } from './status.ts'
+import { type DomainStatus, FIRST_WAIT_MS } from './status.ts'
 
 /** Of the records that only add something: the bounce subdomain and the tracking name. */
 export type PartStatus = 'pending' | 'verified' | 'failed'
@@ -77,7 +77,7 @@ FROM domains d LEFT JOIN LATERAL (
 
 const INSERT_DOMAIN = `
 INSERT INTO domains (id, workspace_id, domain, region, status_since, check_due_at, registration_due_at, created_at)
-VALUES ($1, $2, $3, $4, $5, $5::timestamptz + interval '2 minutes', $5, $5)`
+VALUES ($1, $2, $3, $4, $5, $6, $5, $5)`
 
 type Adding = Pick<Context, 'db' | 'vault' | 'config' | 'clock'>
 
@@ -96,7 +96,9 @@ export async function addDomain(ctx: Adding, order: DomainOrder): Promise<AddedD
     const { rows } = await tx.query<{ domain: string }>('SELECT domain FROM domains WHERE workspace_id = $1', [workspaceId])
     if (rows.some(({ domain }) => domain === read.name)) return 'exists'
     if (max !== null && rows.length >= max) return 'too-many'
-    await tx.query(INSERT_DOMAIN, [id, workspaceId, read.name, region, new Date(ctx.clock.now())])
+    const now = ctx.clock.now()
+    const dueAt = new Date(now + FIRST_WAIT_MS * ctx.config.retryScale)
+    await tx.query(INSERT_DOMAIN, [id, workspaceId, read.name, region, new Date(now), dueAt])
     for (const key of keys) await storeKey(ctx, tx, { domainId: id, pairId: id, key, state: 'active' })
     return 'added'
   })

@@ -6,6 +6,7 @@ import type { Context } from '#src/context.ts'
 import { newId } from '#src/id.ts'
 import { generateDkimKeys } from './dkim-key.ts'
 import { type Domain, findDomain, storeKey } from './domains.ts'
+import { FIRST_WAIT_MS } from './status.ts'
 
 export type Rotation =
   | { readonly kind: 'begun'; readonly domain: Domain }
@@ -16,9 +17,9 @@ export type Rotation =
 
 const LOCK = 'SELECT 1 FROM domains WHERE id = $1 AND workspace_id = $2 FOR NO KEY UPDATE'
 const WAITING = `SELECT algorithm FROM dkim_keys WHERE domain_id = $1 AND state = 'waiting'`
-const HASTEN_CHECK = `UPDATE domains SET check_due_at = least(check_due_at, $2::timestamptz + interval '2 minutes') WHERE id = $1`
+const HASTEN_CHECK = `UPDATE domains SET check_due_at = least(check_due_at, $2) WHERE id = $1`
 
-export async function rotateKeys(ctx: Pick<Context, 'db' | 'vault' | 'clock'>, workspaceId: string, id: string): Promise<Rotation> {
+export async function rotateKeys(ctx: Pick<Context, 'db' | 'vault' | 'clock' | 'config'>, workspaceId: string, id: string): Promise<Rotation> {
   const domain = await findDomain(ctx.db, workspaceId, id)
   if (domain === null) return { kind: 'not-found' }
   if (domain.status !== 'verified' && domain.status !== 'degraded') return { kind: 'not-verified', domain }
@@ -32,7 +33,7 @@ export async function rotateKeys(ctx: Pick<Context, 'db' | 'vault' | 'clock'>, w
     // an Ed25519 key whose record was never published, left by the rotation before
     await tx.query(`DELETE FROM dkim_keys WHERE domain_id = $1 AND state = 'waiting'`, [id])
     for (const key of keys) await storeKey(ctx, tx, { domainId: id, pairId, key, state: 'waiting' })
-    await tx.query(HASTEN_CHECK, [id, new Date(ctx.clock.now())])
+    await tx.query(HASTEN_CHECK, [id, new Date(ctx.clock.now() + FIRST_WAIT_MS * ctx.config.retryScale)])
     return 'begun'
   })
   const now = await findDomain(ctx.db, workspaceId, id)

@@ -34,7 +34,8 @@ export interface Verdict {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-const FIRST_WAIT_MS = 2 * MINUTE_MS
+/** Before DNS is looked at for the first time. */
+export const FIRST_WAIT_MS = 2 * MINUTE_MS
 const LONGEST_WAIT_MS = HOUR_MS
 const PENDING_MS = 72 * HOUR_MS
 const DEGRADED_MS = DAY_MS

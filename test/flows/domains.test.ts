@@ -7,6 +7,7 @@ import { storeKey } from '#src/domains/domains.ts'
 import { idOfHex, newId } from '#src/id.ts'
 import { readReturnPath } from '#src/mail/verp.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
+import { listOf, textOf, type Json, type TestAnswer } from '#test/support/api.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
@@ -23,20 +24,55 @@ describe('sending domains', function () {
     const { db, vault, config } = office.system
     return createSender({ db, vault, keyPrefix: config.keyPrefix }, { domain: `from${names++}.example` })
   }
-  async function send(sender: Sender, to: string): Promise<string> {
+  type Sending = Pick<Sender, 'domain' | 'regular'>
+  async function send(sender: Sending, to: string): Promise<string> {
     const { status, body } = await office.system.call('POST', '/send-email/instant', {
       key: sender.regular, body: { from: `shop@${sender.domain}`, to: [to], subject: 'Hello', text: 'Hello' },
     })
     assert.equal(status, 200)
     return (body['email_id'] as unknown as string).replace('em_', '')
   }
-  async function arrival(mx: Receiver, sender: Sender, to: string): Promise<{ readonly id: string; readonly from: string; readonly bytes: Buffer }> {
+  async function arrival(mx: Receiver, sender: Sending, to: string): Promise<{ readonly id: string; readonly from: string; readonly bytes: Buffer }> {
     const count = mx.messages.length
     const id = await send(sender, to)
     await until(() => mx.messages.length > count, () => 'nothing arrived')
     const { from, bytes } = mx.messages.at(-1) ?? assert.fail()
     return { id, from, bytes: Buffer.from(bytes) }
   }
+
+  it('lead from nothing to a signed mail by themselves, and back', async () => {
+    const mx = await office.open('whole.example')
+    const { dns, system } = office
+    const admin = (method: string, path: string, body?: object): Promise<TestAnswer> =>
+      system.call(method, `/public/domains${path}`, { key: system.admin, ...(body === undefined ? {} : { body }) })
+    const domain = (await admin('POST', '/add-domain', { domain: 'whole-shop.example' })).body['data'] as Json
+    const id = textOf(domain['id'])
+    dns.zone[system.config.bounceDomain] = { TXT: [`v=spf1 a:${system.config.serverName} -all`] }
+    dns.zone[system.config.serverName] = { A: ['192.0.2.1'] }
+    for (const record of listOf(domain['dns_records'])) {
+      const [name, value] = [textOf(record['name']), textOf(record['value'])]
+      dns.zone[name] = { ...dns.zone[name], ...(textOf(record['type']) === 'MX' ? { MX: [[10, value] as const] } : { TXT: [value] }) }
+    }
+    const statuses = async (): Promise<unknown[]> => {
+      const { data } = (await admin('GET', `/domain-status/${id}`)).body
+      return [data?.['verification_status'], data?.['mail_from_status']]
+    }
+    await until(async () => (await statuses()).every((status) => status === 'verified'), () => 'the worker has not verified it')
+
+    const made = (await admin('POST', '/api-keys/create', { name: 'k', custom_domain_id: id })).body['data'] as Json
+    const sender = { domain: 'whole-shop.example', regular: textOf(made['secret_key']) }
+    const { from, bytes } = await arrival(mx, sender, 'ann@whole.example')
+    assert.ok(from.endsWith('@bounce.whole-shop.example'), from)
+    const resolver = (name: string): Promise<string[][]> => Promise.resolve([[...dns.zone[name]?.TXT ?? []]])
+    const { results } = await dkimVerify(bytes, { resolver })
+    assert.deepEqual(results.map(({ status, signingDomain }) => `${status.result} ${signingDomain}`), Array(2).fill('pass whole-shop.example'))
+
+    await suspend(system, 'whole.example', 'to hold it')
+    const queued = `em_${await send(sender, 'ann@whole.example')}`
+    assert.equal((await admin('DELETE', `/delete-domain/${id}`)).status, 200)
+    await until(async () => (await office.tell(queued)).status === 'failed', () => 'its queued mail has not failed')
+    assert.equal((await office.tell(queued)).recipients[0]?.reason, 'the sending domain whole-shop.example was removed')
+  })
 
   it('have bounces come to their own name once it was seen in DNS, with the same token', async () => {
     const mx = await office.open('ours.example')
