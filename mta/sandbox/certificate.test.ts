@@ -11,22 +11,22 @@ describe('the certificate of the sandbox', () => {
   afterEach(() => rmSync(dir, { recursive: true }))
 
   it('is made once, for its name, and kept from others', async () => {
-    const first = await loadCertificate(dir, 'mx.mailstead.test', Date.now())
-    assert.deepEqual(await loadCertificate(dir, 'mx.mailstead.test', Date.now()), first)
+    const first = await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now())
+    assert.deepEqual(await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now()), first)
     assert.match(new X509Certificate(first.cert).subject, /mx\.mailstead\.test/)
     assert.equal(statSync(join(dir, 'sandbox-tls.json')).mode & 0o777, 0o600)
   })
   for (const [what, text] of [['rubbish', '{'], ['another form', '{"key":1}'], ['nothing', '']] as const) {
     it(`is made anew where ${what} is kept`, async () => {
       writeFileSync(join(dir, 'sandbox-tls.json'), text)
-      assert.ok(new X509Certificate((await loadCertificate(dir, 'mx.test', Date.now())).cert))
+      assert.ok(new X509Certificate((await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now())).cert))
     })
   }
   it('is made anew before it ends', async () => {
-    const first = await loadCertificate(dir, 'mx.test', Date.now() - 11 * 365 * 24 * 3600_000)
-    assert.notDeepEqual(await loadCertificate(dir, 'mx.test', Date.now()), first)
+    const first = await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now() - 11 * 365 * 24 * 3600_000)
+    assert.notDeepEqual(await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now()), first)
   })
   it('is made where it cannot be kept', async () => {
-    assert.ok((await loadCertificate(join(dir, 'missing'), 'mx.test', Date.now())).cert)
+    assert.ok((await loadCertificate(join(dir, 'missing', 'tls.json'), 'mx.test', Date.now())).cert)
   })
 })

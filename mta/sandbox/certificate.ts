@@ -1,10 +1,9 @@
 /**
- * The sandbox receiver's self-signed certificate. Made once and kept in DATA_DIR (0600), since making one, and loading what makes it, takes longer than
+ * A self-signed certificate. Made once and kept in a file (0600), since making one, and loading what makes it, takes longer than
  * all else of a start. One that cannot be read, has another form or is near its end is made anew; one that cannot be kept is made at each start.
  */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 
 export interface Certificate {
   readonly key: string
@@ -15,8 +14,8 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const YEARS = 10
 
-export async function loadCertificate(dataDir: string, name: string, nowMs: number): Promise<Certificate> {
-  const file = join(dataDir, 'sandbox-tls.json')
+/** `name` is whose it is. */
+export async function loadCertificate(file: string, name: string, nowMs: number): Promise<Certificate> {
   const kept = readKept(file, nowMs)
   if (kept !== null) return kept
   const made = await makeCertificate(name, nowMs)

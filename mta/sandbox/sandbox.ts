@@ -2,6 +2,7 @@
  * What runs in sandbox mode in place of the internet: a DNS server and an MX, both on loopback, where the configuration says
  * (SANDBOX_DNS_PORT, SANDBOX_SMTP_PORT). Mail goes to it by the same path as to anybody else. What it took is kept for seven days.
  */
+import { join } from 'node:path'
 import { ConfigError } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
 import { pruneInbox } from '#src/sandbox/inbox.ts'
@@ -33,7 +34,8 @@ export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox
     undo.unshift(() => dns.stop())
     const examiner = createExaminer(dns.port, (data) => ctx.vault.mac('return-path', data))
     undo.unshift(() => examiner.stop())
-    const parts = { ctx, examiner, tally: createTally(), certificate: await loadCertificate(ctx.config.dataDir, SANDBOX_MX, ctx.clock.now()), host: HOSTS[SANDBOX_MX], port: ctx.config.sandboxSmtpPort }
+    const certificate = await loadCertificate(join(ctx.config.dataDir, 'sandbox-tls.json'), SANDBOX_MX, ctx.clock.now())
+    const parts = { ctx, examiner, tally: createTally(), certificate, host: HOSTS[SANDBOX_MX], port: ctx.config.sandboxSmtpPort }
     const receiver = await startReceiver(parts).catch(portTrouble('receiver', 'SANDBOX_SMTP_PORT'))
     undo.unshift(() => receiver.stop())
     const broken = await startBroken({ ...parts, port: receiver.port })
