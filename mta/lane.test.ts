@@ -4,7 +4,7 @@ import type { Claimed } from '#src/messages/claim.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import { Lane } from './lane.ts'
 
-const LIMITS = { connections: 10, messagesPerConnection: 100 }
+const LIMITS = { rule: 'any', connections: 10, messagesPerConnection: 100 }
 const mail = (tier: Tier): Claimed => ({ tier }) as Claimed
 
 describe('a lane', () => {
@@ -36,7 +36,7 @@ describe('a lane', () => {
     assert.equal(order.at(-1), 'instant')
   })
   it('gives a session that comes free to the highest tier that waits', async () => {
-    const lane = new Lane('s', { connections: 1, messagesPerConnection: 1 })
+    const lane = new Lane('s', { rule: 'any', connections: 1, messagesPerConnection: 1 })
     const order: string[] = []
     await lane.enter('bulk')
     for (const tier of ['bulk', 'normal', 'instant', 'high'] as const) void lane.enter(tier).then(() => order.push(tier))
@@ -49,7 +49,7 @@ describe('a lane', () => {
   it('never lends more sessions than the site allows, and strands nobody', async () => {
     const steps = fc.array(fc.oneof(fc.constantFrom(...TIER_NAMES), fc.constant('leave' as const)), { maxLength: 200 })
     await fc.assert(fc.asyncProperty(steps, fc.integer({ min: 1, max: 12 }), async (sequence, connections) => {
-      const lane = new Lane('s', { connections, messagesPerConnection: 1 })
+      const lane = new Lane('s', { rule: 'any', connections, messagesPerConnection: 1 })
       const inside: Tier[] = []
       let entered = 0
       for (const step of sequence) {

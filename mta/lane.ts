@@ -32,6 +32,8 @@ export class Lane {
   /** The last claim got all there was. */
   isDry = false
   usedAtMs = 0
+  /** Made ready, waiting for a session. */
+  readonly atGate = new Set<Claimed>()
   /** Begun and still before the end of their transaction. */
   active = 0
   readonly #waiting: readonly Claimed[][] = TIER_NAMES.map(() => [])
@@ -50,6 +52,21 @@ export class Lane {
 
   get held(): number {
     return this.#waiting.reduce((sum, list) => sum + list.length, 0)
+  }
+
+  /** Those that wait for a session: not begun, or made ready and before the gate. */
+  get waiting(): Claimed[] {
+    return [...this.atGate, ...this.#waiting.flat()]
+  }
+
+  /** Open now. */
+  get sessions(): number {
+    return this.#sessions
+  }
+
+  /** No session is free for this tier. */
+  isFull(tier: Tier): boolean {
+    return !this.#admits(tier)
   }
 
   get isIdle(): boolean {

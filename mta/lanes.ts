@@ -14,6 +14,7 @@ import type { Attempt } from '#src/messages/outcome.ts'
 import type { Lease } from '#src/queue/lease.ts'
 import { isSuspendedSite } from '#src/queue/keys.ts'
 import { parseMember, type Member } from '#src/queue/member.ts'
+import { nameOf, type SiteState } from '#src/queue/site-state.ts'
 import { Holdings, type Held } from './holdings.ts'
 import { Lane, type Gate } from './lane.ts'
 
@@ -22,6 +23,8 @@ const CLAIM_LANES = 2
 const AWAY_MS = 300
 const SCAN_MS = 5000
 const FORGET_MS = 10_000
+/** Of those that wait at a site, named to others. */
+const MOST_NAMED = 50
 
 export interface LaneParts {
   readonly lease: Lease
@@ -42,6 +45,8 @@ export interface Lanes {
   wake(site: string, hasInstant: boolean): void
   readonly active: number
   readonly held: number
+  /** Sites with something to do. */
+  view(): ReadonlyMap<string, SiteState>
   /** Claims no more, waits for what is under way up to `graceMs`, gives the rest back. */
   stop(graceMs: number): Promise<void>
 }
@@ -77,10 +82,19 @@ export function createLanes(ctx: Context, parts: LaneParts): Lanes {
     get held() {
       return [...state.lanes.values()].reduce((sum, lane) => sum + lane.held, 0)
     },
+    view: () => new Map([...state.lanes.values()].filter((lane) => lane.active + lane.held > 0).map((lane) => [lane.site, viewOf(lane)])),
     stop: (graceMs) => {
       clearInterval(scan)
       return stop(state, graceMs)
     },
+  }
+}
+
+function viewOf(lane: Lane): SiteState {
+  const { limits, sessions, waiting } = lane
+  return {
+    sessions, connections: limits.connections, isFull: { instant: lane.isFull('instant'), others: lane.isFull('bulk') }, rule: limits.rule,
+    waiting: waiting.length, waitingNames: waiting.slice(0, MOST_NAMED).map(nameOf),
   }
 }
 
@@ -218,7 +232,9 @@ function gateFor(state: State, lane: Lane, claimed: Claimed): Gate {
   const mayGo = (): boolean => state.parts.lease.isHeld() && isOurs(state, claimed)
   return {
     enter: async (tier) => {
+      lane.atGate.add(claimed)
       await lane.enter(tier)
+      lane.atGate.delete(claimed)
       return !state.isStopped && mayGo()
     },
     mayGo,

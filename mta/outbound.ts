@@ -17,6 +17,7 @@ import { deliver } from './deliver.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
 import type { Held } from './holdings.ts'
 import { createLanes, type Lanes } from './lanes.ts'
+import { createReport, type Report } from './report.ts'
 import { createSettler, type Settler } from './settle.ts'
 import { assembleStages, limitsOfRoute } from './stages.ts'
 
@@ -36,21 +37,27 @@ export async function startOutbound(ctx: Context, redisUrl: string): Promise<Out
   const lease = await takeLease(ctx)
   const settler = createSettler(ctx)
   const assembled = assembleStages(ctx)
-  const { stages, router } = assembled
+  const { stages, router, breaker } = assembled
   const suspensions = await watchSuspensions(ctx)
   const lanes = createLanes(ctx, {
     lease, startLimits: limitsOf([]),
     limitsFor: async (domain) => limitsOfRoute(await router.route(domain)),
     isSuspended: (domain) => suspensions.find(domain) !== undefined,
     deliver: (claimed, gate) => deliver(stages, claimed, gate),
-    settle: (claimed, attempt) => settle(ctx, settler, claimed, attempt),
+    settle: (claimed, attempt) => {
+      report.note(claimed.domain, attempt)
+      return settle(ctx, settler, claimed, attempt)
+    },
     isBehind: () => settler.waiting > MOST_UNSETTLED,
     release: (held) => release(ctx, settler, held),
+  })
+  const report = createReport(ctx, {
+    process: () => String(lease.id), sites: () => lanes.view(), siteOf: async (domain) => (await router.route(domain)).site, breaker,
   })
   const dispatcher = createDispatcher(ctx, { siteOf: async (domain) => suspensions.find(domain) === undefined ? (await router.route(domain)).site : suspendedSite(domain), onReady: (site, hasInstant) => lanes.wake(site, hasInstant) })
   const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions })
   const { transport } = stages
-  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, transport, close: () => assembled.close() }
+  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, report, transport, close: () => assembled.close() }
   return { stop: (graceMs = GRACE_MS) => stop(parts, graceMs) }
 }
 
@@ -88,14 +95,16 @@ interface Parts {
   readonly dispatcher: Dispatcher
   readonly subscriber: Redis
   readonly suspensions: SuspensionWatch
+  readonly report: Report
   readonly transport: Direct
   readonly close: () => Promise<void>
 }
 
 async function stop(parts: Parts, graceMs: number): Promise<void> {
-  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, transport, close } = parts
+  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, report, transport, close } = parts
   subscriber.disconnect()
   suspensions.stop()
+  report.stop()
   await dispatcher.stop()
   await lanes.stop(graceMs)
   // what the receiver may have is written down as unknown; left to the lease's end it would be sent again whatever became of it

@@ -12,7 +12,7 @@ import { limitsOf, type SiteLimits } from '#mta/limits/site-limits.ts'
 import { createRouter, type Host, type Route, type Router } from '#mta/route/route.ts'
 import type { SessionSettings } from '#mta/smtp/open.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
-import { createBreaker } from '#mta/transport/breaker.ts'
+import { createBreaker, type Breaker } from '#mta/transport/breaker.ts'
 import { createDirect, type Direct, type Resolve } from '#mta/transport/direct.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { loadAttachments, loadTexts, type Claimed } from '#src/messages/claim.ts'
@@ -44,6 +44,7 @@ export interface Stages {
 export interface Assembled {
   readonly stages: Stages
   readonly router: Router
+  readonly breaker: Breaker
   close(): Promise<void>
 }
 
@@ -69,7 +70,7 @@ export function assembleStages(ctx: Context): Assembled {
     memory: createMemory(MOST_LARGE_BYTES),
   }
   return {
-    stages, router,
+    stages, router, breaker,
     close: async () => {
       await transport.close()
       router.stop()

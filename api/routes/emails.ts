@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { hexOf, messageIdOf } from '#src/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
+import { explainMessage } from '#src/messages/explain.ts'
 import { readMessage } from '#src/messages/read.ts'
 import { countMessages, searchMessages, type SearchFilter, type SearchResult } from '#src/messages/search.ts'
 import { TIER_NAMES, TIERS, type Tier } from '#src/queue/tiers.ts'
@@ -15,6 +16,7 @@ import { paging } from '#api/paging.ts'
 import { route, type Answer, type AnyRoute } from '#api/route.ts'
 import { enveloped } from '#api/shapes.ts'
 import { time } from '#api/time.ts'
+import { explanationAnswer, presentExplanation } from './email-gates.ts'
 import { emailAnswer, foundShape, presentFound, presentMessage, status } from './email-view.ts'
 
 const byId = z.object({ id: z.string().min(1, 'is required').meta({ description: 'msg_…, em_…, scheduled_msg_… or the uuid' }) })
@@ -27,6 +29,19 @@ const getEmail = route({
 const getEmailByPath = route({
   ...GET, name: 'get-email-by-path', paths: ['/public/emails/get-email/:id'], params: byId,
   handle: (ctx, { caller, params }) => show(ctx, caller.workspaceId, params.id),
+})
+
+const EXPLAIN = {
+  summary: 'Why a message is where it is: every gate in order, which one holds it, by which rule and until when',
+  method: 'GET', access: 'any', status: 200, answer: explanationAnswer, errors: ['NOT_FOUND'],
+} as const
+const explain = route({
+  ...EXPLAIN, name: 'explain-email', paths: ['/public/emails/explain'], query: byId,
+  handle: (ctx, { caller, query }) => explainOne(ctx, caller.workspaceId, query.id),
+})
+const explainByPath = route({
+  ...EXPLAIN, name: 'explain-email-by-path', paths: ['/public/emails/explain/:id'], params: byId,
+  handle: (ctx, { caller, params }) => explainOne(ctx, caller.workspaceId, params.id),
 })
 
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
@@ -94,12 +109,21 @@ const search = route({
   },
 })
 
-export const EMAIL_ROUTES: readonly AnyRoute[] = [search, getEmail, getEmailByPath]
+const NO_EMAIL = refuse('NOT_FOUND', 'There is no such email.')
+
+export const EMAIL_ROUTES: readonly AnyRoute[] = [search, getEmail, getEmailByPath, explain, explainByPath]
 
 async function show(ctx: ApiContext, workspaceId: string, name: string): Promise<Answer | Refusal> {
   const id = messageIdOf(name)
   const message = id === null ? null : await readMessage(ctx.db, workspaceId, id)
-  return message === null ? refuse('NOT_FOUND', 'There is no such email.') : { body: presentMessage(message) }
+  return message === null ? NO_EMAIL : { body: presentMessage(message) }
+}
+
+async function explainOne(ctx: ApiContext, workspaceId: string, name: string): Promise<Answer | Refusal> {
+  const id = messageIdOf(name)
+  const { retryScale, reconcileSeconds } = ctx.config
+  const found = id === null ? null : await explainMessage({ ...ctx, retryScale, reconcileSeconds }, workspaceId, id, new Date(ctx.clock.now()))
+  return found === null ? NO_EMAIL : { body: presentExplanation(found) }
 }
 
 function filterOf(given: z.output<typeof query>): SearchFilter {

@@ -1,17 +1,23 @@
-/** `mailstead explain ID`: why a message is where it is, its timeline, and every word of every attempt. */
+/** `mailstead explain ID`: why a message is where it is, gate by gate, its timeline, and every word of every attempt. */
 import { type Action, type Io, runAction, UsageError } from '#bin/cli.ts'
 import { withContext } from '#bin/cli-context.ts'
+import { loadPlans } from '#config/plans.ts'
+import type { Context } from '#src/context.ts'
 import { hexOf, messageIdOf } from '#src/id.ts'
 import { explainMessage, type Explanation } from '#src/messages/explain.ts'
 import type { AttemptView } from '#src/messages/read.ts'
+import type { Redis } from '#src/redis.ts'
 
 const EXPLAIN: Action = {
   usage: 'ID', words: [1, 1],
   run: (call) => {
     const id = messageIdOf(call.word(0))
     if (id === null) throw new UsageError(`${JSON.stringify(call.word(0))} is no message id (em_…, msg_…)`)
-    return withContext(call.io, async ({ db, clock }) => {
-      const explanation = await explainMessage(db, null, id, new Date(clock.now()))
+    return withContext(call.io, async (ctx) => {
+      const { db, config } = ctx
+      const { retryScale, reconcileSeconds } = config
+      const means = { db, redis: redisOf(ctx), plans: loadPlans(config.plansFile), retryScale, reconcileSeconds }
+      const explanation = await explainMessage(means, null, id, new Date(ctx.clock.now()))
       if (explanation === null) return call.fail(`There is no message ${call.word(0)}.`)
       return call.answer(textOf(explanation), jsonOf(explanation))
     })
@@ -22,16 +28,30 @@ export function run(args: string[], io?: Io): Promise<number> {
   return runAction('explain', EXPLAIN, args, io)
 }
 
+/** A system that does not run has no Redis; what PostgreSQL knows is explained all the same. */
+function redisOf(ctx: Context): Redis | null {
+  try {
+    return ctx.redis
+  } catch {
+    return null
+  }
+}
+
 function textOf({ message, recipients }: Explanation): string {
   return [
     `em_${hexOf(message.id)}: ${message.status}, tier ${message.tier}, accepted ${message.createdAt.toISOString()}`,
     `From ${message.from.email}: ${message.subject}`,
-    ...recipients.flatMap(({ recipient, holds, until }) => [
-      '', `${recipient.address}  ${holds}${until === null ? '' : `, until ${until.toISOString()}`}`,
+    ...recipients.flatMap(({ recipient, says, until, gates }) => [
+      '', `${recipient.address}  ${says}${untilOf(until)}`,
+      ...gates.map((gate) => `  ${gate.holds ? 'HOLDS' : 'open '}  ${gate.gate}: ${gate.says}${gate.rule === null ? '' : ` (${gate.rule})`}${untilOf(gate.until)}`),
       ...recipient.attempts.flatMap(attemptLines),
     ]),
     '', 'Events', ...message.events.map(({ sequence, createdAt, type, recipient }) => `  ${sequence}  ${createdAt.toISOString()}  ${type}  ${recipient}`),
   ].map((line) => line.replace(/\p{Cc}/gu, '?')).join('\n')
+}
+
+function untilOf(until: Date | null): string {
+  return until === null ? '' : `, until ${until.toISOString()}`
 }
 
 function attemptLines(attempt: AttemptView): string[] {
@@ -42,8 +62,8 @@ function attemptLines(attempt: AttemptView): string[] {
 function jsonOf({ message, recipients }: Explanation): object {
   return {
     email_id: `em_${hexOf(message.id)}`, status: message.status, tier: message.tier, from: message.from.email, subject: message.subject, created_at: message.createdAt,
-    recipients: recipients.map(({ recipient, holds, until }) => ({
-      address: recipient.address, state: recipient.state, holds, until, tries: recipient.tries,
+    recipients: recipients.map(({ recipient, says, heldBy, until, gates }) => ({
+      address: recipient.address, state: recipient.state, holds: says, held_by: heldBy, until, gates, tries: recipient.tries,
       attempts: recipient.attempts.map((attempt) => ({
         attempt: attempt.attempt, at: attempt.at, outcome: attempt.outcome, scope: attempt.scope, reason: attempt.reason, code: attempt.replyCode, status: attempt.replyStatus,
         text: attempt.replyText, host: attempt.host, address: attempt.address, tls: attempt.tls, duration_ms: attempt.durationMs, conversation: attempt.conversation,

@@ -3,25 +3,27 @@
  * The strictest row wins when a site's hosts match several.
  */
 export interface SiteLimits {
+  /** What they are called, for people. */
+  readonly rule: string
   /** Connections open at once. */
   readonly connections: number
   /** Messages on one connection before it is closed politely. */
   readonly messagesPerConnection: number
 }
 
-const DEFAULT: SiteLimits = { connections: 10, messagesPerConnection: 100 }
+const DEFAULT: SiteLimits = { rule: 'any receiver', connections: 10, messagesPerConnection: 100 }
 
 /** A host of the transport map: the operator's own next hop, which takes what it is given. */
-const OURS: SiteLimits = { connections: 20, messagesPerConnection: 1000 }
+const OURS: SiteLimits = { rule: 'a host of the transport map', connections: 20, messagesPerConnection: 1000 }
 
 /** By the names of MX hosts. */
-const RECEIVERS: readonly (SiteLimits & { readonly name: string; readonly hosts: RegExp })[] = [
-  { name: 'Google', hosts: /\.(google|googlemail)\.com$/, connections: 5, messagesPerConnection: 50 },
-  { name: 'Yahoo and AOL', hosts: /\.yahoodns\.net$/, connections: 10, messagesPerConnection: 20 },
-  { name: 'Outlook.com and Microsoft 365', hosts: /\.(outlook|hotmail|office365)\.com$|\.mx\.microsoft$/, connections: 5, messagesPerConnection: 50 },
-  { name: 'iCloud', hosts: /\.icloud\.com$/, connections: 10, messagesPerConnection: 5 },
-  { name: 'Orange', hosts: /\.(orange|wanadoo)\.fr$/, connections: 2, messagesPerConnection: 100 },
-  { name: 'web.de and GMX', hosts: /\.(web\.de|gmx\.net|kundenserver\.de)$/, connections: 4, messagesPerConnection: 20 },
+const RECEIVERS: readonly (SiteLimits & { readonly hosts: RegExp })[] = [
+  { rule: 'Google', hosts: /\.(google|googlemail)\.com$/, connections: 5, messagesPerConnection: 50 },
+  { rule: 'Yahoo and AOL', hosts: /\.yahoodns\.net$/, connections: 10, messagesPerConnection: 20 },
+  { rule: 'Outlook.com and Microsoft 365', hosts: /\.(outlook|hotmail|office365)\.com$|\.mx\.microsoft$/, connections: 5, messagesPerConnection: 50 },
+  { rule: 'iCloud', hosts: /\.icloud\.com$/, connections: 10, messagesPerConnection: 5 },
+  { rule: 'Orange', hosts: /\.(orange|wanadoo)\.fr$/, connections: 2, messagesPerConnection: 100 },
+  { rule: 'web.de and GMX', hosts: /\.(web\.de|gmx\.net|kundenserver\.de)$/, connections: 4, messagesPerConnection: 20 },
 ]
 
 /** @param hosts names in lower case; `isOurs` where the operator named them */
@@ -30,6 +32,7 @@ export function limitsOf(hosts: readonly { readonly name: string; readonly isOur
   const rows = RECEIVERS.filter((receiver) => hosts.some(({ name }) => receiver.hosts.test(name)))
   if (rows.length === 0) return DEFAULT
   return {
+    rule: rows.map((row) => row.rule).join(', '),
     connections: Math.min(...rows.map((row) => row.connections)),
     messagesPerConnection: Math.min(...rows.map((row) => row.messagesPerConnection)),
   }

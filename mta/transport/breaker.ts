@@ -15,6 +15,8 @@ interface Trouble {
 export interface Breaker {
   /** Null when the site may be tried now; else why not, for people. */
   refuse(site: string): string | null
+  /** Null for a site without trouble. */
+  view(site: string): { readonly failures: number; readonly untilMs: number } | null
   succeeded(site: string): void
   /** All hosts of the site failed. */
   failed(site: string, detail: string): void
@@ -32,6 +34,7 @@ export function createBreaker(now: () => number, scale: number): Breaker {
       trouble.isProbing = true
       return null
     },
+    view: (site) => troubles.get(site) ?? null,
     succeeded: (site) => void troubles.delete(site),
     failed: (site, detail) => {
       const trouble = troubles.get(site) ?? { failures: 0, untilMs: 0, isProbing: false, lastDetail: detail }

@@ -1,38 +1,91 @@
 /**
- * Why a message is where it is, in words: for each recipient what holds it, by which rule and until when. Reads what is stored;
- * the answer is as true as the moment it was asked.
+ * Why a message is where it is, for each recipient: every gate in order, which one holds it now, by which rule and until when. Reads what is
+ * stored, and what outbound processes told Redis a few seconds ago; the answer is as true as the moment it was asked. Redis is waited for
+ * half a second: what only it knows is then "not known".
  */
-import type { Db } from '#src/db.ts'
+import type { Plans } from '#config/plans.ts'
+import type { Db, Queryable } from '#src/db.ts'
+import type { Redis } from '#src/redis.ts'
+import { findPlace } from '#src/queue/site-state.ts'
 import { listSuspensions } from '#src/queue/suspensions.ts'
-import { rowOf } from '#src/queue/tiers.ts'
+import { findSuppressions } from '#src/suppression/list.ts'
+import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
+import { judgeGates, type Facts, type Gate, type GateName, type Usage } from './gates.ts'
 import { readMessage, type MessageView, type RecipientView } from './read.ts'
-import { STATES } from './state.ts'
+import { isWaiting, STATES } from './state.ts'
 
 export interface Explanation {
   readonly message: MessageView
-  readonly recipients: readonly { readonly recipient: RecipientView; readonly holds: string; readonly until: Date | null }[]
+  readonly recipients: readonly ExplainedRecipient[]
+}
+
+export interface ExplainedRecipient {
+  readonly recipient: RecipientView
+  /** What holds it now, as a sentence. */
+  readonly says: string
+  /** The first gate that holds it; null when none does. */
+  readonly heldBy: GateName | null
+  readonly until: Date | null
+  readonly gates: readonly Gate[]
+}
+
+export interface Explaining {
+  readonly db: Db
+  /** Null when there is none to ask. */
+  readonly redis: Redis | null
+  readonly plans: Plans
+  readonly retryScale: number
+  readonly reconcileSeconds: number
 }
 
 /** Null when there is no such message. `workspaceId` null asks as the operator. */
-export async function explainMessage(db: Db, workspaceId: string | null, id: string, now: Date): Promise<Explanation | null> {
-  const owner = workspaceId ?? (await db.query<{ workspace_id: string }>('SELECT workspace_id FROM messages WHERE id = $1', [id])).rows[0]?.workspace_id
-  const message = owner === undefined ? null : await readMessage(db, owner, id)
-  if (message === null) return null
-  const suspensions = new Map((await listSuspensions(db)).map(({ domain, reason }) => [domain, reason]))
-  const suspensionOf = (address: string): string | undefined => suspensions.get(address.slice(address.lastIndexOf('@') + 1).toLowerCase()) ?? suspensions.get('*')
-  return { message, recipients: message.recipients.map((recipient) => ({ recipient, ...explainRecipient(message, recipient, suspensionOf(recipient.address), now) })) }
+export async function explainMessage(ctx: Explaining, workspaceId: string | null, id: string, now: Date): Promise<Explanation | null> {
+  const owner = workspaceId ?? (await ctx.db.query<{ workspace_id: string }>('SELECT workspace_id FROM messages WHERE id = $1', [id])).rows[0]?.workspace_id
+  const message = owner === undefined ? null : await readMessage(ctx.db, owner, id)
+  if (message === null || owner === undefined) return null
+  const facts = await gatherFacts(ctx, owner, message, now)
+  return { message, recipients: facts.map((one) => ({ recipient: one.recipient, ...explainRecipient(one, ctx) })) }
 }
 
-function explainRecipient(message: MessageView, recipient: RecipientView, suspension: string | undefined, now: Date): { holds: string; until: Date | null } {
-  const sentence = `${recipient.state}: ${STATES[recipient.state]}`
-  const because = recipient.reason === null ? '' : ` (${recipient.reason})`
-  if (recipient.nextTryAt === null) return { holds: sentence + because, until: null }
-  if (suspension !== undefined) return { holds: `${recipient.state}: its destination is suspended by the operator (${suspension})`, until: null }
-  if (recipient.nextTryAt > now) return { holds: sentence + because + leftOf(message, recipient), until: recipient.nextTryAt }
-  return { holds: `${sentence}; it is due, and waits for a free slot at its site in tier ${message.tier}${because}`, until: null }
+async function gatherFacts({ db, redis, plans, retryScale }: Explaining, owner: string, message: MessageView, now: Date): Promise<Facts[]> {
+  const [suspensions, suppressions, usage] = await Promise.all([
+    listSuspensions(db), findSuppressions(db, owner, message.recipients.map(({ address }) => address)), findUsage(db, plans, owner, now),
+  ])
+  return Promise.all(message.recipients.map(async (recipient, n): Promise<Facts> => {
+    const domain = recipient.address.slice(recipient.address.lastIndexOf('@') + 1)
+    const isOpen = isWaiting(recipient.state) || recipient.state === 'sending'
+    return {
+      message, recipient, now, usage, retryScale,
+      suppression: suppressions.find(({ address }) => address.toLowerCase() === recipient.address.toLowerCase()) ?? null,
+      suspension: suspensions.find((one) => one.domain === domain) ?? suspensions.find((one) => one.domain === '*') ?? null,
+      place: redis === null || !isOpen ? null : await findPlace(redis, { messageId: message.id, n, domain, tier: message.tier }),
+    }
+  }))
 }
 
-function leftOf(message: MessageView, recipient: RecipientView): string {
-  const { retries } = rowOf(message.tier)
-  return recipient.tries === 0 ? '' : `; ${recipient.tries} of ${retries + 1} tries used`
+async function findUsage(db: Queryable, plans: Plans, workspaceId: string, now: Date): Promise<Usage> {
+  const [usage, { rows: [row] }] = await Promise.all([
+    readUsage(db, workspaceId, now), db.query<{ plan: string }>('SELECT plan FROM workspaces WHERE id = $1', [workspaceId]),
+  ])
+  const plan = row?.plan ?? 'free'
+  return { plan, used: usage?.used ?? 0, quota: plans[plan]?.monthlyQuota ?? null, periodEndsAt: nextMonth(now) }
+}
+
+function explainRecipient(facts: Facts, ctx: Explaining): Omit<ExplainedRecipient, 'recipient'> {
+  const gates = judgeGates(facts)
+  const { state, reason } = facts.recipient
+  const sentence = `${state}: ${STATES[state]}`
+  const holding = gates.find(({ holds }) => holds)
+  if (holding !== undefined && state !== 'suppressed') return { says: `${sentence}; ${holding.says}`, heldBy: holding.gate, until: holding.until, gates }
+  const because = reason === null ? '' : ` (${reason})`
+  return { says: sentence + (isWaiting(state) ? `; ${nothingHolds(facts, ctx)}` : because), heldBy: holding?.gate ?? null, until: null, gates }
+}
+
+/** Due, and held by nothing: where it is on its way. */
+function nothingHolds({ place, now, recipient: { nextTryAt } }: Facts, { reconcileSeconds }: Explaining): string {
+  if (nextTryAt !== null && nextTryAt > now) return 'it is not due yet'
+  if (place === null) return 'it is due; where it waits is not known, as Redis does not answer'
+  if (place.site !== null) return `it is ready at ${place.site} and goes in its turn`
+  if (place.isScheduled) return 'it is due and is taken up in a moment'
+  return `its way is being looked up, or it is put on the schedule again within ${reconcileSeconds} seconds`
 }

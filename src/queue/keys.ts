@@ -20,6 +20,16 @@ export function readyKey(site: string, tier: Tier): string {
 /** Sites that have, or lately had, ready recipients; score = when something was last added. */
 export const SITES_KEY = 'mailstead:sites'
 
+/** What each outbound process says of a site (site-state.ts). */
+export function siteStateKey(site: string): string {
+  return `mailstead:{site:${site}}`
+}
+
+/** Why a domain could not be tried lately. */
+export function troubleKey(domain: string): string {
+  return `mailstead:{trouble:${domain}}`
+}
+
 /** Published: a tier name, after recipients that are due now were added to it. */
 export const DUE_CHANNEL = 'mailstead:due'
 /** Published: a site, after recipients became ready there. */

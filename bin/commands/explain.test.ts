@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { hexOf, newId } from '#src/id.ts'
+import { suppress } from '#src/suppression/suppress.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { submissionOf } from '#test/support/submission.ts'
+import { run } from './explain.ts'
+
+describe('mailstead explain', () => {
+  let ctx: TestContext
+  let id: string
+  before(async () => {
+    ctx = await createContext()
+    const workspaceId = await ctx.newWorkspace()
+    const submission = submissionOf(workspaceId)
+    await createAcceptor(ctx).accept(submission)
+    id = `em_${hexOf(submission.id)}`
+    await suppress(ctx.db, [{ workspaceId, address: 'ada@receiver.example', kind: 'manual', reason: 'asked' }], new Date())
+  })
+  after(() => ctx.close())
+
+  async function call(args: string[], redisUrl = ctx.redisUrl): Promise<{ code: number; out: string; err: string }> {
+    let [out, err] = ['', '']
+    const env = { DATABASE_URL: ctx.databaseUrl, REDIS_URL: redisUrl, HOSTNAME: 'mail.example.net' }
+    const code = await run(args, { env, out: (text) => { out += text }, err: (text) => { err += text } })
+    return { code, out, err }
+  }
+
+  it('prints each gate, and the one that holds', async () => {
+    const { code, out } = await call([id])
+    assert.equal(code, 0)
+    assert.match(out, /ada@receiver\.example {2}queued: .*suppression list/)
+    assert.match(out, /HOLDS {2}suppression: .* \(manual: asked\)/)
+    assert.match(out, /open {3}site limit: no process reports/)
+  })
+  it('tells the same as JSON', async () => {
+    const { recipients: [recipient] } = JSON.parse((await call([id, '--json'])).out) as { recipients: { held_by: string; gates: { gate: string }[] }[] }
+    assert.deepEqual([recipient?.held_by, recipient?.gates.map(({ gate }) => gate)],
+      ['suppression', ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS']])
+  })
+  it('says what is not known while Redis is away', async () => {
+    const { code, out } = await call([id], 'unix:///tmp/mailstead-no-such-redis')
+    assert.equal(code, 0)
+    assert.match(out, /open {3}site limit: not known: Redis does not answer/)
+  })
+  it('a message that is not there is a failure, what is no id wrong use', async () => {
+    assert.equal((await call([newId()])).code, 1)
+    assert.equal((await call(['x'])).code, 2)
+  })
+})

@@ -1,0 +1,156 @@
+/**
+ * The gates between acceptance and sending, in the order in which they are met, each a row that says for one recipient whether it is held
+ * there, by which rule and until when. Pure: what they judge by is gathered in `explain.ts`.
+ *
+ * A gate that waits for something without a time (a resumed destination, a free session, a turn) has no `until`.
+ */
+import type { Place } from '#src/queue/site-state.ts'
+import type { Suspension } from '#src/queue/suspensions.ts'
+import { rowOf, type Tier } from '#src/queue/tiers.ts'
+import type { Suppression } from '#src/suppression/list.ts'
+import type { MessageView, RecipientView } from './read.ts'
+import { isWaiting, STATES } from './state.ts'
+
+export interface Gate {
+  readonly gate: GateName
+  readonly holds: boolean
+  /** A sentence for people. */
+  readonly says: string
+  readonly rule: string | null
+  readonly until: Date | null
+}
+
+/** What is known of one recipient. */
+export interface Facts {
+  readonly message: MessageView
+  readonly recipient: RecipientView
+  readonly now: Date
+  readonly suppression: Suppression | null
+  readonly usage: Usage
+  readonly suspension: Suspension | null
+  /** RETRY_SCALE */
+  readonly retryScale: number
+  /** Null while Redis does not tell. */
+  readonly place: Place | null
+}
+
+export interface Usage {
+  readonly plan: string
+  readonly used: number
+  /** Null = unlimited. */
+  readonly quota: number | null
+  readonly periodEndsAt: Date
+}
+
+type Judgement = Omit<Gate, 'gate' | 'rule' | 'until'> & Partial<Pick<Gate, 'rule' | 'until'>>
+
+const open = (says: string, rule: string | null = null): Judgement => ({ holds: false, says, rule })
+
+const GATES = {
+  'schedule': judgeSchedule, 'suppression': judgeSuppression, 'quota': judgeQuota, 'tier': judgeTier, 'site limit': judgeSite,
+  'suspension': judgeSuspension, 'backoff': judgeBackoff, 'DNS': judgeDns,
+} as const satisfies Record<string, (facts: Facts) => Judgement>
+
+export type GateName = keyof typeof GATES
+export const GATE_NAMES = Object.keys(GATES) as [GateName, ...GateName[]]
+
+/** Every gate, in order. For a recipient that is settled only the suppression that ended it holds. */
+export function judgeGates(facts: Facts): Gate[] {
+  const { state } = facts.recipient
+  const isAsked = isWaiting(state) || state === 'sending' || state === 'unknown'
+  return GATE_NAMES.map((gate) => {
+    const isMeant = isAsked || (gate === 'suppression' && state === 'suppressed')
+    return { gate, rule: null, until: null, ...isMeant ? GATES[gate](facts) : open(`not asked any more: it ${STATES[state]}`) }
+  })
+}
+
+function judgeSchedule({ message, recipient, now }: Facts): Judgement {
+  const { scheduledAt, timezone } = message
+  if (scheduledAt === null) return open('its sender wants it sent at once')
+  const rule = `scheduled_at ${scheduledAt.toISOString()}, written in ${timezone ?? 'UTC'}`
+  if (recipient.state !== 'scheduled' || scheduledAt <= now) return open(`its time came at ${scheduledAt.toISOString()}`, rule)
+  return { holds: true, says: 'it waits for the time that its sender set', rule, until: scheduledAt }
+}
+
+function judgeSuppression({ recipient, suppression }: Facts): Judgement {
+  if (suppression !== null)
+    return { holds: true, says: `its address is on the suppression list since ${suppression.createdAt.toISOString()}`, rule: `${suppression.kind}: ${suppression.cause}` }
+  if (recipient.state === 'suppressed') return { holds: true, says: 'its address was on the suppression list, and is not any more', rule: recipient.reason }
+  return open('its address is not on the suppression list')
+}
+
+/** Counted when it was accepted: what is stored is never held for it. */
+function judgeQuota({ usage: { plan, used, quota, periodEndsAt } }: Facts): Judgement {
+  if (quota === null) return open('it was counted when it was accepted', `plan ${plan}: no quota`)
+  const rule = `plan ${plan}: ${quota} recipients a month, ${used} used`
+  if (used < quota) return open('it was counted when it was accepted', rule)
+  return { holds: false, says: 'it was counted when it was accepted; the quota is used up and no more is accepted this month', rule, until: periodEndsAt }
+}
+
+function isDue({ recipient, now }: Facts): boolean {
+  return recipient.nextTryAt !== null && recipient.nextTryAt <= now
+}
+
+const UNKNOWN_PLACE = 'not known: Redis does not answer'
+
+function judgeTier(facts: Facts): Judgement {
+  const { place, message: { tier } } = facts
+  if (tier === 'instant') return open('instant mail comes first', 'strict priority of tiers at a site')
+  if (place === null) return open(UNKNOWN_PLACE)
+  const ahead = Object.entries(place.ahead).map(([name, count]) => `${count} ${name}`)
+  if (!isDue(facts) || ahead.length === 0) return open(`nothing of a higher tier is ready before it`, 'strict priority of tiers at a site')
+  return { holds: true, says: `mail of higher tiers is ready at its site and goes first: ${ahead.join(', ')}`, rule: `strict priority of tiers at a site; this is ${tier}` }
+}
+
+function judgeSite(facts: Facts): Judgement {
+  const { place, message: { tier } } = facts
+  if (place === null) return open(UNKNOWN_PLACE)
+  if (place.states.length === 0) return open('no process reports to be at the limit of its site')
+  const [sessions, waiting] = [sumOf(place.states.map((one) => one.sessions)), sumOf(place.states.map((one) => one.waiting))]
+  const rule = place.states.map((one) => `${one.connections} connections at once to ${one.rule}`)[0] ?? null
+  const says = `${sessions} connections to ${place.site ?? 'its site'} are in use, ${waiting} wait for one`
+  const isFull = place.states.every((one) => tier === 'instant' ? one.isFull.instant : one.isFull.others)
+  return isFull && (place.isWaiting || isDue(facts)) ? { holds: true, says, rule } : open(says, rule)
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0)
+}
+
+function judgeSuspension({ suspension }: Facts): Judgement {
+  if (suspension === null) return open('its destination is not suspended')
+  const what = suspension.domain === '*' ? 'all mail is' : `${suspension.domain} is`
+  return { holds: true, says: `${what} suspended by the operator: ${suspension.reason}`, rule: `suspended since ${suspension.createdAt.toISOString()}, until it is resumed` }
+}
+
+function judgeBackoff(facts: Facts): Judgement {
+  const { recipient, message: { tier }, now } = facts
+  const { retries } = rowOf(tier)
+  if (recipient.state === 'unknown')
+    return { holds: true, says: recipient.reason ?? STATES.unknown, rule: `tier ${tier}: ${rowOf(tier).unknownWaitSeconds} s after a link lost after the final dot, then ${rowOf(tier).afterUnknown}`, until: recipient.nextTryAt }
+  if (recipient.state === 'deferred' && !isDue(facts) && lastReason(facts) !== 'dns')
+    return { holds: true, says: `it was tried and waits for its next try: ${recipient.reason ?? 'no reason is known'}`, rule: backoffRule(facts, tier), until: recipient.nextTryAt }
+  const breakerUntilMs = facts.place?.trouble?.breakerUntilMs ?? 0
+  if (breakerUntilMs > now.getTime())
+    return { holds: true, says: `all servers of its site failed: ${facts.place?.trouble?.detail ?? ''}`, rule: `left alone after ${facts.place?.trouble?.failures ?? 1} failures in a row`, until: new Date(breakerUntilMs) }
+  return open(recipient.tries === 0 ? 'it was not refused yet' : `${recipient.tries} of ${retries + 1} tries are used`)
+}
+
+function backoffRule({ recipient, retryScale }: Facts, tier: Tier): string {
+  const { retries, backoffSeconds } = rowOf(tier)
+  const scale = retryScale === 1 ? '' : `, times ${retryScale}`
+  return `tier ${tier}: ${recipient.tries} of ${retries + 1} tries used, waits of ${backoffSeconds.join(', ')} s${scale}`
+}
+
+function lastReason({ recipient }: Facts): string | null {
+  return recipient.attempts.at(-1)?.reason ?? null
+}
+
+function judgeDns(facts: Facts): Judgement {
+  const { recipient, place } = facts
+  const rule = 'DNS that does not answer is no refusal: asked again, not counted as a try'
+  if (recipient.state === 'deferred' && lastReason(facts) === 'dns' && !isDue(facts))
+    return { holds: true, says: recipient.reason ?? 'DNS did not answer', rule, until: recipient.nextTryAt }
+  if (place?.trouble?.reason === 'dns' && isDue(facts)) return { holds: true, says: place.trouble.detail, rule }
+  return open('no trouble with DNS is known')
+}

@@ -1,0 +1,137 @@
+/** One scenario for each gate: where a message is held by it, `explain` names it, with the rule and the time. */
+import assert from 'node:assert/strict'
+import { resume, suspend } from '#src/queue/suspensions.ts'
+import { suppress } from '#src/suppression/suppress.ts'
+import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { until } from '#test/support/until.ts'
+
+interface Gate { readonly gate: string; readonly holds: boolean; readonly says: string; readonly rule: string | null; readonly until: string | null }
+interface Explained { readonly held_by: string | null; readonly says: string; readonly until: string | null; readonly recipients: readonly { readonly gates: readonly Gate[]; readonly next_try_at: string | null }[] }
+
+const NAMES = ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS']
+
+describe('explain', function () {
+  this.timeout(90_000)
+  let office: PostOffice
+  before(async () => { office = await openPostOffice({ RETRY_SCALE: '1' }) })
+  after(() => office.stop())
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  })
+
+  async function explain(id: string): Promise<Explained> {
+    const { status, body } = await office.system.call('GET', `/public/emails/explain?id=${id}`)
+    assert.equal(status, 200)
+    return body['data'] as unknown as Explained
+  }
+  /** Waits until this gate holds the message; all gates were told, in order. */
+  async function heldBy(id: string, gate: string): Promise<Gate & { readonly whole: Explained }> {
+    let whole = await explain(id)
+    await until(async () => (whole = await explain(id)).held_by === gate, () => `held_by ${gate}: ${JSON.stringify(whole, null, 1)}`)
+    const [recipient] = whole.recipients
+    assert.deepEqual(recipient?.gates.map((one) => one.gate), NAMES)
+    const found = recipient.gates.find((one) => one.gate === gate)
+    assert.ok(found?.holds === true)
+    assert.equal(whole.until, found.until)
+    return { ...found, whole }
+  }
+
+  it('schedule: until the time that its sender set', async () => {
+    const at = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000).toISOString()
+    const { body } = await office.system.call('POST', '/send-email/schedule', {
+      body: { from: `shop@${office.system.domain}`, to: 'a@later.example', subject: 's', text: 't', scheduled_at: at, timezone: 'Europe/Berlin' },
+    })
+    const gate = await heldBy(body['email_id'] as unknown as string, 'schedule')
+    assert.deepEqual([gate.until, gate.rule], [at, `scheduled_at ${at}, written in Europe/Berlin`])
+  })
+
+  it('suppression: its address is on the list', async () => {
+    await office.system.db.query(`INSERT INTO suppressions (workspace_id, address, kind, cause) VALUES ($1, 'no@listed.example', 'complaint', 'reported as spam')`, [office.system.workspaceId])
+    const gate = await heldBy(await office.send({ to: 'NO@listed.example' }), 'suppression')
+    assert.deepEqual([gate.rule, gate.until], ['complaint: reported as spam', null])
+  })
+
+  it('backoff: after a 4xx until the next try, by the tier', async () => {
+    await office.open('busy.example', { on: { rcpt: '451 4.7.1 come back later' } })
+    const gate = await heldBy(await office.send({ to: 'a@busy.example', tier: 'high' }), 'backoff')
+    assert.match(gate.says, /451 4\.7\.1 come back later/)
+    assert.equal(gate.rule, 'tier high: 1 of 4 tries used, waits of 30, 300, 1800 s')
+    assert.equal(gate.until, gate.whole.recipients[0]?.next_try_at)
+    assert.ok(Date.parse(gate.until ?? '') > Date.now())
+  })
+
+  it('backoff: a site whose servers all failed', async () => {
+    office.openNowhere('dead.example')
+    const gate = await heldBy(await office.send({ to: 'a@dead.example', tier: 'normal' }), 'backoff')
+    assert.match(gate.says, /mx1\.dead\.example/)
+    assert.match(gate.rule ?? '', /^tier normal: 0 of 4 tries used/)
+  })
+
+  it('DNS: a domain whose servers do not answer', async () => {
+    office.dns.zone['lost.example'] = { trouble: 'servfail' }
+    const gate = await heldBy(await office.send({ to: 'a@lost.example', tier: 'high' }), 'DNS')
+    assert.match(gate.says, /MX of lost\.example/)
+    assert.equal(gate.until, gate.whole.recipients[0]?.next_try_at)
+  })
+
+  it('suspension: until the operator resumes it', async () => {
+    await office.open('stopped.example')
+    const { system } = office
+    await suspend(system, 'stopped.example', 'they asked us to')
+    const id = await office.send({ to: 'a@stopped.example' })
+    const gate = await heldBy(id, 'suspension')
+    assert.match(gate.says, /stopped\.example is suspended by the operator: they asked us to/)
+    assert.equal(gate.until, null)
+    await resume(system, 'stopped.example')
+    assert.equal((await office.settle(id)).status, 'delivered')
+  })
+
+  it('site limit and tier: sessions in use, and higher tiers first', async () => {
+    await office.open('slow.example', { on: { dot: { delayMs: 15_000 } } })
+    // 8 for all mail but instant; they are taken, and more than is held ahead stays ready
+    const crowd = await Promise.all(Array.from({ length: 60 }, (_, i) => office.send({ to: `n${i}@slow.example`, tier: 'normal' })))
+    const last = crowd.at(-1) ?? ''
+    const site = await heldBy(last, 'site limit')
+    assert.equal(site.rule, '10 connections at once to any receiver')
+    assert.match(site.says, /^8 connections to .*slow\.example are in use, \d+ wait for one$/)
+    const bulk = await office.send({ to: 'b@slow.example', tier: 'bulk' })
+    const tier = await heldBy(bulk, 'tier')
+    assert.match(tier.says, /\d+ normal/)
+    assert.match(tier.rule ?? '', /this is bulk/)
+  })
+
+  it('suppression: an address that comes on the list while its mail waits gets nothing more', async () => {
+    const mx = await office.open('turns.example', { on: { rcpt: '451 4.7.1 later' } })
+    const id = await office.send({ to: 'a@turns.example' })
+    await heldBy(id, 'backoff')
+    await suppress(office.system.db, [{ workspaceId: office.system.workspaceId, address: 'A@turns.example', kind: 'manual', reason: 'asked' }], new Date())
+    await heldBy(id, 'suppression')
+    const tries = mx.connections
+    const told = await office.settle(id)
+    assert.deepEqual([told.status, told.recipients[0]?.reason], ['suppressed', 'the address is on the suppression list: asked'])
+    assert.equal(mx.connections, tries, 'no further connection')
+    assert.equal((await explain(id)).held_by, 'suppression')
+  })
+
+  it('nothing: a message that is delivered is held by no gate', async () => {
+    await office.open('fine.example')
+    const id = await office.send({ to: 'a@fine.example' })
+    await office.settle(id)
+    const whole = await explain(id)
+    assert.deepEqual([whole.held_by, whole.until, whole.recipients[0]?.gates.some(({ holds }) => holds)], [null, null, false])
+    assert.match(whole.says, /^delivered: /)
+  })
+
+  it('quota: was counted at acceptance and holds nothing that is stored', async () => {
+    await office.open('counted.example', { on: { rcpt: '451 4.7.1 later' } })
+    const whole = await explain(await office.send({ to: 'a@counted.example', tier: 'high' }))
+    const quota = whole.recipients[0]?.gates.find(({ gate }) => gate === 'quota')
+    assert.equal(quota?.holds, false)
+    assert.match(quota.rule ?? '', /^plan /)
+  })
+
+  it('is not there for another workspace, nor for what is no id', async () => {
+    for (const id of ['em_019a9a000000700080000000000000aa', 'nothing'])
+      assert.equal((await office.system.call('GET', `/public/emails/explain/${id}`)).status, 404)
+  })
+})
