@@ -1,4 +1,5 @@
 /** The worker process: a list of loops, each a small file of its own. Any number of workers may run; every step of a loop may be done by two at once. */
+import { setFlagsFromString } from 'node:v8'
 import type { Config } from '#config/load.ts'
 import { systemClock } from '#src/clock.ts'
 import type { Context } from '#src/context.ts'
@@ -21,9 +22,16 @@ import { startWebhooks } from './webhooks.ts'
 
 const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, scoreLoop, housekeepingLoop]
 
+/**
+ * A million rows pass through, and few of them are needed at a time: collecting the heap before it has grown by more than half keeps a third
+ * of the memory, for a fifth more CPU of this process (measured with an import).
+ */
+const HEAP = '--heap-growing-percent=50'
+
 /** @throws when the stores are not named; stores that are away are waited for by each loop. */
 export function main(config: Config): Promise<{ stop(): Promise<void> }> {
   if (config.databaseUrl === null || config.redisUrl === null) throw new Error('DATABASE_URL and REDIS_URL must be set for a single process; `mailstead start` embeds both')
+  setFlagsFromString(HEAP)
   const log = openLog(config, 'worker')
   const db = openDb(config.databaseUrl, log)
   const redis = openRedis(config.redisUrl, log)
