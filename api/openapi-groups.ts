@@ -16,17 +16,16 @@ export const GROUPS: readonly Group[] = [
   { name: 'Audiences', words: ['audiences'], description: 'Named lists of contacts, each with a public subscribe form.' },
   { name: 'Contacts', words: ['contacts'], description: 'People, once each in a workspace; subscribed or not in each audience.' },
   { name: 'Segments', words: ['segments'], description: 'Contacts of an audience that meet conditions.' },
-  { name: 'Imports and exports', words: ['imports', 'exports'], description: 'Contacts by the file.' },
   { name: 'Suppressions', words: ['suppressions'], description: 'Addresses that get nothing, each with its cause.' },
   { name: 'Domains', words: ['domains'], description: 'Sending domains: records to publish, verification, keys.' },
   { name: 'Automations', words: ['automations'], description: 'Steps that a contact goes through after an event.' },
   { name: 'Campaigns', words: ['campaigns'], description: 'One mail to an audience.' },
   { name: 'Webhooks', words: ['webhooks'], description: 'Addresses of yours that hear of events, and the log of what they were told.' },
-  { name: 'Keys', words: ['integrations', 'api-keys'], description: 'The key that asks.' },
-  { name: 'Workspace', words: ['workspace', 'workspaces'], description: 'Settings, plan and use of the workspace.' },
+  { name: 'Keys', words: ['integrations'], description: 'The key that asks.' },
+  { name: 'Workspace', words: ['workspace'], description: 'Settings, plan and use of the workspace.' },
   { name: 'Public pages', words: ['s'], description: 'For the people who get the mail; no key.' },
   { name: 'Operation', words: ['healthz', 'readyz', 'metrics'], description: 'For whoever runs the service; no key.' },
-  { name: 'Reference', words: ['openapi.json', 'docs', 'api', 'swagger'], description: 'This description, for programs and for people.' },
+  { name: 'Reference', words: ['openapi.json', 'docs', 'api'], description: 'This description, for programs and for people.' },
 ]
 
 export function groupOf(spec: AnyRoute): string {

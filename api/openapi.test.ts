@@ -7,6 +7,7 @@ import { EVENT_TYPES, type EventType } from '#src/webhooks/event-types.ts'
 import { payloadOf } from '#src/webhooks/payload.ts'
 import { startApi, type TestApi } from '#test/support/api.ts'
 import { close, pointerOf } from '#test/support/conformance.ts'
+import { GROUPS } from './openapi-groups.ts'
 import { isIdempotent } from './openapi-headers.ts'
 import { describe as describeApi } from './openapi.ts'
 import { pathsOf } from './route.ts'
@@ -69,6 +70,7 @@ describe('the OpenAPI document', () => {
       assert.ok(tags.length === 1 && tags.every((tag) => groups.has(tag)), `${operationId}: ${tags.join()}`)
     }
     assert.equal(new Set(ids).size, ids.length)
+    assert.deepEqual(GROUPS.map(({ name }) => name).filter((name) => !groups.has(name)), [], 'groups without an endpoint')
     for (const { name, description } of document.tags) assert.ok(description.length > 5, name)
   })
   it('has a schema or a media type for every success that has a body', () => {

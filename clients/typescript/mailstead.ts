@@ -1003,6 +1003,41 @@ export type EmailDeliveredEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+export type EmailExplanation = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    /** the first gate that holds it; null when none does */
+    readonly held_by: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS" | null
+    /** where it is and why, as a sentence */
+    readonly says: string
+    readonly until: string | null
+    readonly email_id: string
+    readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "suppressed" | "cancelled"
+    readonly tier: "instant" | "high" | "normal" | "bulk"
+    readonly recipients: readonly ({
+      /** the first gate that holds it; null when none does */
+      readonly held_by: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS" | null
+      /** where it is and why, as a sentence */
+      readonly says: string
+      readonly until: string | null
+      readonly address: string
+      readonly email: string
+      readonly state: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "bounced" | "failed" | "suppressed" | "cancelled"
+      readonly tries: number
+      readonly next_try_at: string | null
+      /** in the order in which they are met */
+      readonly gates: readonly ({
+        readonly gate: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS"
+        readonly holds: boolean
+        readonly says: string
+        readonly rule: string | null
+        readonly until: string | null
+      })[]
+    })[]
+  }
+}
+
 /** We gave up, or could not or may not send it. */
 export type EmailFailedEvent = {
   /** evt_…, the same at every try */
@@ -2280,6 +2315,26 @@ export class Mailstead {
     }
   }, options?: CallOptions): Promise<Email> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/get-email/{id}' }, input, options)
+  }
+
+  /** Why a message is where it is: every gate in order, which one holds it, by which rule and until when. Either kind of key. */
+  explainEmail(input: {
+    readonly query: {
+      /** msg_…, em_…, scheduled_msg_… or the uuid */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<EmailExplanation> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/explain' }, input, options)
+  }
+
+  /** Why a message is where it is: every gate in order, which one holds it, by which rule and until when. Either kind of key. */
+  explainEmailByPath(input: {
+    readonly params: {
+      /** msg_…, em_…, scheduled_msg_… or the uuid */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<EmailExplanation> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/explain/{id}' }, input, options)
   }
 
   /** What happened, from a cursor on. The answer has the events behind `after` in their order, and `next`, the cursor behind the last of them. With `wait`, an answer that would be empty comes as soon as something happens. A filter may make an answer empty that has `has_more`: ask on with its `next`. Either kind of key. */
