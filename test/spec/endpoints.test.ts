@@ -52,7 +52,11 @@ const ROWS: readonly Row[] = [
     ['GET', ['/send-email/scheduled'], 200, READ],
     ['DELETE', ['/send-email/schedule/:id'], 200, ['NOT_FOUND', 'CONFLICT']],
   ]),
-  ...section('Emails', 'any', [['GET', ['/public/emails/get-email'], 200, ONE], ['GET', ['/integrations/verify'], 200, []]]),
+  ...section('Emails', 'any', [
+    ['GET', ['/public/emails/get-email'], 200, ONE],
+    ['GET', ['/public/emails'], 200, READ],
+    ['GET', ['/integrations/verify'], 200, []],
+  ]),
   ...section('Templates', 'any', [['GET', ['/templates'], 200, READ], ['POST', ['/templates/save'], 200, READ]]),
   ...section('Audiences', audiences, [
     ['GET', ['/public/audiences/get-audiences'], 200, READ],
