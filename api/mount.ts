@@ -33,9 +33,26 @@ export function mount(ctx: ApiContext, routes: readonly AnyRoute[]): App {
   const router = new Router<State>()
   const readBody = createBodyReader(ctx.config)
   for (const spec of routes) router.register(pathsOf(spec), [spec.method], (koa: Handled) => serve(ctx, spec, koa, readBody))
-  app.use(outer(ctx)).use(router.routes()).use(refuseUnmatched(routes))
+  app.use(outer(ctx)).use(directly(router, routes, (spec, koa) => serve(ctx, spec, koa, readBody))).use(router.routes()).use(refuseUnmatched(routes))
   app.on('error', (error: unknown) => ctx.log.debug({ err: error }, 'a connection broke'))
   return app
+}
+
+/**
+ * Most requests name a path word for word: these are found in a map, where the router tries one path after the other. Only where the router
+ * would choose the same; everything else (parameters, other spellings, other methods) is the router's.
+ */
+function directly(router: Router<State>, routes: readonly AnyRoute[], take: (spec: AnyRoute, koa: Handled) => Promise<void>): Koa.Middleware<State> {
+  const known = new Map<string, Map<string, AnyRoute>>()
+  for (const spec of routes) {
+    const ofMethod = known.get(spec.method) ?? new Map<string, AnyRoute>()
+    known.set(spec.method, ofMethod)
+    for (const path of pathsOf(spec)) if (router.match(path, spec.method).pathAndMethod[0]?.path === path) ofMethod.set(path, spec)
+  }
+  return (koa, next) => {
+    const spec = known.get(koa.method)?.get(koa.path)
+    return spec === undefined ? next() : take(spec, Object.assign(koa, { params: {} }) as Handled)
+  }
 }
 
 async function serve(ctx: ApiContext, spec: AnyRoute, koa: Handled, readBody: BodyReader): Promise<void> {
