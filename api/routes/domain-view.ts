@@ -25,7 +25,8 @@ const record = z.object({
 }).meta({ id: 'DnsRecord' })
 
 export const domainShape = z.object({
-  id: z.uuid(), domain: z.string(), verification_status: statusName, status: statusName.meta({ description: 'the same as verification_status' }),
+  id: z.uuid(), domain: z.string(), verification_status: statusName,
+  status: statusName.meta({ description: 'the same as verification_status' }),
   mail_from_status: partName, tracking_status: partName, region: z.enum(REGION_NAMES as [Region, ...Region[]]),
   dns_records: z.array(record),
   dns_records_to_remove: z.array(z.object({ type: z.string(), name: z.string(), value: z.string() }))
@@ -82,12 +83,17 @@ export function presentChecks(checks: readonly RecordCheck[]): Record<string, un
 }
 
 export function explainStatus({ domain, status, missingSince, checks }: Domain): string {
-  const trouble = checks === null ? 'Its DNS has not been looked at yet.'
-    : checks.find((one) => one.isRequired && one.status !== 'ok')?.message ?? 'Its records are right, but another workspace holds it verified.'
+  const trouble = checks === null ? 'Its DNS has not been looked at yet.' : troubleOf(checks)
   if (status === 'verified' && missingSince === null) return `${domain} is verified.`
   if (status === 'verified') return `${domain} is verified, but its DKIM record was not found at the last look. ${trouble}`
   if (status === 'degraded') return `${domain} has lost its DKIM record and sends for 24 hours only. ${trouble}`
   return `${domain} is not verified. ${trouble}`
+}
+
+/** A domain whose records are right and that is not verified is held by another workspace. */
+function troubleOf(checks: readonly RecordCheck[]): string {
+  const wrong = checks.find((one) => one.isRequired && one.status !== 'ok')
+  return wrong?.message ?? 'Its records are right, but another workspace holds it verified.'
 }
 
 function isoOf(date: Date | null): string | null {

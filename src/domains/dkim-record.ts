@@ -34,7 +34,8 @@ function allows(list: string | undefined, wanted: readonly string[]): boolean {
 function explainKey(p: string, wanted: string): string {
   if (p === '') return 'the key in it (p=) is empty, which means revoked'
   if (!wanted.startsWith(p)) return 'it holds another key'
-  return `the key in it is cut off after ${p.length} of ${wanted.length} characters: enter the value as several strings of at most 255 characters`
+  const advice = 'enter the value as several strings of at most 255 characters'
+  return `the key in it is cut off after ${p.length} of ${wanted.length} characters: ${advice}`
 }
 
 type Tags = ReadonlyMap<string, string>

@@ -19,7 +19,10 @@ const LOCK = 'SELECT 1 FROM domains WHERE id = $1 AND workspace_id = $2 FOR NO K
 const WAITING = `SELECT algorithm FROM dkim_keys WHERE domain_id = $1 AND state = 'waiting'`
 const HASTEN_CHECK = `UPDATE domains SET check_due_at = least(check_due_at, $2) WHERE id = $1`
 
-export async function rotateKeys(ctx: Pick<Context, 'db' | 'vault' | 'clock' | 'config'>, workspaceId: string, id: string): Promise<Rotation> {
+type Rotating = Pick<Context, 'db' | 'vault' | 'clock' | 'config'>
+
+/** Makes the pair, about 0.1 s of work off the main thread; nothing changes for mail yet. */
+export async function rotateKeys(ctx: Rotating, workspaceId: string, id: string): Promise<Rotation> {
   const domain = await findDomain(ctx.db, workspaceId, id)
   if (domain === null) return { kind: 'not-found' }
   if (domain.status !== 'verified' && domain.status !== 'degraded') return { kind: 'not-verified', domain }
