@@ -1,9 +1,9 @@
 /**
  * Imports of contacts, segments, and what the score looks things up by.
  *
- * An upload lies in import_chunks until it is carried out, so that any worker can go on with it. Where an import stands (position, line, the
- * counts) is written in the transaction of each batch: what is counted is done, once. import_seen has a hash of every address of the file, so
- * that one that comes again is known without keeping the file in memory. Both go when the import has ended.
+ * An upload lies in import_chunks until it is carried out, so that any worker can go on with it. Where an import stands (position, line,
+ * the counts) is written in the transaction of each batch: what is counted is done, once. import_seen has a hash of every address of the
+ * file, so that one that comes again is known without keeping the file in memory. Both go when the import has ended.
  */
 import type { Knex } from 'knex'
 

@@ -19,7 +19,8 @@ const aliasOf = (name: string): { description: string } => ({ description: `alia
 const query = z.object({
   audienceId: given, audience_id: given.meta(aliasOf('audienceId')),
   segmentId: given, segment_id: given.meta(aliasOf('segmentId')),
-  subscribedOnly: flag.meta({ description: 'only those who are subscribed to the audience' }), subscribed_only: flag.meta(aliasOf('subscribedOnly')),
+  subscribedOnly: flag.meta({ description: 'only those who are subscribed to the audience' }),
+  subscribed_only: flag.meta(aliasOf('subscribedOnly')),
 }).transform((asked) => ({
   audienceId: asked.audienceId ?? asked.audience_id ?? null, segmentId: asked.segmentId ?? asked.segment_id ?? null,
   isSubscribedOnly: asked.subscribedOnly || asked.subscribed_only,

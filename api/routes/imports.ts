@@ -7,7 +7,9 @@ import { findAudience } from '#src/contacts/audiences.ts'
 import { writeRows } from '#src/csv.ts'
 import { refuse } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
-import { cancelImport, findImport, IMPORT_STATES, listErrors, listImports, MAX_ERRORS, type Import, type ImportState } from '#src/imports/imports.ts'
+import {
+  cancelImport, findImport, IMPORT_STATES, listErrors, listImports, MAX_ERRORS, type Import, type ImportState,
+} from '#src/imports/imports.ts'
 import { storeUpload } from '#src/imports/upload.ts'
 import { flag } from '#api/flag.ts'
 import { pageData, paging } from '#api/paging.ts'
@@ -44,7 +46,8 @@ const count = z.int().min(0)
 const shown = z.object({
   id: z.uuid(), object: z.literal('contact_import'), status: z.enum(Object.keys(IMPORT_STATES) as [ImportState, ...ImportState[]]),
   audienceId: z.uuid(), audience_id: z.uuid(), dryRun: z.boolean(), dry_run: z.boolean(),
-  columns: z.array(z.object({ column: z.string(), meaning: z.string() })).meta({ description: 'what each column of the file is taken for' }),
+  columns: z.array(z.object({ column: z.string(), meaning: z.string() }))
+    .meta({ description: 'what each column of the file is taken for' }),
   progress: z.number().meta({ description: '0 to 1, of the bytes of the file' }),
   bytes: count,
   rows: z.object({

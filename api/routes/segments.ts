@@ -33,13 +33,16 @@ const TOO_SLOW = invalid([{ path: 'filter', message: 'takes longer than 20 secon
 
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
 const DESCRIPTION = `Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true};
-{"attribute": "plan", "op": "eq", "value": "pro"}; {"field": "firstName", "op": "contains", "value": "an"} with ${Object.keys(FIELDS).join(', ')};
-{"status": "subscribed", "audienceId": "…"} with ${STATUSES.join(', ')}; {"activity": "opened", "withinDays": 30} with ${ACTIVITIES.join(', ')}.
+{"attribute": "plan", "op": "eq", "value": "pro"};
+{"field": "firstName", "op": "contains", "value": "an"} with ${Object.keys(FIELDS).join(', ')};
+{"status": "subscribed", "audienceId": "…"} with ${STATUSES.join(', ')};
+{"activity": "opened", "withinDays": 30} with ${ACTIVITIES.join(', ')}.
 Operators: ${OPERATORS.join(', ')}; before and after for moments.`
 
 const SHOWN = { type: 'object', description: DESCRIPTION }
 const filter = z.unknown().meta(SHOWN).transform(foldFilter)
-const filterOrNothing = z.unknown().optional().meta(SHOWN).transform((given, sink) => given === undefined ? undefined : foldFilter(given, sink))
+const filterOrNothing = z.unknown().optional().meta(SHOWN)
+  .transform((given, sink) => given === undefined ? undefined : foldFilter(given, sink))
 
 function foldFilter(given: unknown, sink: z.RefinementCtx): Filter {
   const read = readFilter(given)
@@ -66,7 +69,8 @@ const previewBody = z.object({ ...scope, filter }).transform((given) => ({
 }))
 
 const count = z.int().min(0)
-const contact = slimContact.extend({ status: slimContact.shape.status.nullable().meta({ description: 'in the audience of the segment, else the latest; null in none' }) })
+const status = slimContact.shape.status.nullable().meta({ description: 'in the audience of the segment, else the latest; null in none' })
+const contact = slimContact.extend({ status })
 const shown = z.object({
   id: z.uuid(), object: z.literal('segment'), name: z.string(), description: z.string().nullable(),
   audienceId: z.uuid().nullable(), audience_id: z.uuid().nullable(), filter: z.record(z.string(), z.unknown()),
@@ -76,8 +80,8 @@ const one = enveloped(shown).meta({ id: 'SegmentAnswer' })
 const counted = enveloped(shown.extend({ contactCount: count, contact_count: count })).meta({ id: 'CountedSegment' })
 
 const create = route({
-  name: 'create-segment', summary: 'Keep a filter under a name', method: 'POST', paths: ['/public/segments'], access: WRITE, body: createBody,
-  status: 201, answer: one, errors: ['NOT_FOUND', 'CONFLICT'],
+  name: 'create-segment', summary: 'Keep a filter under a name',
+  method: 'POST', paths: ['/public/segments'], access: WRITE, body: createBody, status: 201, answer: one, errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller: { workspaceId }, body }) => {
     if (!await isOwnAudience(ctx, workspaceId, body.audienceId)) return NO_AUDIENCE
     const made = await createSegment(ctx.db, workspaceId, body)
@@ -87,8 +91,8 @@ const create = route({
 })
 
 const list = route({
-  name: 'list-segments', summary: 'The segments of the workspace, the newest first', method: 'GET', paths: ['/public/segments'], access: READ,
-  query: paging, status: 200, answer: pageOf('segments', shown), errors: [],
+  name: 'list-segments', summary: 'The segments of the workspace, the newest first',
+  method: 'GET', paths: ['/public/segments'], access: READ, query: paging, status: 200, answer: pageOf('segments', shown), errors: [],
   handle: async (ctx, { caller, query }) => {
     const found = await listSegments(ctx.db, caller.workspaceId, query)
     const data = pageData('segments', { items: found.items.map(present), total: found.total }, query)
@@ -97,8 +101,8 @@ const list = route({
 })
 
 const get = route({
-  name: 'get-segment', summary: 'One segment, and how many contacts it has now', method: 'GET', paths: ['/public/segments/:id'], access: READ,
-  params: byPath, status: 200, answer: counted, errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
+  name: 'get-segment', summary: 'One segment, and how many contacts it has now',
+  method: 'GET', paths: ['/public/segments/:id'], access: READ, params: byPath, status: 200, answer: counted, errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
   handle: (ctx, { caller: { workspaceId }, params }) => withSegment(ctx, workspaceId, params.id, async (segment) => {
     const total = await countSelection(ctx.db, selectionOf(workspaceId, segment), ctx.clock.now())
     if (total === null) return TOO_SLOW
@@ -120,12 +124,13 @@ const update = route({
 const remove = route({
   name: 'delete-segment', summary: 'Delete a segment; its contacts stay', method: 'DELETE', paths: ['/public/segments/:id'], access: WRITE,
   params: byPath, status: 204, errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, params }) => isUuid(params.id) && await deleteSegment(ctx.db, caller.workspaceId, params.id) ? {} : NO_SEGMENT,
+  handle: async (ctx, { caller: { workspaceId }, params: { id } }) =>
+    isUuid(id) && await deleteSegment(ctx.db, workspaceId, id) ? {} : NO_SEGMENT,
 })
 
 const preview = route({
-  name: 'preview-segment', summary: `How many contacts a filter finds, and ${SAMPLE} of them`, method: 'POST', paths: ['/public/segments/preview'],
-  access: READ, body: previewBody, status: 200, answer: enveloped(z.object({ count, contacts: z.array(contact) })), errors: ['NOT_FOUND'],
+  name: 'preview-segment', summary: `How many contacts a filter finds, and ${SAMPLE} of them`,
+  method: 'POST', paths: ['/public/segments/preview'], access: READ, body: previewBody, status: 200, answer: enveloped(z.object({ count, contacts: z.array(contact) })), errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, body }) => {
     if (!await isOwnAudience(ctx, workspaceId, body.audienceId)) return NO_AUDIENCE
     const selection = selectionOf(workspaceId, body)
@@ -137,12 +142,13 @@ const preview = route({
 })
 
 const pageQuery = paging.pick({ limit: true }).extend({
-  after: z.string().max(400).optional().meta({ description: '`next` of the page before' }), cursor: z.string().max(400).optional().meta(aliasOf('after')),
+  after: z.string().max(400).optional().meta({ description: '`next` of the page before' }),
+  cursor: z.string().max(400).optional().meta(aliasOf('after')),
 })
 const contactPage = enveloped(z.object({ contacts: z.array(contact), limit: count, next: z.string().nullable() }))
 const listContacts = route({
-  name: 'list-segment-contacts', summary: 'The contacts of a segment, page by page', method: 'GET', paths: ['/public/segments/:id/contacts'],
-  access: READ, params: byPath, query: pageQuery, status: 200, answer: contactPage, errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
+  name: 'list-segment-contacts', summary: 'The contacts of a segment, page by page',
+  method: 'GET', paths: ['/public/segments/:id/contacts'], access: READ, params: byPath, query: pageQuery, status: 200, answer: contactPage, errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
   handle: (ctx, { caller: { workspaceId }, params, query }) => withSegment(ctx, workspaceId, params.id, async (segment) => {
     const selection = selectionOf(workspaceId, segment)
     const after = query.after ?? query.cursor ?? null
@@ -150,7 +156,8 @@ const listContacts = route({
     const page = await readPage(ctx, selection, after, query.limit)
     if (page === null) return TOO_SLOW
     const next = page.length < query.limit ? null : page.at(-1)?.cursor ?? null
-    return { body: { success: true, message: `${page.length} contacts.`, data: { contacts: page.map(presentContact), limit: query.limit, next } } }
+    const data = { contacts: page.map(presentContact), limit: query.limit, next }
+    return { body: { success: true, message: `${page.length} contacts.`, data } }
   }),
 })
 
@@ -162,8 +169,8 @@ function selectionOf(workspaceId: string, { audienceId, filter: wanted }: Pick<S
 
 type Found = Omit<Member, 'isSubscribed'> & { readonly isSubscribed: boolean | null; readonly cursor: string }
 
-const COLUMNS = `c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName", c.job_title AS "jobTitle",
-  c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes", c.score,
+const COLUMNS = `c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName",
+  c.job_title AS "jobTitle", c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes", c.score,
   m.is_subscribed AS "isSubscribed", c.created_at AS "createdAt", c.updated_at AS "updatedAt"`
 
 function readPage(ctx: ApiContext, selection: Selection, after: string | null, limit: number): Promise<Found[] | null> {
@@ -186,10 +193,11 @@ async function withSegment(
   return segment === null ? NO_SEGMENT : then(segment)
 }
 
-function present({ id, name: called, description: told, audienceId, filter: kept, createdAt, updatedAt }: Segment): Record<string, unknown> {
+function present(segment: Segment): Record<string, unknown> {
+  const { id, audienceId, createdAt, updatedAt } = segment
   const [created, updated] = [createdAt.toISOString(), updatedAt.toISOString()]
   return {
-    id, object: 'segment', name: called, description: told, audienceId, audience_id: audienceId, filter: kept,
+    id, object: 'segment', name: segment.name, description: segment.description, audienceId, audience_id: audienceId, filter: segment.filter,
     createdAt: created, created_at: created, updatedAt: updated, updated_at: updated,
   }
 }

@@ -23,7 +23,12 @@ export interface ImportResult {
   readonly peakMb: Readonly<Record<string, number>>
 }
 
-interface ImportState { readonly status: string; readonly bytes: number; readonly reason: string | null; readonly rows: Readonly<Record<string, number>> }
+interface ImportState {
+  readonly status: string
+  readonly bytes: number
+  readonly reason: string | null
+  readonly rows: Readonly<Record<string, number>>
+}
 
 const POLL_MS = 200
 const PART_ROWS = 1000
@@ -37,13 +42,15 @@ export async function runImport(bench: MailsteadBench): Promise<ImportResult> {
     resetPeaks(mailstead.groups())
     const before = readUsage(mailstead.groups())
     const startedAt = Date.now()
-    const { id } = await call<{ id: string }>(admin, 'POST', `/contacts/import?audienceId=${audience.id}`, Readable.from(writeFile(sizes.importRows)))
+    const file = Readable.from(writeFile(sizes.importRows))
+    const { id } = await call<{ id: string }>(admin, 'POST', `/contacts/import?audienceId=${audience.id}`, file)
     const storedAt = Date.now()
     bench.say(`  ${sizes.importRows} rows are stored`)
     const done = await waitFor(admin, id)
     const endedAt = Date.now()
     const after = readUsage(mailstead.groups())
-    if (done.rows['added'] !== sizes.importRows) throw new Trouble(`the import is ${done.status} (${done.reason}): ${JSON.stringify(done.rows)}`)
+    if (done.rows['added'] !== sizes.importRows)
+      throw new Trouble(`the import is ${done.status} (${done.reason}): ${JSON.stringify(done.rows)}`)
     return {
       rows: sizes.importRows, megabytes: done.bytes / 1e6,
       uploadSeconds: (storedAt - startedAt) / 1000, importSeconds: (endedAt - storedAt) / 1000,
@@ -77,5 +84,6 @@ function* writeFile(rows: number): Generator<Buffer> {
 
 function writeRow(n: number): string {
   const shuffled = (Math.imul(n, 2654435761) >>> 0).toString(36)
-  return `${shuffled}.person${n}@mail${n % 5000}.example,First${shuffled},Last${n},Company ${n % 1000},+49 30 ${n},lead|q${n % 4},Europe/Berlin,pro\n`
+  const email = `${shuffled}.person${n}@mail${n % 5000}.example`
+  return `${email},First${shuffled},Last${n},Company ${n % 1000},+49 30 ${n},lead|q${n % 4},Europe/Berlin,pro\n`
 }

@@ -4,7 +4,7 @@
  */
 import type { Queryable } from '#src/db.ts'
 import { writeRows } from '#src/csv.ts'
-import { readSlice, type Selection } from '#src/segments/selection.ts'
+import { readSlice, type Selection, type SliceOrder } from '#src/segments/selection.ts'
 
 const SLICE = 1000
 
@@ -25,7 +25,8 @@ interface Exported {
 const PROFILE = ['first_name', 'last_name', 'company_name', 'job_title', 'phone_number', 'linkedin', 'timezone']
 const COLUMNS = `c.id, c.email, ARRAY[${PROFILE.map((column) => `c.${column}`).join(', ')}] AS names, m.is_subscribed AS "isSubscribed",
   EXISTS (SELECT 1 FROM suppressions s WHERE s.workspace_id = c.workspace_id AND s.address = c.email) AS "isBlocked",
-  c.tags, c.custom_attributes::text AS attributes, c.score, c.verified_at AS "verifiedAt", c.created_at AS "createdAt", c.updated_at AS "updatedAt"`
+  c.tags, c.custom_attributes::text AS attributes, c.score, c.verified_at AS "verifiedAt", c.created_at AS "createdAt",
+  c.updated_at AS "updatedAt"`
 const HEADER = [
   'id', 'email', ...PROFILE, 'status', 'global_status', 'tags', 'custom_attributes', 'deliverability_score', 'email_verification_date',
   'created_at', 'updated_at',
@@ -35,7 +36,8 @@ const HEADER = [
 export async function* exportContacts(db: Queryable, selection: Selection, nowMs: number): AsyncGenerator<string> {
   yield writeRows([HEADER])
   for (let after: string | null = null; ;) {
-    const rows: (Exported & { readonly cursor: string })[] = await readSlice<Exported>(db, selection, { columns: COLUMNS, after, limit: SLICE, nowMs })
+    const order: SliceOrder = { columns: COLUMNS, after, limit: SLICE, nowMs }
+    const rows = await readSlice<Exported>(db, selection, order)
     if (rows.length > 0) yield writeRows(rows.map(cellsOf))
     if (rows.length < SLICE) return
     after = rows.at(-1)?.cursor ?? null

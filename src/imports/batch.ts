@@ -1,9 +1,9 @@
 /**
- * One batch of rows, in one transaction with the counts and the place where the next one begins: what is counted is done, once, whoever dies
- * when. It is written only while the import is still ours (its lease) and its audience is there.
+ * One batch of rows, in one transaction with the counts and the place where the next one begins: what is counted is done, once, whoever
+ * dies when. It is written only while the import is still ours (its lease) and its audience is there.
  *
- * An address that the file had before is known by its hash in import_seen, so a batch needs nothing of the batches before it. Within a batch
- * the rows of one address are folded, the last one winning. A dry run does all but saving.
+ * An address that the file had before is known by its hash in import_seen, so a batch needs nothing of the batches before it. Within a
+ * batch the rows of one address are folded, the last one winning. A dry run does all but saving.
  */
 import { columnsOf } from '#src/columns.ts'
 import { holdAudience } from '#src/contacts/audiences.ts'
@@ -30,7 +30,9 @@ export type ReadRow = { readonly line: number; readonly next: Place } & (
 export type BatchResult = 'written' | 'lost' | 'no audience'
 
 /** @throws what PostgreSQL says to data it cannot hold; nothing is written then. */
-export async function writeBatch(ctx: Pick<Context, 'db' | 'clock'>, claim: Claim, rows: readonly ReadRow[], next: Place): Promise<BatchResult> {
+export async function writeBatch(
+  ctx: Pick<Context, 'db' | 'clock'>, claim: Claim, rows: readonly ReadRow[], next: Place,
+): Promise<BatchResult> {
   const contacts = rows.flatMap((row) => 'contact' in row ? [row] : [])
   const wrong = rows.flatMap((row) => 'errors' in row ? [row] : [])
   const stop = new BatchStop()
@@ -103,7 +105,8 @@ const FORESEE = `
 SELECT count(*) FILTER (WHERE c.id IS NULL)::int AS added, count(*) FILTER (WHERE m.contact_id IS NULL)::int AS joined,
   count(*) FILTER (WHERE NOT m.is_subscribed OR g.is_unsubscribed)::int AS unsubscribed
 FROM (
-  SELECT email, bool_or(is_unsubscribed) AS is_unsubscribed FROM unnest($3::text[], $4::boolean[]) AS u (email, is_unsubscribed) GROUP BY email) g
+  SELECT email, bool_or(is_unsubscribed) AS is_unsubscribed
+  FROM unnest($3::text[], $4::boolean[]) AS u (email, is_unsubscribed) GROUP BY email) g
 LEFT JOIN LATERAL (SELECT id FROM contacts WHERE workspace_id = $1 AND email = g.email COLLATE "C" LIMIT 1) c ON true
 LEFT JOIN LATERAL (SELECT contact_id, is_subscribed FROM memberships WHERE audience_id = $2 AND contact_id = c.id LIMIT 1) m ON true`
 
@@ -127,7 +130,8 @@ async function save(ctx: Pick<Context, 'clock'>, tx: Queryable, claim: Claim, { 
   const result = await saveContacts(tx, { ...claim, now }, contacts.map(({ contact }) => contact), { isBulk: true })
   if (result.kind === 'no audience') return null
   const repeated = new Set(seen.repeated)
-  const rows = contacts.map(({ contact, isUnsubscribed }, i) => ({ isUnsubscribed, isFresh: !repeated.has(contact.email), ...result.contacts[i] }))
+  const rows = contacts.map(({ contact, isUnsubscribed }, i) =>
+    ({ isUnsubscribed, isFresh: !repeated.has(contact.email), ...result.contacts[i] }))
   const leaving = rows.filter(({ isUnsubscribed }) => isUnsubscribed).map(({ contactId }) => contactId)
   if (leaving.length > 0) await tx.query(UNSUBSCRIBE, [claim.audienceId, leaving, now])
   const mayBeOut = rows.filter(({ isUnsubscribed, isJoined, isFresh }) => isFresh && (isUnsubscribed || isJoined !== true))

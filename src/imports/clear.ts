@@ -1,6 +1,6 @@
 /**
- * What an import leaves when it has ended: its file and the hashes of its addresses go a slice at a time; an upload that nobody goes on with
- * is cancelled after an hour. Each step can be repeated, and two may do it at once.
+ * What an import leaves when it has ended: its file and the hashes of its addresses go a slice at a time; an upload that nobody goes on
+ * with is cancelled after an hour. Each step can be repeated, and two may do it at once.
  */
 import type { Queryable } from '#src/db.ts'
 
@@ -14,7 +14,8 @@ const FIND = `
 SELECT id FROM imports WHERE NOT is_cleared AND state IN ('done', 'failed', 'cancelled') ORDER BY updated_at LIMIT 1`
 const SLICES = [
   `DELETE FROM import_chunks WHERE import_id = $1 AND n IN (SELECT n FROM import_chunks WHERE import_id = $1 ORDER BY n LIMIT ${CHUNKS})`,
-  `DELETE FROM import_seen WHERE import_id = $1 AND hash IN (SELECT hash FROM import_seen WHERE import_id = $1 ORDER BY hash LIMIT ${HASHES})`,
+  `DELETE FROM import_seen WHERE import_id = $1 AND hash IN (
+    SELECT hash FROM import_seen WHERE import_id = $1 ORDER BY hash LIMIT ${HASHES})`,
 ]
 /** One slice. True when there is more. */
 export async function clearImports(db: Queryable): Promise<boolean> {

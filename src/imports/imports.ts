@@ -60,8 +60,8 @@ export interface RowError {
 /** Kept of one import; all are counted. */
 export const MAX_ERRORS = 1000
 
-const COLUMNS = `id, audience_id AS "audienceId", state, is_dry_run AS "isDryRun", layout, bytes, position, row_count AS "rowCount", added, updated,
-  joined, duplicates, failed, blocked, unsubscribed, reason, created_at AS "createdAt", finished_at AS "finishedAt"`
+const COLUMNS = `id, audience_id AS "audienceId", state, is_dry_run AS "isDryRun", layout, bytes, position, row_count AS "rowCount", added,
+  updated, joined, duplicates, failed, blocked, unsubscribed, reason, created_at AS "createdAt", finished_at AS "finishedAt"`
 
 export async function findImport(db: Queryable, workspaceId: string, id: string): Promise<Import | null> {
   const { rows } = await db.query<Import>(`SELECT ${COLUMNS} FROM imports WHERE workspace_id = $1 AND id = $2`, [workspaceId, id])
@@ -82,7 +82,8 @@ export async function listImports(
 
 export async function listErrors(db: Queryable, importId: string): Promise<RowError[]> {
   const { rows } = await db.query<RowError>(
-    `SELECT line, column_name AS "column", message, value FROM import_errors WHERE import_id = $1 ORDER BY line, n LIMIT ${MAX_ERRORS}`, [importId])
+    `SELECT line, column_name AS "column", message, value FROM import_errors WHERE import_id = $1 ORDER BY line, n LIMIT ${MAX_ERRORS}`,
+    [importId])
   return rows
 }
 

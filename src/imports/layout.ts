@@ -7,7 +7,7 @@ import { parse } from 'csv-parse/sync'
 import { unguardCell } from '#src/csv.ts'
 import type { Detail } from '#src/errors.ts'
 
-/** A field of the contact, `name` (cut into first and last), `tags`, `status`, `customAttributes` (JSON), `attribute:<name>`, or `ignore`. */
+/** A field of the contact, `name` (cut into first and last), `tags`, `status`, `customAttributes` (JSON), `attribute:<name>`, `ignore`. */
 export type Meaning = Single | `attribute:${string}` | 'ignore'
 
 export interface Layout {
@@ -101,6 +101,8 @@ function plain(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
 }
 
+const UNKNOWN_MEANING = `must be one of ${Object.keys(SPELLINGS).join(', ')}, ${ATTRIBUTE}<name>, ignore`
+
 interface ReadMapping { readonly given: ReadonlyMap<number, Meaning>; readonly details: Detail[] }
 
 /** The mapping by the number of the column. A meaning that only one column can have is given once. */
@@ -112,8 +114,9 @@ function readMapping(mapping: LayoutOrder['mapping'], names: readonly string[]):
     const meaning = readMeaning(written)
     const path = `mapping.${name.slice(0, 100)}`
     if (index < 0) details.push({ path, message: 'the file has no such column' })
-    else if (meaning === null) details.push({ path, message: `must be one of ${Object.keys(SPELLINGS).join(', ')}, ${ATTRIBUTE}<name>, ignore` })
-    else if (meaning !== 'ignore' && [...given.values()].includes(meaning)) details.push({ path, message: 'another column is that already' })
+    else if (meaning === null) details.push({ path, message: UNKNOWN_MEANING })
+    else if (meaning !== 'ignore' && [...given.values()].includes(meaning))
+      details.push({ path, message: 'another column is that already' })
     else given.set(index, meaning)
   }
   return { given, details }
@@ -132,7 +135,8 @@ function readMeaning(written: string | null): Meaning | null {
 
 function attributeOf(name: string): Meaning | null {
   const trimmed = name.trim()
-  return trimmed === '' || trimmed === '__proto__' || trimmed.length > MAX_ATTRIBUTE_NAME || trimmed.includes('\0') ? null : `${ATTRIBUTE}${trimmed}`
+  const mayBe = trimmed !== '' && trimmed !== '__proto__' && trimmed.length <= MAX_ATTRIBUTE_NAME && !trimmed.includes('\0')
+  return mayBe ? `${ATTRIBUTE}${trimmed}` : null
 }
 
 /** A second column of the same name or meaning is left out: what the first one says counts. */

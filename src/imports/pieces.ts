@@ -1,7 +1,7 @@
 /**
- * A file as it comes in, cut into chunks of one size, its byte order mark dropped. It gives what it has, or as its last word what is wrong: too
- * large, not UTF-8, ended early. Holds two chunks at most; the source is left as it is where it is not read to its end, because the answer
- * goes out over the same socket.
+ * A file as it comes in, cut into chunks of one size, its byte order mark dropped. It gives what it has, or as its last word what is wrong:
+ * too large, not UTF-8, ended early. Holds two chunks at most; the source is left as it is where it is not read to its end, because the
+ * answer goes out over the same socket.
  */
 import type { Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'

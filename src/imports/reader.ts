@@ -91,7 +91,11 @@ function explain(error: Error, line: number): Extract<Batch, { kind: 'broken' }>
   return { kind: 'broken', line, reason: `line ${line}: ${REASONS[code] ?? error.message}` }
 }
 
-interface LineCounter { take(cells: readonly string[], info: Info): { readonly line: number; readonly next: number }; readonly next: number }
+interface LineCounter {
+  /** The line that the row begins in, and the one behind it. */
+  take(cells: readonly string[], info: Info): { readonly line: number; readonly next: number }
+  readonly next: number
+}
 
 /** The parser counts a CRLF inside of quotes as two lines; these cells are looked at again. */
 function createLineCounter(first: number): LineCounter {

@@ -1,6 +1,7 @@
 /**
- * A row of cells read as a contact, by the rules that contacts have (src/contacts/rules.ts). What is wrong with a cell is told with the name
- * of its column, all of a row at once, and the row is not imported. An empty cell says nothing: what is stored stays. Pure; takes any text.
+ * A row of cells read as a contact, by the rules that contacts have (src/contacts/rules.ts). What is wrong with a cell is told with the
+ * name of its column, all of a row at once, and the row is not imported. An empty cell says nothing: what is stored stays. Pure; takes any
+ * text.
  */
 import type { Profile } from '#src/contacts/profile.ts'
 import { attributesRule, emailRule, phoneRule, splitName, tagsRule, textRule, urlRule, zoneRule, type Rule } from '#src/contacts/rules.ts'

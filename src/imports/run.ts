@@ -3,8 +3,9 @@
  * last, and written batch by batch; after a few seconds it is given back, so that a long file delays no other. A worker that dies is no
  * different from one whose slice ended: its lease runs out and another one goes on.
  *
- * While a batch is written the next one is read. Data that PostgreSQL cannot hold are found by halving the batch: the row is told, all others
- * are imported. A fault of ours that comes back five times ends the import, so that it does not run for ever; PostgreSQL being away is none.
+ * While a batch is written the next one is read. Data that PostgreSQL cannot hold are found by halving the batch: the row is told, all
+ * others are imported. A fault of ours that comes back five times ends the import, so that it does not run for ever; PostgreSQL being away
+ * is none.
  */
 import { randomUUID } from 'node:crypto'
 import { rebuildMarks } from '#src/contacts/marks.ts'

@@ -42,7 +42,9 @@ const PICKED = 'c.id, c.workspace_id AS "workspaceId", c.email, c.verified_at AS
 /** Who is scored is out of the sweep; who is not is passed by. */
 const PICKS: Readonly<Record<Sweep, string>> = {
   unscored: `SELECT ${PICKED} FROM contacts c WHERE c.verified_at IS NULL AND c.id > $1 ORDER BY c.id LIMIT ${BATCH}`,
-  aged: `SELECT ${PICKED} FROM contacts c WHERE c.verified_at < $2::timestamptz - interval '30 days' AND c.id > $1 ORDER BY c.id LIMIT ${BATCH}`,
+  aged: `
+    SELECT ${PICKED} FROM contacts c
+    WHERE c.verified_at < $2::timestamptz - interval '30 days' AND c.id > $1 ORDER BY c.id LIMIT ${BATCH}`,
   suppressed: `
     SELECT ${PICKED} FROM suppressions s JOIN contacts c ON c.workspace_id = s.workspace_id AND c.email = s.address
     WHERE s.created_at > $2::timestamptz - interval '1 day' AND c.verified_at < s.created_at AND c.id > $1 ORDER BY c.id LIMIT ${BATCH}`,
@@ -106,6 +108,6 @@ UPDATE contacts c SET score = g.score, verified_at = $4 FROM given g
 WHERE c.id = g.id AND c.verified_at IS NOT DISTINCT FROM g.verified_at AND (SELECT count(*) FROM locked) > 0`)
 
 async function writeScores(db: Queryable, contacts: readonly Picked[], scores: readonly number[], now: Date): Promise<void> {
-  const columns = columnsOf(contacts.map((contact, i) => ({ ...contact, score: scores[i] })), [(c) => c.id, (c) => c.score, (c) => c.verifiedAt])
-  await db.query(WRITE, [...columns, now])
+  const [ids, verified] = columnsOf(contacts, [(c) => c.id, (c) => c.verifiedAt])
+  await db.query(WRITE, [ids, scores, verified, now])
 }

@@ -1,6 +1,6 @@
 /**
- * A filter as one SQL condition on a row `c` of contacts. Every name and value of the filter is a parameter: the text depends on the shape of
- * the filter alone, and no text of a caller is ever part of it. Each condition is true or false, never null, so `not` is its opposite.
+ * A filter as one SQL condition on a row `c` of contacts. Every name and value of the filter is a parameter: the text depends on the shape
+ * of the filter alone, and no text of a caller is ever part of it. Each condition is true or false, never null, so `not` is its opposite.
  *
  * What was sent is found by address and time (recipients_address, events_engaged): a bound on the days is a bound on the partitions.
  */

@@ -1,7 +1,7 @@
 /**
- * The filter of a segment: a small tree of conditions on contacts, as JSON. Groups are `all`, `any` and `not`; each leaf is known by its one
- * telling key (the table below). Reading folds the aliases and answers one canonical form, or every place that is wrong. Bounded in depth and
- * in the number of conditions, so that neither reading nor what SQL makes of it can be made to cost much.
+ * The filter of a segment: a small tree of conditions on contacts, as JSON. Groups are `all`, `any` and `not`; each leaf is known by its
+ * one telling key (the table below). Reading folds the aliases and answers one canonical form, or every place that is wrong. Bounded in
+ * depth and in the number of conditions, so that neither reading nor what SQL makes of it can be made to cost much.
  */
 import { z, type ZodType } from 'zod'
 import type { Detail } from '#src/errors.ts'
@@ -43,7 +43,8 @@ const MAX_ACTIVITIES = 5
 const MAX_TEXT = 500
 const MAX_DAYS = 3650
 
-const text = z.string().max(MAX_TEXT, `at most ${MAX_TEXT} characters`).refine((given) => !given.includes('\0') && given.isWellFormed(), 'has characters that no text may have')
+const text = z.string().max(MAX_TEXT, `at most ${MAX_TEXT} characters`)
+  .refine((given) => !given.includes('\0') && given.isWellFormed(), 'has characters that no text may have')
 const name = text.refine((given) => given.trim() !== '', 'is empty')
 const days = z.number().int('must be a whole number').min(1, 'at least 1').max(MAX_DAYS, `at most ${MAX_DAYS}`).nullish()
 const scalar = z.union([text, z.number(), z.boolean()], 'must be a text, a number, or true or false')
@@ -55,6 +56,7 @@ const FIELD_SPELLINGS: ReadonlyMap<string, FieldName> = new Map([
   ...Object.keys(FIELDS).flatMap((field) => [[field, field], [snakeOf(field), field]] as [string, FieldName][]),
   ['deliverabilityScore', 'score'], ['deliverability_score', 'score'],
 ])
+const UNKNOWN_FIELD = `must be one of ${Object.keys(FIELDS).join(', ')}`
 /** Before and after are what lt and gt are called for moments. */
 const OPERATOR_SPELLINGS: ReadonlyMap<string, Operator> = new Map([['before', 'lt'], ['after', 'gt']])
 
@@ -62,7 +64,7 @@ const LEAVES: Readonly<Record<string, ZodType<Leaf>>> = {
   tag: z.object({ tag: name, has: z.boolean('must be true or false').default(true) }),
   attribute: z.object({ attribute: name, op: operator.default('eq'), value: scalar.optional() }).transform(complete).transform(checkNumber),
   field: z.object({
-    field: z.string().transform((given, sink) => FIELD_SPELLINGS.get(given) ?? complain(sink, `must be one of ${Object.keys(FIELDS).join(', ')}`)),
+    field: z.string().transform((given, sink) => FIELD_SPELLINGS.get(given) ?? complain(sink, UNKNOWN_FIELD)),
     op: z.string().transform((given) => OPERATOR_SPELLINGS.get(given) ?? given).pipe(operator).default('eq'), value: scalar.optional(),
   }).transform(complete).transform(checkField),
   status: z.object({
@@ -139,15 +141,19 @@ function complain(sink: Sink, message: string, path: string[] = []): never {
 }
 
 /** `exists` asks for nothing but yes or no; all others compare with a value. */
-function complete<T extends { op: Operator; value?: string | number | boolean | undefined }>(leaf: T, sink: Sink): T & { value: string | number | boolean } {
-  const { op, value } = leaf
-  if (op === 'exists') return typeof (value ?? true) === 'boolean' ? { ...leaf, value: value ?? true } : complain(sink, 'must be true or false', ['value'])
-  return value === undefined ? complain(sink, 'is required', ['value']) : { ...leaf, value }
+type Scalar = string | number | boolean
+
+function complete<T extends { op: Operator; value?: Scalar | undefined }>(leaf: T, sink: Sink): T & { value: Scalar } {
+  const value = leaf.value ?? (leaf.op === 'exists' ? true : undefined)
+  if (value === undefined) return complain(sink, 'is required', ['value'])
+  return leaf.op === 'exists' && typeof value !== 'boolean' ? complain(sink, 'must be true or false', ['value']) : { ...leaf, value }
 }
 
-function checkNumber<T extends { value: string | number | boolean }>(leaf: T, sink: Sink): T {
+function checkNumber<T extends { value: Scalar }>(leaf: T, sink: Sink): T {
   return typeof leaf.value === 'number' && Math.abs(leaf.value) > Number.MAX_SAFE_INTEGER ? complain(sink, 'is too large', ['value']) : leaf
 }
+
+const MOMENT = z.iso.datetime({ offset: true }).or(z.iso.date())
 
 function checkField(leaf: FieldLeaf, sink: Sink): FieldLeaf {
   const { field, op, value } = leaf
@@ -156,7 +162,7 @@ function checkField(leaf: FieldLeaf, sink: Sink): FieldLeaf {
   if (type === 'text') return typeof value === 'string' ? leaf : complain(sink, 'must be a text', ['value'])
   if (op === 'contains') return complain(sink, `is for texts, and ${field} is none`, ['op'])
   if (type === 'number') return typeof value === 'number' ? leaf : complain(sink, 'must be a number', ['value'])
-  const moment = typeof value === 'string' && z.iso.datetime({ offset: true }).or(z.iso.date()).safeParse(value).success ? new Date(value) : null
+  const moment = typeof value === 'string' && MOMENT.safeParse(value).success ? new Date(value) : null
   return moment === null || Number.isNaN(moment.getTime())
     ? complain(sink, 'must be a moment in ISO 8601', ['value']) : { ...leaf, value: moment.toISOString() }
 }

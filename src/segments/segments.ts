@@ -44,7 +44,8 @@ export async function listSegments(
 ): Promise<{ readonly items: readonly Segment[]; readonly total: number }> {
   const [{ rows }, total] = await Promise.all([
     db.query<Segment>(
-      `SELECT ${COLUMNS} FROM segments WHERE workspace_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`, [workspaceId, limit, (page - 1) * limit]),
+      `SELECT ${COLUMNS} FROM segments WHERE workspace_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`,
+      [workspaceId, limit, (page - 1) * limit]),
     db.query<{ total: number }>('SELECT count(*) AS total FROM segments WHERE workspace_id = $1', [workspaceId]),
   ])
   return { items: rows, total: total.rows[0]?.total ?? 0 }

@@ -1,6 +1,6 @@
 /**
- * Deliverability scores: sweeps over the contacts that need one. While DNS does not answer, or contacts are being imported, it takes its time.
- * Where a sweep was is only in memory: begun anew, it meets nobody twice, for who was scored is out of it.
+ * Deliverability scores: sweeps over the contacts that need one. While DNS does not answer, or contacts are being imported, it takes its
+ * time. Where a sweep was is only in memory: begun anew, it meets nobody twice, for who was scored is out of it.
  */
 import type { Context } from '#src/context.ts'
 import { createDomainDns } from '#src/domains/dns.ts'
