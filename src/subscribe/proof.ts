@@ -35,7 +35,9 @@ export function readProof(ctx: Pick<Context, 'vault' | 'clock'>, proof: string):
   if (proof.length > MAX_LENGTH || !TEXT.test(proof)) return null
   const opened = open(ctx, Buffer.from(proof, 'base64url'))
   if (opened === null) return null
-  const [workspaceId, audienceId, email, firstName, lastName, until] = content.parse(JSON.parse(opened))
+  const read = content.safeParse(JSON.parse(opened))
+  if (!read.success) return null // made by another version
+  const [workspaceId, audienceId, email, firstName, lastName, until] = read.data
   return until < ctx.clock.now() ? null : { workspaceId, audienceId, email, firstName, lastName }
 }
 

@@ -11,6 +11,8 @@ export const MARK = 'zzmarkzz'
 /** What an id can be of. Each has all the spellings that a client may know. */
 export interface Belongings {
   readonly audience: readonly string[]
+  /** The token of its public form. */
+  readonly form: readonly string[]
   readonly contact: readonly string[]
   readonly email: readonly string[]
   readonly template: readonly string[]
@@ -45,7 +47,8 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
     return answer.body
   }
   const [admin, regular] = [as(tenant.admin), as(tenant.regular)]
-  const audience = dataId(await admin('POST', '/public/audiences/add-audience', { name: `List ${mark}` }))
+  const list = await admin('POST', '/public/audiences/add-audience', { name: `List ${mark}` })
+  const audience = dataId(list)
   const email = `person-${mark}@people.example`
   const contact = dataId(await admin('POST', '/public/contacts/add-contact',
     { email, audience_id: audience, first_name: mark, tags: `tag-${mark}`, custom_attributes: { note: mark } }))
@@ -65,7 +68,8 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
   const csv = `email,first_name\nfile-${mark}@people.example,${mark}\n`
   const file = await admin('POST', `/public/contacts/import?audienceId=${audience}`, csv, { 'content-type': 'text/csv' })
   return {
-    audience: [audience], contact: [contact], email: [email], template: [template], domain: [tenant.domainId, tenant.domain],
+    audience: [audience], form: [textOf(list['data']?.['subscribeUrl']).replace(/^.*\//, '')], contact: [contact], email: [email],
+    template: [template], domain: [tenant.domainId, tenant.domain],
     sender: [mail.from], webhook: [webhook], event: [event], message: spellingsOf(sent), scheduled: spellingsOf(scheduled),
     import: [dataId(file)], segment: [segment], suppression: [suppression], key: [textOf(minted['data']?.['api_key']?.['id'])],
     tag: [`tag-${mark}`],

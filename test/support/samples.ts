@@ -1,5 +1,5 @@
 /**
- * For each route that has a key and takes an id or a name of something, requests that succeed, made of what a workspace has. Tests put in
+ * For each route that takes an id or a name of something, requests that succeed, made of what a workspace has. Tests put in
  * another workspace's belongings, one kind at a time, or bend the request until it breaks. A field that names something must be in one of
  * the samples of its route, under each of its spellings: tenants.test.ts sees to it.
  */
@@ -77,6 +77,8 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
     ...['after', 'cursor'].map((field): Make => ({ event }) => ({ query: { [field]: event }, isFilter: true })),
     ...['email_id', 'message_id'].map((field): Make => ({ message }) => ({ query: { [field]: message }, isFilter: true })),
   ],
+  'explain-email': [byQuery('message'), byQuery('scheduled')],
+  'explain-email-by-path': [byId('message')],
   'get-template': [byId('template')],
   'save-template': [({ template }) => ({ body: { ...MAIL, name: 'T', id: template } })],
   'delete-template': [byId('template')],
@@ -140,6 +142,8 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'list-segment-contacts': [byId('segment')],
   'update-segment': withId([...SPELLINGS_OF_AUDIENCE.map(inSegment), inFilter], 'segment'),
   'delete-segment': [byId('segment')],
+  subscribe: [({ form, email }) => ({ params: { token: form }, body: { email } })],
+  'subscribe-form': [({ form }) => ({ params: { token: form } })],
   'get-import': [byId('import')],
   'get-import-errors': [byId('import')],
   'cancel-import': [byId('import')],

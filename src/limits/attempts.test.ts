@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { openLog } from '#src/log.ts'
+import { openRedis, whenReady, type Redis } from '#src/redis.ts'
+import { startRedis, type TestServer } from '#test/support/stores.ts'
+import { createAttempts } from './attempts.ts'
+
+const log = openLog({ logLevel: 'silent' }, 'test')
+const LIMIT = { max: 2, windowMs: 60_000 }
+
+describe('attempts', () => {
+  let server: TestServer
+  let redis: Redis
+  before(async () => {
+    server = await startRedis()
+    redis = openRedis(server.url, log)
+    await whenReady(redis, 5000)
+  })
+  after(async () => {
+    redis.disconnect()
+    await server.stop()
+  })
+
+  const clock = { nowMs: 1_000_000, now: () => clock.nowMs }
+
+  it('are counted over all processes, each name by itself', async () => {
+    const [one, two] = [createAttempts(redis, clock), createAttempts(redis, clock)]
+    assert.deepEqual([await one.take('a', LIMIT), await two.take('a', LIMIT)], [null, null])
+    const wait = await one.take('a', LIMIT)
+    assert.ok(wait !== null && wait >= 1 && wait <= 60)
+    assert.equal(await two.take('b', LIMIT), null)
+  })
+  it('a hundred at once: as many as may', async () => {
+    const attempts = createAttempts(redis, clock)
+    const taken = await Promise.all(Array.from({ length: 100 }, () => attempts.take('crowd', { max: 7, windowMs: 60_000 })))
+    assert.equal(taken.filter((wait) => wait === null).length, 7)
+  })
+  it('leave nothing in Redis when their time is over', async () => {
+    await createAttempts(redis, clock).take('short', { max: 1, windowMs: 1 })
+    assert.ok(await redis.pttl('mailstead:attempts:{short}') <= 1)
+  })
+  it('without Redis are counted by the process, in windows from the first', async () => {
+    const away = openRedis('unix:///nonexistent/redis.sock', log)
+    const attempts = createAttempts(away, clock)
+    assert.deepEqual([await attempts.take('a', LIMIT), await attempts.take('a', LIMIT), await attempts.take('a', LIMIT)], [null, null, 60])
+    clock.nowMs += 45_500
+    assert.equal(await attempts.take('a', LIMIT), 15)
+    clock.nowMs += 14_500
+    assert.equal(await attempts.take('a', LIMIT), null)
+    away.disconnect()
+  })
+})
