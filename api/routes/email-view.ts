@@ -51,7 +51,7 @@ export const emailAnswer = headShape.extend({
 type Head = Pick<FoundMessage, 'id' | 'status' | 'tier' | 'from' | 'to' | 'subject' | 'recipientsCount' | 'scheduledAt' | 'createdAt'>
 
 /** The fields of a send's answer, as of now. */
-export function presentHead(message: Head): Record<string, unknown> {
+function presentHead(message: Head): Record<string, unknown> {
   const ids = idsOf(message.id, message.createdAt)
   const { queue, estimatedDelivery } = TIERS[message.tier]
   const isScheduled = message.scheduledAt !== null
