@@ -102,7 +102,8 @@ const list = route({
 
 const get = route({
   name: 'get-segment', summary: 'One segment, and how many contacts it has now',
-  method: 'GET', paths: ['/public/segments/:id'], access: READ, params: byPath, status: 200, answer: counted, errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
+  method: 'GET', paths: ['/public/segments/:id'],
+  access: READ, params: byPath, status: 200, answer: counted, errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
   handle: (ctx, { caller: { workspaceId }, params }) => withSegment(ctx, workspaceId, params.id, async (segment) => {
     const total = await countSelection(ctx.db, selectionOf(workspaceId, segment), ctx.clock.now())
     if (total === null) return TOO_SLOW
@@ -130,7 +131,8 @@ const remove = route({
 
 const preview = route({
   name: 'preview-segment', summary: `How many contacts a filter finds, and ${SAMPLE} of them`,
-  method: 'POST', paths: ['/public/segments/preview'], access: READ, body: previewBody, status: 200, answer: enveloped(z.object({ count, contacts: z.array(contact) })), errors: ['NOT_FOUND'],
+  method: 'POST', paths: ['/public/segments/preview'],
+  access: READ, body: previewBody, status: 200, answer: enveloped(z.object({ count, contacts: z.array(contact) })), errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, body }) => {
     if (!await isOwnAudience(ctx, workspaceId, body.audienceId)) return NO_AUDIENCE
     const selection = selectionOf(workspaceId, body)
@@ -148,7 +150,8 @@ const pageQuery = paging.pick({ limit: true }).extend({
 const contactPage = enveloped(z.object({ contacts: z.array(contact), limit: count, next: z.string().nullable() }))
 const listContacts = route({
   name: 'list-segment-contacts', summary: 'The contacts of a segment, page by page',
-  method: 'GET', paths: ['/public/segments/:id/contacts'], access: READ, params: byPath, query: pageQuery, status: 200, answer: contactPage, errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
+  method: 'GET', paths: ['/public/segments/:id/contacts'],
+  access: READ, params: byPath, query: pageQuery, status: 200, answer: contactPage, errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
   handle: (ctx, { caller: { workspaceId }, params, query }) => withSegment(ctx, workspaceId, params.id, async (segment) => {
     const selection = selectionOf(workspaceId, segment)
     const after = query.after ?? query.cursor ?? null
@@ -170,7 +173,8 @@ function selectionOf(workspaceId: string, { audienceId, filter: wanted }: Pick<S
 type Found = Omit<Member, 'isSubscribed'> & { readonly isSubscribed: boolean | null; readonly cursor: string }
 
 const COLUMNS = `c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName",
-  c.job_title AS "jobTitle", c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes", c.score,
+  c.job_title AS "jobTitle",
+  c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes", c.score,
   m.is_subscribed AS "isSubscribed", c.created_at AS "createdAt", c.updated_at AS "updatedAt"`
 
 function readPage(ctx: ApiContext, selection: Selection, after: string | null, limit: number): Promise<Found[] | null> {
@@ -197,7 +201,8 @@ function present(segment: Segment): Record<string, unknown> {
   const { id, audienceId, createdAt, updatedAt } = segment
   const [created, updated] = [createdAt.toISOString(), updatedAt.toISOString()]
   return {
-    id, object: 'segment', name: segment.name, description: segment.description, audienceId, audience_id: audienceId, filter: segment.filter,
+    id, object: 'segment', name: segment.name, description: segment.description,
+    audienceId, audience_id: audienceId, filter: segment.filter,
     createdAt: created, created_at: created, updatedAt: updated, updated_at: updated,
   }
 }
