@@ -51,6 +51,7 @@ const CHILDREN: Readonly<Record<string, string>> = {
   dkim_keys: 'domain_id IN (SELECT id FROM domains WHERE workspace_id = $1)',
   attachments: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
   attempts: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
+  inbound_reports: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
   webhook_attempts: 'endpoint_id IN (SELECT id FROM webhook_endpoints WHERE workspace_id = $1)',
   membership_changes: 'audience_id IN (SELECT id FROM audiences WHERE workspace_id = $1)',
   audience_marks: 'audience_id IN (SELECT id FROM audiences WHERE workspace_id = $1)',
