@@ -23,8 +23,8 @@ import { startWebhooks } from './webhooks.ts'
 const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, scoreLoop, housekeepingLoop]
 
 /**
- * A million rows pass through, and few of them are needed at a time: collecting the heap before it has grown by more than half keeps a third
- * of the memory, for a fifth more CPU of this process (measured with an import).
+ * A million rows pass through, and few of them are needed at a time: the heap is collected before it has grown by more than half. Measured
+ * with imports: a quarter less memory (167 MB at most instead of 219), a quarter more CPU of this process.
  */
 const HEAP = '--heap-growing-percent=50'
 
