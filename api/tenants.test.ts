@@ -64,7 +64,7 @@ const CHILDREN: Readonly<Record<string, string>> = {
   workspaces: 'id = $1',
 }
 /** Nobody's: of the service itself. */
-const OF_THE_SERVICE = new Set(['migrations', 'migrations_lock', 'leases', 'suspensions', 'sandbox_inbox'])
+const OF_THE_SERVICE = new Set(['migrations', 'migrations_lock', 'leases', 'suspensions', 'receiver_hours', 'sandbox_inbox'])
 
 interface Request {
   readonly spec: AnyRoute
