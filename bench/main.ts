@@ -25,6 +25,7 @@ import type { Results } from './results.ts'
 import { runApi } from './scenarios/api.ts'
 import { runBacklog } from './scenarios/backlog.ts'
 import { compare, type Turn } from './scenarios/compare.ts'
+import { runContacts } from './scenarios/contacts.ts'
 import { runDepth } from './scenarios/depth.ts'
 import { runImport } from './scenarios/import.ts'
 import { runLatency } from './scenarios/latency.ts'
@@ -85,6 +86,7 @@ async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: 
     depth: async () => { results.depth = await runDepth({ ...bench, mailstead: await ready() }) },
     api: async () => { results.api = await runApi({ ...bench, mailstead: await ready() }) },
     import: async () => { results.import = await runImport({ ...bench, mailstead: await ready() }) },
+    contacts: async () => { results.contacts = await runContacts({ ...bench, mailstead: await ready() }) },
     references: async () => { results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench))) },
   }
   for (const scenario of options.scenarios) {

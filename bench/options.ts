@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 
-export const SCENARIOS = ['e2e', 'latency', 'backlog', 'depth', 'api', 'import', 'references'] as const
+export const SCENARIOS = ['e2e', 'latency', 'backlog', 'depth', 'api', 'import', 'contacts', 'references'] as const
 export type Scenario = (typeof SCENARIOS)[number]
 
 export interface Sizes {
@@ -35,17 +35,22 @@ export interface Sizes {
   readonly apiContacts: number
   /** Rows of the imported file. */
   readonly importRows: number
+  /** Members of the audience that is paged through, and pages that are asked for in each order. */
+  readonly members: number
+  readonly pages: number
 }
 
 const FULL: Sizes = {
   repeats: 3, messages: 50_000, referenceMessages: 5_000, warmUp: 1_000, probes: 200,
   backlog: 100_000, backlogProbes: 100, shallow: 1_000, shallowRounds: 10, deep: 300_000, deepWarmUp: 20_000, window: 10_000,
   apiRequests: 10_000, apiWarmUp: 10_000, apiContacts: 1_000, importRows: 1_000_000,
+  members: 1_000_000, pages: 20,
 }
 const QUICK: Sizes = {
   repeats: 1, messages: 2_000, referenceMessages: 500, warmUp: 200, probes: 20,
   backlog: 3_000, backlogProbes: 10, shallow: 200, shallowRounds: 3, deep: 4_000, deepWarmUp: 1_000, window: 600,
   apiRequests: 1_000, apiWarmUp: 500, apiContacts: 50, importRows: 20_000,
+  members: 20_000, pages: 5,
 }
 
 export interface Options {
@@ -66,6 +71,7 @@ export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [option
   depth          cost of a message with a short and a long queue
   api            accepts and reads of the REST API, beside the bare stack
   import         a file of a million contacts into an audience
+  contacts       pages of an audience of a million
   references     the reference servers alone
 Without a name: all of them.
 

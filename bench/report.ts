@@ -9,6 +9,7 @@ import type { Results } from './results.ts'
 import { type ApiResult, type ApiWork, ratesToBare } from './scenarios/api.ts'
 import type { BacklogResult } from './scenarios/backlog.ts'
 import type { Compared } from './scenarios/compare.ts'
+import type { ContactsResult } from './scenarios/contacts.ts'
 import type { DepthResult } from './scenarios/depth.ts'
 import type { ImportResult } from './scenarios/import.ts'
 import type { Latencies, LatencyResult } from './scenarios/latency.ts'
@@ -21,7 +22,7 @@ const PROCESSES = ['api', 'mta', 'worker', 'postgres', 'redis', 'haraka', 'postf
 const FOREIGN_LIMIT = 0.05
 
 export function writeReport(machine: Machine, results: Results, verdicts: readonly Verdict[]): string {
-  const { e2e, references, latency, backlog, depth, api, import: imported } = results
+  const { e2e, references, latency, backlog, depth, api, import: imported, contacts } = results
   const blocks = [
     describe(machine),
     ...(e2e ? ['End to end, 4 KB, one recipient, DKIM RSA-2048', throughput(e2e), processes(e2e), acceptance(e2e), foreign(e2e)] : []),
@@ -31,6 +32,7 @@ export function writeReport(machine: Machine, results: Results, verdicts: readon
     ...(depth ? ['Draining a short and a long queue', depthTable(depth)] : []),
     ...(api ? ['The REST API beside the bare stack, 50 connections', apiTable(api)] : []),
     ...(imported ? [`Importing ${count(imported.rows)} contacts, ${imported.megabytes.toFixed(0)} MB of CSV`, importTable(imported)] : []),
+    ...(contacts ? [`Pages of an audience of ${count(contacts.members)}`, contactsTable(contacts)] : []),
     ...(verdicts.length > 0 ? ['Targets', verdictTable(verdicts)] : []),
   ]
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`
@@ -173,6 +175,13 @@ function importTable({ uploadSeconds, importSeconds, rows, cpuSeconds, peakMb }:
     ]),
     table([['', 's CPU', 'peak MB'], ...names.map((name) => [name, (cpuSeconds[name] ?? 0).toFixed(1), (peakMb[name] ?? 0).toFixed(0)])]),
   ].join('\n\n')
+}
+
+function contactsTable({ orders }: ContactsResult): string {
+  return table([
+    ['', 'a page of', 'p50 ms', 'p99 ms', 'max ms'],
+    ...orders.map(({ order, limit, p50Ms, p99Ms, maxMs }) => [order, String(limit), ...[p50Ms, p99Ms, maxMs].map((ms) => ms.toFixed(1))]),
+  ])
 }
 
 function verdictTable(verdicts: readonly Verdict[]): string {

@@ -6,6 +6,7 @@
 import type { ApiResult } from './scenarios/api.ts'
 import type { BacklogResult } from './scenarios/backlog.ts'
 import type { Compared } from './scenarios/compare.ts'
+import type { ContactsResult } from './scenarios/contacts.ts'
 import type { DepthResult } from './scenarios/depth.ts'
 import type { ImportResult } from './scenarios/import.ts'
 import type { LatencyResult } from './scenarios/latency.ts'
@@ -18,4 +19,5 @@ export interface Results {
   readonly depth?: DepthResult
   readonly api?: ApiResult
   readonly import?: ImportResult
+  readonly contacts?: ContactsResult
 }

@@ -41,6 +41,7 @@ const TARGETS: readonly Target[] = [
   { target: 'api, get-contact to the bare stack', unit: 'x', atLeast: 0.33, measure: ({ api }) => toBare(api, 'get-contact') },
   { target: 'api, get-audiences to the bare stack', unit: 'x', atLeast: 0.33, measure: ({ api }) => toBare(api, 'get-audiences') },
   { target: 'import, seconds for a million rows', unit: 's', atMost: 120, measure: ({ import: run }) => secondsPerMillion(run) },
+  { target: 'a page of a million contacts: p99', unit: 'ms', atMost: 50, measure: ({ contacts }) => contacts?.worstP99Ms ?? null },
   { target: 'import, peak memory of the api', unit: 'MB', atMost: 200, measure: ({ import: run }) => run?.peakMb['api'] ?? null },
   { target: 'import, peak memory of the worker', unit: 'MB', atMost: 200, measure: ({ import: run }) => run?.peakMb['worker'] ?? null },
   { target: 'cost per message, long queue to short queue', unit: 'x', atMost: 1.15, measure: ({ depth }) => growth(depth, 'cpuMs') },

@@ -61,7 +61,7 @@ export async function runImport(bench: MailsteadBench): Promise<ImportResult> {
   }
 }
 
-async function waitFor(admin: Admin, id: string): Promise<ImportState> {
+export async function waitFor(admin: Admin, id: string): Promise<ImportState> {
   for (;;) {
     const state = await call<ImportState>(admin, 'GET', `/contacts/imports/${id}`, null)
     if (state.status !== 'waiting' && state.status !== 'running') return state
@@ -74,7 +74,7 @@ function cpuBetween(before: Usages, after: Usages): Record<string, number> {
 }
 
 /** Addresses in no order, as lists have them; 5,000 domains, ten fields. */
-function* writeFile(rows: number): Generator<Buffer> {
+export function* writeFile(rows: number): Generator<Buffer> {
   yield Buffer.from('email,first_name,last_name,company,phone,tags,timezone,attribute:plan\n')
   for (let from = 0; from < rows; from += PART_ROWS) {
     const numbers = Array.from({ length: Math.min(PART_ROWS, rows - from) }, (_, i) => from + i)

@@ -1,0 +1,93 @@
+/**
+ * Pages of a large audience over HTTP: from its front, its middle and its end,
+ * in each order, both ways, all members and only those who are subscribed. The
+ * audience is made by an import; the worker goes on with its upkeep meanwhile.
+ * Each page is asked for twice and the second time counts: that is warm.
+ */
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MailsteadBench } from '#bench/bench.ts'
+import { monotonicMs } from '#bench/clock.ts'
+import type { Admin } from '#bench/mailstead.ts'
+import { call } from '#bench/rest.ts'
+import { percentile } from '#bench/stats.ts'
+import { waitFor, writeFile } from './import.ts'
+
+export interface OrderTimes {
+  /** `email desc, subscribed`. */
+  readonly order: string
+  readonly limit: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
+export interface ContactsResult {
+  readonly members: number
+  readonly orders: readonly OrderTimes[]
+  /** Of all orders. */
+  readonly worstP99Ms: number
+}
+
+interface Listing {
+  readonly audienceId: string
+  readonly sortBy: string
+  readonly sortDir: string
+  readonly subscribedOnly: boolean
+  readonly limit: number
+}
+
+const SORTS = ['createdAt', 'email', 'firstName', 'lastName', 'deliverabilityScore']
+const LIMITS = [50, 1000]
+/** The worker finds the audience quiet and marks it. */
+const SETTLE_MS = 10_000
+
+export async function runContacts(bench: MailsteadBench): Promise<ContactsResult> {
+  const { mailstead, sizes, receiver } = bench
+  try {
+    await mailstead.start(['api', 'worker'], { '*': receiver.port })
+    const { admin } = mailstead
+    const audienceId = await fill(admin, sizes.members)
+    bench.say(`  ${sizes.members} contacts are in the audience`)
+    await sleep(SETTLE_MS)
+    const orders: OrderTimes[] = []
+    for (const listing of listings(audienceId)) orders.push(await timePages(admin, listing, sizes))
+    return { members: sizes.members, orders, worstP99Ms: Math.max(...orders.map(({ p99Ms }) => p99Ms)) }
+  } finally {
+    await mailstead.stop('worker', 'api')
+  }
+}
+
+/** The id of a new audience with so many members. */
+async function fill(admin: Admin, members: number): Promise<string> {
+  const audience = await call<{ id: string }>(admin, 'POST', '/audiences/add-audience', JSON.stringify({ name: 'pages' }))
+  const file = Readable.from(writeFile(members))
+  const { id } = await call<{ id: string }>(admin, 'POST', `/contacts/import?audienceId=${audience.id}`, file)
+  await waitFor(admin, id)
+  return audience.id
+}
+
+function listings(audienceId: string): Listing[] {
+  return SORTS.flatMap((sortBy) => ['asc', 'desc'].flatMap((sortDir) => [false, true].flatMap((subscribedOnly) =>
+    LIMITS.map((limit) => ({ audienceId, sortBy, sortDir, subscribedOnly, limit })))))
+}
+
+async function timePages(admin: Admin, listing: Listing, sizes: MailsteadBench['sizes']): Promise<OrderTimes> {
+  const times: number[] = []
+  const last = Math.max(1, Math.ceil(sizes.members / listing.limit))
+  for (let i = 0; i < sizes.pages; i++) {
+    const page = 1 + Math.round((i * (last - 1)) / Math.max(1, sizes.pages - 1))
+    await timePage(admin, listing, page)
+    times.push(await timePage(admin, listing, page))
+  }
+  const order = `${listing.sortBy} ${listing.sortDir}${listing.subscribedOnly ? ', subscribed' : ''}`
+  const [p50Ms, p99Ms, maxMs] = [percentile(times, 50), percentile(times, 99), percentile(times, 100)]
+  return { order, limit: listing.limit, p50Ms, p99Ms, maxMs }
+}
+
+async function timePage(admin: Admin, listing: Listing, page: number): Promise<number> {
+  const query = Object.entries({ ...listing, page }).map(([name, value]) => `${name}=${value}`).join('&')
+  const startedAt = monotonicMs()
+  await call(admin, 'GET', `/contacts/get-contacts?${query}`, null)
+  return monotonicMs() - startedAt
+}
