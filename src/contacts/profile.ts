@@ -38,12 +38,12 @@ export const FIELDS: readonly Field[] = [
 ]
 
 /** The bit of a field in `contacts.given`. */
-export function bitOf(name: keyof Profile): number {
+function bitOf(name: keyof Profile): number {
   return 1 << FIELDS.findIndex((field) => field.name === name)
 }
 
 /** Attributes that are cleared, not added to. */
-export const CLEARED_ATTRIBUTES = 1 << FIELDS.length
+const CLEARED_ATTRIBUTES = 1 << FIELDS.length
 
 export function givenBits(profile: Profile): number {
   const cleared = profile.customAttributes === null ? CLEARED_ATTRIBUTES : 0
