@@ -15,7 +15,8 @@ describe('GET /public/events', () => {
   const read = (query = '', key = api.regular): Promise<TestAnswer> => api.call('GET', `/public/events${query}`, { key })
   const typesOf = ({ body }: TestAnswer): string[] => listOf(body['data']?.['events']).map((event) => textOf(event['type']))
   async function send(to: string | readonly string[], tenant: Tenant = api): Promise<string> {
-    const { status, body } = await api.call('POST', '/send-email/instant', { key: tenant.regular, body: { from: `a@${tenant.domain}`, to, subject: 's', text: 't' } })
+    const { status, body } = await api.call('POST', '/send-email/instant',
+      { key: tenant.regular, body: { from: `a@${tenant.domain}`, to, subject: 's', text: 't' } })
     assert.equal(status, 200)
     return textOf(body['email_id'])
   }
@@ -34,7 +35,8 @@ describe('GET /public/events', () => {
       const [event] = listOf(body['data']?.['events'])
       const { id: eventId, timestamp, message_id: messageId, ...rest } = event as unknown as Record<string, unknown>
       assert.deepEqual(rest, {
-        type: 'email.queued', event: 'email.queued', workspace_id: api.workspaceId, email_id: id, recipient: 'anna@b.example', to: ['anna@b.example'],
+        type: 'email.queued', event: 'email.queued', workspace_id: api.workspaceId, email_id: id, recipient: 'anna@b.example',
+        to: ['anna@b.example'],
         subject: 's', sequence: 1, metadata: {}, data: {},
       })
       assert.match(textOf(eventId), /^evt_/)
@@ -65,7 +67,8 @@ describe('GET /public/events', () => {
   })
 
   const WRONG: readonly (readonly [query: string, field: string])[] = [
-    ['after=x', 'after'], ['after=evt_00000000000070008000000000000000', 'after'], ['type=email.eaten', 'type'], ['email_id=7', 'email_id'], ['wait=31', 'wait'],
+    ['after=x', 'after'], ['after=evt_00000000000070008000000000000000', 'after'], ['type=email.eaten', 'type'],
+    ['email_id=7', 'email_id'], ['wait=31', 'wait'],
     ['wait=soon', 'wait'], ['from=yesterday', 'from'], ['limit=1001', 'limit'],
   ]
   for (const [query, field] of WRONG) {
@@ -111,7 +114,8 @@ describe('GET /public/events', () => {
       const going = new AbortController()
       const url = `${api.url}/api/v1/public/events?wait=30`
       const statuses: number[] = []
-      const waiting = Array.from({ length: 60 }, () => fetch(url, { headers: { authorization: `Bearer ${api.regular}` }, signal: going.signal })
+      const waiting = Array.from({ length: 60 }, () => fetch(url,
+        { headers: { authorization: `Bearer ${api.regular}` }, signal: going.signal })
         .then((answer) => statuses.push(answer.status), () => undefined))
       await until(() => statuses.length === 10)
       assert.deepEqual(new Set(statuses), new Set([429]))
@@ -126,7 +130,8 @@ describe('GET /public/events', () => {
       try {
         await alone.redis.crash()
         const waiting = alone.call('GET', '/public/events?wait=20')
-        const sent = await alone.call('POST', '/send-email/instant', { body: { from: `a@${alone.domain}`, to: 'a@b.example', subject: 's', text: 't' } })
+        const sent = await alone.call('POST', '/send-email/instant',
+          { body: { from: `a@${alone.domain}`, to: 'a@b.example', subject: 's', text: 't' } })
         assert.equal(sent.status, 200)
         assert.deepEqual(typesOf(await waiting), ['email.queued'])
       } finally {

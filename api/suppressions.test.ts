@@ -28,7 +28,8 @@ describe('/public/suppressions', () => {
     ['one', { email: ' Anna@B.example' }, ['anna@b.example']],
     ['one, as address', { address: 'anna@b.example', reason: 'asked' }, ['anna@b.example']],
     ['a list of texts', { emails: ['anna@b.example', 'bob@b.example', 'BOB@b.example'] }, ['anna@b.example', 'bob@b.example']],
-    ['a list of objects', { suppressions: [{ email: 'anna@b.example', type: 'complaint' }, { address: 'bob@b.example' }] }, ['anna@b.example', 'bob@b.example']],
+    ['a list of objects', { suppressions: [{ email: 'anna@b.example', type: 'complaint' }, { address: 'bob@b.example' }] },
+      ['anna@b.example', 'bob@b.example']],
     ['an international domain', { email: 'anna@bücher.example' }, ['anna@xn--bcher-kva.example']],
   ]
   for (const [name, body, addresses] of FORMS) {
@@ -68,7 +69,8 @@ describe('/public/suppressions', () => {
   })
 
   it('one that is not there is not found', async () => {
-    for (const [method, path] of [['GET', '/anna%40b.example'], ['DELETE', '/anna%40b.example'], ['DELETE', '?email=anna%40b.example']] as const)
+    for (const [method, path] of [['GET', '/anna%40b.example'], ['DELETE', '/anna%40b.example'],
+      ['DELETE', '?email=anna%40b.example']] as const)
       assert.deepEqual((await call(method, path)).body['error'], 'NOT_FOUND')
   })
 
@@ -130,9 +132,11 @@ describe('/public/suppressions', () => {
 
   it('a send names the cause in its failure', async () => {
     await call('POST', '', { email: 'anna@b.example', reason: 'asked' })
-    const sent = await api.call('POST', '/send-email/instant', { body: { from: `a@${api.domain}`, to: 'Anna@b.example', subject: 's', text: 't' } })
+    const sent = await api.call('POST', '/send-email/instant',
+      { body: { from: `a@${api.domain}`, to: 'Anna@b.example', subject: 's', text: 't' } })
     const { body } = await api.call('GET', `/public/emails/get-email?id=${sent.body['email_id'] as unknown as string}`)
     const told = listOf(body['data']?.['events']).map((event) => [event['type'], event['data']])
-    assert.deepEqual([body['status'], told], ['suppressed', [['email.failed', { reason: 'suppressed', cause: 'asked', cause_kind: 'manual' }]]])
+    assert.deepEqual([body['status'], told], ['suppressed',
+      [['email.failed', { reason: 'suppressed', cause: 'asked', cause_kind: 'manual' }]]])
   })
 })

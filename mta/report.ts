@@ -1,6 +1,6 @@
 /**
- * Tells Redis what this process knows of its sites and of domains it could not try (src/queue/site-state.ts), so that `explain` can say what
- * holds a message. Every two seconds, in one pipeline; only what is busy is told. Redis away: told when it is back.
+ * Tells Redis what this process knows of its sites and of domains it could not try (src/queue/site-state.ts), so that `explain` can say
+ * what holds a message. Every two seconds, in one pipeline; only what is busy is told. Redis away: told when it is back.
  */
 import type { Context } from '#src/context.ts'
 import type { Attempt } from '#src/messages/outcome.ts'

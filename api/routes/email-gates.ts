@@ -29,8 +29,8 @@ export const explanationAnswer = enveloped(verdict.extend({
 export function presentExplanation({ message, recipients }: Explanation): Record<string, unknown> {
   const first = recipients.find(({ heldBy }) => heldBy !== null) ?? recipients[0]
   const whole = first === undefined ? { held_by: null, says: '', until: null } : verdictOf(first)
-  const data = { email_id: `em_${hexOf(message.id)}`, status: message.status, tier: message.tier, ...whole, recipients: recipients.map(presentRecipient) }
-  return { success: true, message: whole.says, data }
+  const head = { email_id: `em_${hexOf(message.id)}`, status: message.status, tier: message.tier }
+  return { success: true, message: whole.says, data: { ...head, ...whole, recipients: recipients.map(presentRecipient) } }
 }
 
 function verdictOf({ heldBy, says, until }: ExplainedRecipient): { held_by: string | null; says: string; until: string | null } {

@@ -17,8 +17,10 @@ const time = moment.nullable()
 const count = z.int().min(0)
 export const status = z.enum(STATUSES)
 const headShape = z.object({
-  id: z.string(), object: z.enum(['email', 'scheduled_email']), status, from: z.string(), to: z.array(z.string()), subject: z.string(), created_at: moment,
-  metadata: z.object({ priority: z.enum(TIER_NAMES), estimated_delivery: z.string(), recipients_count: count }), email_id: z.string(), queue: z.string(),
+  id: z.string(), object: z.enum(['email', 'scheduled_email']), status, from: z.string(), to: z.array(z.string()), subject: z.string(),
+  created_at: moment,
+  metadata: z.object({ priority: z.enum(TIER_NAMES), estimated_delivery: z.string(), recipients_count: count }), email_id: z.string(),
+  queue: z.string(),
 })
 
 /** One line of a list. */
@@ -28,23 +30,28 @@ export const foundShape = headShape.extend({
 
 const attemptShape = z.object({
   attempt: count, at: moment, outcome: z.string(), scope: text, reason: text,
-  reply: z.object({ code: z.int().nullable(), status: text, text }).nullable(), host: text, address: text, tls: text, duration_ms: z.int(), conversation: z.string(),
+  reply: z.object({ code: z.int().nullable(), status: text, text }).nullable(), host: text, address: text, tls: text,
+  duration_ms: z.int(), conversation: z.string(),
 })
 const state = z.enum(Object.keys(STATES) as [keyof typeof STATES, ...(keyof typeof STATES)[]])
 const recipientShape = z.object({
-  address: z.string(), email: z.string(), kind: z.enum(['to', 'cc', 'bcc']), state, status: state, reason: text, tries: count, next_try_at: time,
+  address: z.string(), email: z.string(), kind: z.enum(['to', 'cc', 'bcc']), state, status: state, reason: text, tries: count,
+  next_try_at: time,
   updated_at: moment, attempts: z.array(attemptShape),
 })
 const eventShape = z.object({
-  id: z.string(), type: z.string(), sequence: z.int(), recipient: z.string(), timestamp: moment, data: z.record(z.string(), z.unknown()).nullable(),
+  id: z.string(), type: z.string(), sequence: z.int(), recipient: z.string(), timestamp: moment,
+  data: z.record(z.string(), z.unknown()).nullable(),
 })
 
 /** The answer of get-email: the head at the top, everything in `data`. */
 export const emailAnswer = headShape.extend({
   success: z.literal(true), message: z.string(),
   data: headShape.extend({
-    metadata: z.record(z.string(), z.unknown()).nullable(), priority: z.enum(TIER_NAMES), from_name: text, cc: z.array(z.string()), tags: z.array(z.string()),
-    scheduled_at: time, timezone: text, recipients: z.array(recipientShape), attempts: z.array(attemptShape.extend({ recipient: z.string() })), events: z.array(eventShape),
+    metadata: z.record(z.string(), z.unknown()).nullable(), priority: z.enum(TIER_NAMES), from_name: text, cc: z.array(z.string()),
+    tags: z.array(z.string()),
+    scheduled_at: time, timezone: text, recipients: z.array(recipientShape),
+    attempts: z.array(attemptShape.extend({ recipient: z.string() })), events: z.array(eventShape),
   }),
 }).meta({ id: 'Email' })
 

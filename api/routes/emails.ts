@@ -1,6 +1,6 @@
 /**
- * Messages of the workspace: found, looked at, explained. What became of one: its status, each recipient with its attempts, and the timeline
- * of events (`email-view.ts`); why it is where it is: every gate in order (`email-gates.ts`). Another workspace's is not there.
+ * Messages of the workspace: found, looked at, explained. What became of one: its status, each recipient with its attempts, and the
+ * timeline of events (`email-view.ts`); why it is where it is: every gate in order (`email-gates.ts`). Another workspace's is not there.
  */
 import { z } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
@@ -21,7 +21,10 @@ import { emailAnswer, foundShape, presentFound, presentMessage, status } from '.
 
 const byId = z.object({ id: z.string().min(1, 'is required').meta({ description: 'msg_…, em_…, scheduled_msg_… or the uuid' }) })
 
-const GET = { summary: 'Status, recipients, attempts and timeline of one message', method: 'GET', access: 'any', status: 200, answer: emailAnswer, errors: ['NOT_FOUND'] } as const
+const GET = {
+  summary: 'Status, recipients, attempts and timeline of one message', method: 'GET', access: 'any', status: 200, answer: emailAnswer,
+  errors: ['NOT_FOUND'],
+} as const
 const getEmail = route({
   ...GET, name: 'get-email', paths: ['/public/emails/get-email'], query: byId,
   handle: (ctx, { caller, query }) => show(ctx, caller.workspaceId, query.id),
@@ -90,16 +93,18 @@ const DEEPEST = 10_000
 
 const count = z.int().min(0)
 const listAnswer = enveloped(z.object({
-  emails: z.array(foundShape), page: count, limit: count, total: count, totalPages: count, next: z.string().nullable(), total_is_exact: z.boolean(),
+  emails: z.array(foundShape), page: count, limit: count, total: count, totalPages: count, next: z.string().nullable(),
+  total_is_exact: z.boolean(),
   meta: z.object({ total: count, page: count, limit: count, has_more: z.boolean() }),
 }))
 
 const search = route({
   name: 'search-emails', summary: 'Find messages, the newest first',
-  description: 'The answer has `next`, a cursor for what follows, and is never late: a search that would have to look at very many messages answers what '
-    + 'it has found, perhaps nothing, with `next` to go on. `total` is counted up to 10,000 and where counting is cheap; else it is what is known, and '
-    + '`total_is_exact` is false.',
-  method: 'GET', paths: ['/public/emails', '/public/emails/get-emails'], access: 'any', query, status: 200, answer: listAnswer, errors: ['VALIDATION_ERROR'],
+  description: 'The answer has `next`, a cursor for what follows, and is never late: a search that would have to look at very many '
+    + 'messages answers what it has found, perhaps nothing, with `next` to go on. `total` is counted up to 10,000 and where counting is '
+    + 'cheap; else it is what is known, and `total_is_exact` is false.',
+  method: 'GET', paths: ['/public/emails', '/public/emails/get-emails'], access: 'any', query, status: 200, answer: listAnswer,
+  errors: ['VALIDATION_ERROR'],
   handle: async (ctx, { caller, query: given }) => {
     const skip = given.cursor === undefined ? (given.page - 1) * given.limit : 0
     if (skip + given.limit > DEEPEST) return invalid([{ path: 'page', message: `pages end at the ${DEEPEST}th email; go on with cursor` }])
@@ -122,7 +127,8 @@ async function show(ctx: ApiContext, workspaceId: string, name: string): Promise
 async function explainOne(ctx: ApiContext, workspaceId: string, name: string): Promise<Answer | Refusal> {
   const id = messageIdOf(name)
   const { retryScale, reconcileSeconds } = ctx.config
-  const found = id === null ? null : await explainMessage({ ...ctx, retryScale, reconcileSeconds }, workspaceId, id, new Date(ctx.clock.now()))
+  const means = { ...ctx, retryScale, reconcileSeconds }
+  const found = id === null ? null : await explainMessage(means, workspaceId, id, new Date(ctx.clock.now()))
   return found === null ? NO_EMAIL : { body: presentExplanation(found) }
 }
 
@@ -141,7 +147,8 @@ type Asked = z.output<typeof query> & { readonly skip: number }
 function pageOf({ messages, next }: SearchResult, counted: Counted, { page, limit, skip }: Asked): Record<string, unknown> {
   const total = counted?.total ?? skip + messages.length + (next === null ? 0 : 1)
   return {
-    emails: messages.map(presentFound), page, limit, total, totalPages: Math.ceil(total / limit), next: next === null ? null : `em_${hexOf(next)}`,
+    emails: messages.map(presentFound), page, limit, total, totalPages: Math.ceil(total / limit),
+    next: next === null ? null : `em_${hexOf(next)}`,
     total_is_exact: counted?.isExact ?? false, meta: { total, page, limit, has_more: next !== null },
   }
 }

@@ -45,7 +45,9 @@ const seconds = z.string().regex(/^\d{1,3}(?:\.\d{1,3})?$/, 'must be a number of
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
 
 const query = z.object({
-  after: cursor.optional().meta({ description: '`next` of an earlier answer, or the id of an event (`evt_…`); from the oldest kept on when left out' }),
+  after: cursor.optional().meta({
+    description: '`next` of an earlier answer, or the id of an event (`evt_…`); from the oldest kept on when left out',
+  }),
   cursor: cursor.optional().meta(aliasOf('after')),
   limit: paging.shape.limit,
   type: types.optional().meta({ description: 'event types with commas' }), types: types.optional().meta(aliasOf('type')),
@@ -57,15 +59,17 @@ const query = z.object({
 
 const text = z.string().nullable()
 const eventShape = z.looseObject({
-  id: z.string(), type: z.string(), event: z.string(), timestamp: moment, workspace_id: z.uuid(), email_id: text, message_id: text, recipient: text,
+  id: z.string(), type: z.string(), event: z.string(), timestamp: moment, workspace_id: z.uuid(), email_id: text, message_id: text,
+  recipient: text,
   to: z.array(z.string()).nullable(), subject: text, sequence: z.int().nullable(), metadata: z.record(z.string(), z.unknown()),
   data: z.record(z.string(), z.unknown()),
 }).meta({ id: 'Event', description: 'what a webhook gets; fields of some types stand beside these' })
 
 export const listEvents = route({
   name: 'list-events', summary: 'What happened, from a cursor on',
-  description: 'The answer has the events behind `after` in their order, and `next`, the cursor behind the last of them. With `wait`, an answer that '
-    + 'would be empty comes as soon as something happens. A filter may make an answer empty that has `has_more`: ask on with its `next`.',
+  description: 'The answer has the events behind `after` in their order, and `next`, the cursor behind the last of them. With `wait`, an '
+    + 'answer that would be empty comes as soon as something happens. A filter may make an answer empty that has `has_more`: ask on with '
+    + 'its `next`.',
   method: 'GET', paths: ['/public/events'], access: 'any', query, status: 200, errors: ['VALIDATION_ERROR', 'RATE_LIMITED'],
   answer: enveloped(z.object({ events: z.array(eventShape), next: z.string(), has_more: z.boolean() })),
   handle: async (ctx, request) => {
@@ -74,7 +78,8 @@ export const listEvents = route({
     if (page === null) return invalid([{ path: 'after', message: 'there is no such event' }])
     const waiter = isEmpty(page) && request.query.wait > 0 ? ctx.eventWatch.open(order.workspaceId, request.gone) : undefined
     if (waiter === null) return refuse('RATE_LIMITED', 'Too many requests of this workspace wait for events.', 1)
-    const found = waiter === undefined ? page : await awaitEvents(ctx, order, { waiter, until: performance.now() + request.query.wait * 1000, page })
+    const until = performance.now() + request.query.wait * 1000
+    const found = waiter === undefined ? page : await awaitEvents(ctx, order, { waiter, until, page })
     const data = { events: found.events.map(payloadObject), next: writeCursor(found.next), has_more: found.hasMore }
     return { body: { success: true, message: `${found.events.length} events.`, data } }
   },

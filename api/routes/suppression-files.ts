@@ -16,7 +16,10 @@ import { ACCESS, filterOf, filters } from './suppressions.ts'
 const MAX_LISTED = 100_000
 const item = z.union([
   z.string(),
-  z.object({ email: z.string().optional(), address: z.string().optional(), reason: z.string().nullish(), kind: z.string().nullish(), type: z.string().nullish() }),
+  z.object({
+    email: z.string().optional(), address: z.string().optional(), reason: z.string().nullish(), kind: z.string().nullish(),
+    type: z.string().nullish(),
+  }),
 ])
 type Item = z.output<typeof item>
 const list = z.array(item).max(MAX_LISTED, `at most ${MAX_LISTED} in JSON; send more as text/csv`).optional()
@@ -26,9 +29,10 @@ const problem = z.object({ line: count.nullable(), value: z.string(), message: z
 
 const importAll = route({
   name: 'import-suppressions', summary: 'Suppress the addresses of a file (text/csv) or of a list in JSON',
-  description: 'The column of addresses is called `email` or `address`, or is the first one. Columns `reason` and `kind` are read where they are. '
-    + 'What is no address is left out and told. An import can be repeated: nothing is added twice.',
-  method: 'POST', paths: ['/public/suppressions/import'], access: ACCESS, accepts: ['json', 'csv'], body: importBody, status: 200, errors: ['VALIDATION_ERROR'],
+  description: 'The column of addresses is called `email` or `address`, or is the first one. Columns `reason` and `kind` are read where '
+    + 'they are. What is no address is left out and told. An import can be repeated: nothing is added twice.',
+  method: 'POST', paths: ['/public/suppressions/import'], access: ACCESS, accepts: ['json', 'csv'], body: importBody, status: 200,
+  errors: ['VALIDATION_ERROR'],
   answer: enveloped(z.object({ added: count, strengthened: count, unchanged: count, invalid: count, errors: z.array(problem) })),
   handle: async (ctx, { caller, body, source, headers }) => {
     const given = body?.suppressions ?? body?.emails ?? body?.addresses

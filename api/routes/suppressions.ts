@@ -4,7 +4,7 @@
  * An address is named in the path, by `?email=` or in the body; a list that is added is taken as a whole or not at all.
  */
 import { z } from 'zod'
-import { refuse, type Refusal } from '#src/errors.ts'
+import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { CAUSE_KINDS, CAUSES, type CauseKind, type Suppressing } from '#src/suppression/cause.ts'
 import { MAX_REASON } from '#src/suppression/import.ts'
@@ -28,14 +28,16 @@ const address = z.string().max(1000, 'is too long').transform((text, sink) => {
 const kinds = z.enum(CAUSE_KINDS).meta({ description: CAUSE_KINDS.map((kind) => `${kind}: ${CAUSES[kind].meaning}`).join(' ') })
 const reason = z.string().max(MAX_REASON, `at most ${MAX_REASON} characters`).nullish()
 const entry = z.object({
-  email: address.optional(), address: address.optional().meta(aliasOf('email')), reason, kind: kinds.nullish(), type: kinds.nullish().meta(aliasOf('kind')),
+  email: address.optional(), address: address.optional().meta(aliasOf('email')), reason, kind: kinds.nullish(),
+  type: kinds.nullish().meta(aliasOf('kind')),
 })
 type EntryInput = z.output<typeof entry>
 interface Wanted { readonly address: string; readonly reason: string | null; readonly kind: CauseKind }
 const wantedOf = (given: EntryInput, name: string): Wanted =>
   ({ address: name, reason: given.reason ?? null, kind: given.kind ?? given.type ?? 'manual' })
 
-const listed = z.union([address, entry.refine((one) => (one.email ?? one.address) !== undefined, { path: ['email'], message: 'is required' })])
+const named = entry.refine((one) => (one.email ?? one.address) !== undefined, { path: ['email'], message: 'is required' })
+const listed = z.union([address, named])
 const list = z.array(listed).min(1, 'is empty').max(MAX_ADDED, `at most ${MAX_ADDED} at once; import a file instead`).optional()
 const lists = { suppressions: list, emails: list.meta(aliasOf('suppressions')), addresses: list.meta(aliasOf('suppressions')) }
 
@@ -48,7 +50,7 @@ const addBody = entry.extend(lists).transform((given, sink): readonly Wanted[] =
 }).meta({ examples: [{ email: 'anna@example.org', reason: 'asked by phone' }] })
 
 const nameOne = { email: address.optional(), address: address.optional().meta(aliasOf('email')) }
-const named = z.object(nameOne)
+const byName = z.object(nameOne)
 const removeBody = entry.extend(lists).transform((given): readonly string[] =>
   [given.email ?? given.address, ...(given.suppressions ?? given.emails ?? given.addresses ?? [])].flatMap((item) =>
     item === undefined ? [] : typeof item === 'string' ? [item] : [item.email ?? item.address ?? '']))
@@ -93,7 +95,8 @@ const add = route({
 
 const listAll = route({
   name: 'list-suppressions', summary: 'Suppressed addresses, the newest first',
-  method: 'GET', paths: ['/public/suppressions'], access: ACCESS, query: paging.extend(filters.shape).extend(nameOne), status: 200, errors: [],
+  method: 'GET', paths: ['/public/suppressions'], access: ACCESS, query: paging.extend(filters.shape).extend(nameOne), status: 200,
+  errors: [],
   answer: pageOf('suppressions', shape),
   handle: async (ctx, { caller, query }) => {
     const one = query.email ?? query.address
@@ -106,19 +109,22 @@ const listAll = route({
 
 const get = route({
   name: 'get-suppression', summary: 'One suppressed address with its whole cause',
-  method: 'GET', paths: ['/public/suppressions/:email'], access: ACCESS, params: z.object({ email: address }), status: 200, errors: ['NOT_FOUND'], answer: oneAnswer,
+  method: 'GET', paths: ['/public/suppressions/:email'], access: ACCESS, params: z.object({ email: address }), status: 200,
+  errors: ['NOT_FOUND'], answer: oneAnswer,
   handle: (ctx, { caller, params }) => show(ctx, caller.workspaceId, params.email),
 })
 
 const removal = enveloped(z.object({ removed: count }))
 const remove = route({
   name: 'delete-suppression', summary: 'Take an address off the list: it gets mail again',
-  method: 'DELETE', paths: ['/public/suppressions/:email'], access: ACCESS, params: z.object({ email: address }), status: 200, errors: ['NOT_FOUND'], answer: removal,
+  method: 'DELETE', paths: ['/public/suppressions/:email'], access: ACCESS, params: z.object({ email: address }), status: 200,
+  errors: ['NOT_FOUND'], answer: removal,
   handle: (ctx, { caller, params }) => drop(ctx, caller.workspaceId, [params.email]),
 })
 const removeByName = route({
   name: 'delete-suppressions', summary: 'The same for the address of ?email= or the body, or for up to 1000 in the body',
-  method: 'DELETE', paths: ['/public/suppressions'], access: ACCESS, query: named, body: removeBody, status: 200, errors: ['VALIDATION_ERROR', 'NOT_FOUND'], answer: removal,
+  method: 'DELETE', paths: ['/public/suppressions'], access: ACCESS, query: byName, body: removeBody, status: 200,
+  errors: ['VALIDATION_ERROR', 'NOT_FOUND'], answer: removal,
   handle: (ctx, { caller, query, body }) => {
     const one = query.email ?? query.address
     return drop(ctx, caller.workspaceId, one === undefined ? body : [one, ...body])
@@ -131,11 +137,12 @@ const NOT_LISTED = refuse('NOT_FOUND', 'There is no such address on the suppress
 
 async function show(ctx: ApiContext, workspaceId: string, name: string): Promise<Answer | Refusal> {
   const [suppression] = await findSuppressions(ctx.db, workspaceId, [name])
-  return suppression === undefined ? NOT_LISTED : { body: { success: true, message: `${suppression.address} is suppressed.`, data: present(suppression) } }
+  if (suppression === undefined) return NOT_LISTED
+  return { body: { success: true, message: `${suppression.address} is suppressed.`, data: present(suppression) } }
 }
 
 async function drop(ctx: ApiContext, workspaceId: string, names: readonly string[]): Promise<Answer | Refusal> {
-  if (names.length === 0) return { error: 'VALIDATION_ERROR', message: 'email: is required', details: [{ path: 'email', message: 'is required' }] }
+  if (names.length === 0) return invalid([{ path: 'email', message: 'is required' }])
   const removed = await unsuppress(ctx.db, workspaceId, names)
   if (removed.length === 0) return NOT_LISTED
   return { body: { success: true, message: `${removed.length} taken off the list.`, data: { removed: removed.length } } }
@@ -144,7 +151,8 @@ async function drop(ctx: ApiContext, workspaceId: string, names: readonly string
 function present(suppression: Suppression): Record<string, unknown> {
   return {
     email: suppression.address, address: suppression.address, kind: suppression.kind, cause: suppression.cause, reason: suppression.cause,
-    reply: suppression.reply, rule: suppression.rule, event_id: suppression.eventId, message_id: suppression.messageId, api_key_id: suppression.apiKeyId,
+    reply: suppression.reply, rule: suppression.rule, event_id: suppression.eventId, message_id: suppression.messageId,
+    api_key_id: suppression.apiKeyId,
     created_at: suppression.createdAt.toISOString(), updated_at: suppression.updatedAt.toISOString(),
   }
 }

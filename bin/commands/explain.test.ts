@@ -34,7 +34,8 @@ describe('mailstead explain', () => {
     assert.match(out, /open {3}site limit: no process reports/)
   })
   it('tells the same as JSON', async () => {
-    const { recipients: [recipient] } = JSON.parse((await call([id, '--json'])).out) as { recipients: { held_by: string; gates: { gate: string }[] }[] }
+    const { out } = await call([id, '--json'])
+    const { recipients: [recipient] } = JSON.parse(out) as { recipients: { held_by: string; gates: { gate: string }[] }[] }
     assert.deepEqual([recipient?.held_by, recipient?.gates.map(({ gate }) => gate)],
       ['suppression', ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS']])
   })

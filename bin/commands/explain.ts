@@ -5,7 +5,8 @@ import { loadPlans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
 import { hexOf, messageIdOf } from '#src/id.ts'
 import { explainMessage, type Explanation } from '#src/messages/explain.ts'
-import type { AttemptView } from '#src/messages/read.ts'
+import type { Gate } from '#src/messages/gates.ts'
+import type { AttemptView, EventView } from '#src/messages/read.ts'
 import type { Redis } from '#src/redis.ts'
 
 const EXPLAIN: Action = {
@@ -43,11 +44,19 @@ function textOf({ message, recipients }: Explanation): string {
     `From ${message.from.email}: ${message.subject}`,
     ...recipients.flatMap(({ recipient, says, until, gates }) => [
       '', `${recipient.address}  ${says}${untilOf(until)}`,
-      ...gates.map((gate) => `  ${gate.holds ? 'HOLDS' : 'open '}  ${gate.gate}: ${gate.says}${gate.rule === null ? '' : ` (${gate.rule})`}${untilOf(gate.until)}`),
+      ...gates.map(gateLine),
       ...recipient.attempts.flatMap(attemptLines),
     ]),
-    '', 'Events', ...message.events.map(({ sequence, createdAt, type, recipient }) => `  ${sequence}  ${createdAt.toISOString()}  ${type}  ${recipient}`),
+    '', 'Events', ...message.events.map(eventLine),
   ].map((line) => line.replace(/\p{Cc}/gu, '?')).join('\n')
+}
+
+function eventLine({ sequence, createdAt, type, recipient }: EventView): string {
+  return `  ${sequence}  ${createdAt.toISOString()}  ${type}  ${recipient}`
+}
+
+function gateLine({ gate, holds, says, rule, until }: Gate): string {
+  return `  ${holds ? 'HOLDS' : 'open '}  ${gate}: ${says}${rule === null ? '' : ` (${rule})`}${untilOf(until)}`
 }
 
 function untilOf(until: Date | null): string {
@@ -55,20 +64,27 @@ function untilOf(until: Date | null): string {
 }
 
 function attemptLines(attempt: AttemptView): string[] {
-  const where = attempt.host === null ? '' : ` at ${attempt.host} [${attempt.address ?? ''}]${attempt.tls === null ? '' : `, ${attempt.tls}`}`
-  return [`  attempt ${attempt.attempt}, ${attempt.at.toISOString()}: ${attempt.outcome}${where}, ${attempt.durationMs} ms`, ...attempt.conversation.split('\n').map((line) => `    ${line}`)]
+  const tls = attempt.tls === null ? '' : `, ${attempt.tls}`
+  const where = attempt.host === null ? '' : ` at ${attempt.host} [${attempt.address ?? ''}]${tls}`
+  return [`  attempt ${attempt.attempt}, ${attempt.at.toISOString()}: ${attempt.outcome}${where}, ${attempt.durationMs} ms`,
+    ...attempt.conversation.split('\n').map((line) => `    ${line}`)]
 }
 
 function jsonOf({ message, recipients }: Explanation): object {
   return {
-    email_id: `em_${hexOf(message.id)}`, status: message.status, tier: message.tier, from: message.from.email, subject: message.subject, created_at: message.createdAt,
+    email_id: `em_${hexOf(message.id)}`, status: message.status, tier: message.tier, from: message.from.email, subject: message.subject,
+    created_at: message.createdAt,
     recipients: recipients.map(({ recipient, says, heldBy, until, gates }) => ({
       address: recipient.address, state: recipient.state, holds: says, held_by: heldBy, until, gates, tries: recipient.tries,
       attempts: recipient.attempts.map((attempt) => ({
-        attempt: attempt.attempt, at: attempt.at, outcome: attempt.outcome, scope: attempt.scope, reason: attempt.reason, code: attempt.replyCode, status: attempt.replyStatus,
-        text: attempt.replyText, host: attempt.host, address: attempt.address, tls: attempt.tls, duration_ms: attempt.durationMs, conversation: attempt.conversation,
+        attempt: attempt.attempt, at: attempt.at, outcome: attempt.outcome, scope: attempt.scope, reason: attempt.reason,
+        code: attempt.replyCode, status: attempt.replyStatus,
+        text: attempt.replyText, host: attempt.host, address: attempt.address, tls: attempt.tls, duration_ms: attempt.durationMs,
+        conversation: attempt.conversation,
       })),
     })),
-    events: message.events.map(({ sequence, type, recipient, data, createdAt }) => ({ sequence, type, recipient, data, created_at: createdAt })),
+    events: message.events.map(({ sequence, type, recipient, data, createdAt }) => (
+      { sequence, type, recipient, data, created_at: createdAt }
+    )),
   }
 }

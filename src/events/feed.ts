@@ -5,8 +5,9 @@
  * snapshot that reads): behind a cursor nothing can appear any more. The price: a transaction that writes for long holds the feed back, of
  * whatever it writes, until it ends; mail and webhooks do not wait for it.
  *
- * Transactions are numbered by a PostgreSQL cluster. A cursor or an event of another cluster (after a restore from a dump) has a number that
- * lies ahead of this one: `src/restored-events.ts` renumbers the events, and such a cursor finds its place by its event, or begins anew.
+ * Transactions are numbered by a PostgreSQL cluster. A cursor or an event of another cluster (after a restore from a dump) has a number
+ * that lies ahead of this one: `src/restored-events.ts` renumbers the events, and such a cursor finds its place by its event, or begins
+ * anew.
  *
  * A reading looks at a bounded number of events, whatever it filters: it may answer none and yet a cursor that is further on.
  */
@@ -65,7 +66,8 @@ export async function readFeed(db: Queryable, order: FeedOrder): Promise<FeedPag
   const [info, last] = [rows[0], given.at(-1)]
   const events = given.map(reportedOf)
   const isHeldBack = info?.is_held_back ?? false
-  if (found.length > order.limit && last !== undefined) return { events, next: { tx: last.tx ?? BEGINNING.tx, id: last.id }, hasMore: true, isHeldBack }
+  if (found.length > order.limit && last !== undefined)
+    return { events, next: { tx: last.tx ?? BEGINNING.tx, id: last.id }, hasMore: true, isHeldBack }
   const next = info?.last_tx == null ? after : { tx: info.last_tx, id: info.last_id }
   return { events, next, hasMore: (info?.looked_at ?? 0) >= most, isHeldBack }
 }
@@ -74,7 +76,8 @@ export async function readFeed(db: Queryable, order: FeedOrder): Promise<FeedPag
 async function settlePosition(db: Queryable, { workspaceId, after }: FeedOrder): Promise<FeedPage['next'] | null> {
   const { tx, id } = after
   if (tx === BEGINNING.tx) return { tx, id }
-  const { rows: [row] } = await db.query<{ is_known: boolean }>('SELECT $1::xid8 < pg_snapshot_xmax(pg_current_snapshot()) AS is_known', [tx])
+  const { rows: [row] } = await db.query<{ is_known: boolean }>(
+    'SELECT $1::xid8 < pg_snapshot_xmax(pg_current_snapshot()) AS is_known', [tx])
   if (tx !== null && row?.is_known === true) return { tx, id }
   const { rows: [event] } = await db.query<{ tx: string }>('SELECT tx FROM events WHERE workspace_id = $1 AND id = $2', [workspaceId, id])
   if (event !== undefined) return { tx: event.tx, id }

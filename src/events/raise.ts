@@ -1,7 +1,7 @@
 /**
- * Events that are not moves of a recipient: a contact joined, a domain was verified. Written in the transaction of the change that they tell
- * of, together with the webhook deliveries they cause: the change and its event are both there or neither is. Afterwards what this answers
- * is announced (news.ts).
+ * Events that are not moves of a recipient: a contact joined, a domain was verified. Written in the transaction of the change that they
+ * tell of, together with the webhook deliveries they cause: the change and its event are both there or neither is. Afterwards what this
+ * answers is announced (news.ts).
  */
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
@@ -19,7 +19,8 @@ export interface WorkspaceEvent {
 const RAISE = prepared('events-raise', `
 WITH new_events AS (
   INSERT INTO events (id, workspace_id, type, recipient, data, created_at)
-  SELECT id, workspace_id, type, recipient, data::jsonb, $6 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) AS e (id, workspace_id, type, recipient, data)
+  SELECT id, workspace_id, type, recipient, data::jsonb,
+  $6 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) AS e (id, workspace_id, type, recipient, data)
   RETURNING id, workspace_id, type
 ), new_deliveries AS (
   INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
@@ -32,7 +33,8 @@ SELECT count(*) AS deliveries FROM new_deliveries`)
 /** Inside the transaction of the change. What it answers is for `announce`, after the commit. */
 export async function raiseEvents(tx: Queryable, events: readonly WorkspaceEvent[], now: Date): Promise<News> {
   if (events.length === 0) return NO_NEWS
-  const columns = columnsOf(events, [() => newId(now.getTime()), (e) => e.workspaceId, (e) => e.type, (e) => e.recipient, (e) => jsonOrNull(e.data)])
+  const columns = columnsOf(events, [() => newId(now.getTime()), (e) => e.workspaceId, (e) => e.type, (e) => e.recipient,
+    (e) => jsonOrNull(e.data)])
   const { rows } = await tx.query<{ deliveries: number }>(RAISE, [...columns, now])
   return { hasDeliveries: (rows[0]?.deliveries ?? 0) > 0, workspaces: [...new Set(events.map(({ workspaceId }) => workspaceId))] }
 }

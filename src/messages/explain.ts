@@ -1,7 +1,7 @@
 /**
- * Why a message is where it is, for each recipient: every gate in order, which one holds it now, by which rule and until when. Reads what is
- * stored, and what outbound processes told Redis a few seconds ago; the answer is as true as the moment it was asked. Redis is waited for
- * half a second: what only it knows is then "not known".
+ * Why a message is where it is, for each recipient: every gate in order, which one holds it now, by which rule and until when. Reads what
+ * is stored, and what outbound processes told Redis a few seconds ago; the answer is as true as the moment it was asked. Redis is waited
+ * for half a second: what only it knows is then "not known".
  */
 import type { Plans } from '#config/plans.ts'
 import type { Db, Queryable } from '#src/db.ts'
@@ -40,11 +40,16 @@ export interface Explaining {
 
 /** Null when there is no such message. `workspaceId` null asks as the operator. */
 export async function explainMessage(ctx: Explaining, workspaceId: string | null, id: string, now: Date): Promise<Explanation | null> {
-  const owner = workspaceId ?? (await ctx.db.query<{ workspace_id: string }>('SELECT workspace_id FROM messages WHERE id = $1', [id])).rows[0]?.workspace_id
-  const message = owner === undefined ? null : await readMessage(ctx.db, owner, id)
-  if (message === null || owner === undefined) return null
+  const owner = workspaceId ?? await findOwner(ctx.db, id)
+  const message = owner === null ? null : await readMessage(ctx.db, owner, id)
+  if (message === null || owner === null) return null
   const facts = await gatherFacts(ctx, owner, message, now)
   return { message, recipients: facts.map((one) => ({ recipient: one.recipient, ...explainRecipient(one, ctx) })) }
+}
+
+async function findOwner(db: Queryable, id: string): Promise<string | null> {
+  const { rows } = await db.query<{ workspace_id: string }>('SELECT workspace_id FROM messages WHERE id = $1', [id])
+  return rows[0]?.workspace_id ?? null
 }
 
 async function gatherFacts({ db, redis, plans, retryScale }: Explaining, owner: string, message: MessageView, now: Date): Promise<Facts[]> {
@@ -76,9 +81,11 @@ function explainRecipient(facts: Facts, ctx: Explaining): Omit<ExplainedRecipien
   const { state, reason } = facts.recipient
   const sentence = `${state}: ${STATES[state]}`
   const holding = gates.find(({ holds }) => holds)
-  if (holding !== undefined && state !== 'suppressed') return { says: `${sentence}; ${holding.says}`, heldBy: holding.gate, until: holding.until, gates }
+  if (holding !== undefined && state !== 'suppressed')
+    return { says: `${sentence}; ${holding.says}`, heldBy: holding.gate, until: holding.until, gates }
   const because = reason === null ? '' : ` (${reason})`
-  return { says: sentence + (isWaiting(state) ? `; ${nothingHolds(facts, ctx)}` : because), heldBy: holding?.gate ?? null, until: null, gates }
+  const says = sentence + (isWaiting(state) ? `; ${nothingHolds(facts, ctx)}` : because)
+  return { says, heldBy: holding?.gate ?? null, until: null, gates }
 }
 
 /** Due, and held by nothing: where it is on its way. */

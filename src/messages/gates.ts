@@ -45,6 +45,7 @@ export interface Usage {
 type Judgement = Omit<Gate, 'gate' | 'rule' | 'until'> & Partial<Pick<Gate, 'rule' | 'until'>>
 
 const open = (says: string, rule: string | null = null): Judgement => ({ holds: false, says, rule })
+const held = (says: string, rule: string | null, until: Date | null = null): Judgement => ({ holds: true, says, rule, until })
 
 const GATES = {
   'schedule': judgeSchedule, 'suppression': judgeSuppression, 'quota': judgeQuota, 'tier': judgeTier, 'site limit': judgeSite,
@@ -69,13 +70,15 @@ function judgeSchedule({ message, recipient, now }: Facts): Judgement {
   if (scheduledAt === null) return open('its sender wants it sent at once')
   const rule = `scheduled_at ${scheduledAt.toISOString()}, written in ${timezone ?? 'UTC'}`
   if (recipient.state !== 'scheduled' || scheduledAt <= now) return open(`its time came at ${scheduledAt.toISOString()}`, rule)
-  return { holds: true, says: 'it waits for the time that its sender set', rule, until: scheduledAt }
+  return held('it waits for the time that its sender set', rule, scheduledAt)
 }
 
 function judgeSuppression({ recipient, suppression }: Facts): Judgement {
-  if (suppression !== null)
-    return { holds: true, says: `its address is on the suppression list since ${suppression.createdAt.toISOString()}`, rule: `${suppression.kind}: ${suppression.cause}` }
-  if (recipient.state === 'suppressed') return { holds: true, says: 'its address was on the suppression list, and is not any more', rule: recipient.reason }
+  if (suppression !== null) {
+    const { kind, cause, createdAt } = suppression
+    return held(`its address is on the suppression list since ${createdAt.toISOString()}`, `${kind}: ${cause}`)
+  }
+  if (recipient.state === 'suppressed') return held('its address was on the suppression list, and is not any more', recipient.reason)
   return open('its address is not on the suppression list')
 }
 
@@ -84,7 +87,8 @@ function judgeQuota({ usage: { plan, used, quota, periodEndsAt } }: Facts): Judg
   if (quota === null) return open('it was counted when it was accepted', `plan ${plan}: no quota`)
   const rule = `plan ${plan}: ${quota} recipients a month, ${used} used`
   if (used < quota) return open('it was counted when it was accepted', rule)
-  return { holds: false, says: 'it was counted when it was accepted; the quota is used up and no more is accepted this month', rule, until: periodEndsAt }
+  const says = 'it was counted when it was accepted; the quota is used up and no more is accepted this month'
+  return { ...open(says, rule), until: periodEndsAt }
 }
 
 function isDue({ recipient, now }: Facts): boolean {
@@ -93,13 +97,15 @@ function isDue({ recipient, now }: Facts): boolean {
 
 const UNKNOWN_PLACE = 'not known: Redis does not answer'
 
+const TIER_RULE = 'strict priority of tiers at a site'
+
 function judgeTier(facts: Facts): Judgement {
   const { place, message: { tier } } = facts
-  if (tier === 'instant') return open('instant mail comes first', 'strict priority of tiers at a site')
+  if (tier === 'instant') return open('instant mail comes first', TIER_RULE)
   if (place === null) return open(UNKNOWN_PLACE)
   const ahead = Object.entries(place.ahead).map(([name, count]) => `${count} ${name}`)
-  if (!isDue(facts) || ahead.length === 0) return open(`nothing of a higher tier is ready before it`, 'strict priority of tiers at a site')
-  return { holds: true, says: `mail of higher tiers is ready at its site and goes first: ${ahead.join(', ')}`, rule: `strict priority of tiers at a site; this is ${tier}` }
+  if (!isDue(facts) || ahead.length === 0) return open('nothing of a higher tier is ready before it', TIER_RULE)
+  return held(`mail of higher tiers is ready at its site and goes first: ${ahead.join(', ')}`, `${TIER_RULE}; this is ${tier}`)
 }
 
 function judgeSite(facts: Facts): Judgement {
@@ -110,7 +116,7 @@ function judgeSite(facts: Facts): Judgement {
   const rule = place.states.map((one) => `${one.connections} connections at once to ${one.rule}`)[0] ?? null
   const says = `${sessions} connections to ${place.site ?? 'its site'} are in use, ${waiting} wait for one`
   const isFull = place.states.every((one) => tier === 'instant' ? one.isFull.instant : one.isFull.others)
-  return isFull && (place.isWaiting || isDue(facts)) ? { holds: true, says, rule } : open(says, rule)
+  return isFull && (place.isWaiting || isDue(facts)) ? held(says, rule) : open(says, rule)
 }
 
 function sumOf(numbers: readonly number[]): number {
@@ -120,20 +126,27 @@ function sumOf(numbers: readonly number[]): number {
 function judgeSuspension({ suspension }: Facts): Judgement {
   if (suspension === null) return open('its destination is not suspended')
   const what = suspension.domain === '*' ? 'all mail is' : `${suspension.domain} is`
-  return { holds: true, says: `${what} suspended by the operator: ${suspension.reason}`, rule: `suspended since ${suspension.createdAt.toISOString()}, until it is resumed` }
+  const rule = `suspended since ${suspension.createdAt.toISOString()}, until it is resumed`
+  return held(`${what} suspended by the operator: ${suspension.reason}`, rule)
 }
 
 function judgeBackoff(facts: Facts): Judgement {
-  const { recipient, message: { tier }, now } = facts
-  const { retries } = rowOf(tier)
-  if (recipient.state === 'unknown')
-    return { holds: true, says: recipient.reason ?? STATES.unknown, rule: `tier ${tier}: ${rowOf(tier).unknownWaitSeconds} s after a link lost after the final dot, then ${rowOf(tier).afterUnknown}`, until: recipient.nextTryAt }
-  if (recipient.state === 'deferred' && !isDue(facts) && lastReason(facts) !== 'dns')
-    return { holds: true, says: `it was tried and waits for its next try: ${recipient.reason ?? 'no reason is known'}`, rule: backoffRule(facts, tier), until: recipient.nextTryAt }
-  const breakerUntilMs = facts.place?.trouble?.breakerUntilMs ?? 0
-  if (breakerUntilMs > now.getTime())
-    return { holds: true, says: `all servers of its site failed: ${facts.place?.trouble?.detail ?? ''}`, rule: `left alone after ${facts.place?.trouble?.failures ?? 1} failures in a row`, until: new Date(breakerUntilMs) }
-  return open(recipient.tries === 0 ? 'it was not refused yet' : `${recipient.tries} of ${retries + 1} tries are used`)
+  const { recipient, message: { tier }, now, place } = facts
+  if (recipient.state === 'unknown') return held(recipient.reason ?? STATES.unknown, unknownRule(tier), recipient.nextTryAt)
+  if (recipient.state === 'deferred' && !isDue(facts) && lastReason(facts) !== 'dns') {
+    const says = `it was tried and waits for its next try: ${recipient.reason ?? 'no reason is known'}`
+    return held(says, backoffRule(facts, tier), recipient.nextTryAt)
+  }
+  const { breakerUntilMs, detail, failures } = place?.trouble ?? { breakerUntilMs: null, detail: '', failures: 0 }
+  if (breakerUntilMs !== null && breakerUntilMs > now.getTime())
+    return held(`all servers of its site failed: ${detail}`, `left alone after ${failures} failures in a row`, new Date(breakerUntilMs))
+  return open(recipient.tries === 0 ? 'it was not refused yet' : `${recipient.tries} of ${rowOf(tier).retries + 1} tries are used`)
+}
+
+function unknownRule(tier: Tier): string {
+  const { unknownWaitSeconds, afterUnknown } = rowOf(tier)
+  const then = afterUnknown === 'presume' ? 'taken as sent' : 'sent again'
+  return `tier ${tier}: ${unknownWaitSeconds} s after a link lost after the final dot, then ${then}`
 }
 
 function backoffRule({ recipient, retryScale }: Facts, tier: Tier): string {
@@ -150,7 +163,7 @@ function judgeDns(facts: Facts): Judgement {
   const { recipient, place } = facts
   const rule = 'DNS that does not answer is no refusal: asked again, not counted as a try'
   if (recipient.state === 'deferred' && lastReason(facts) === 'dns' && !isDue(facts))
-    return { holds: true, says: recipient.reason ?? 'DNS did not answer', rule, until: recipient.nextTryAt }
-  if (place?.trouble?.reason === 'dns' && isDue(facts)) return { holds: true, says: place.trouble.detail, rule }
+    return held(recipient.reason ?? 'DNS did not answer', rule, recipient.nextTryAt)
+  if (place?.trouble?.reason === 'dns' && isDue(facts)) return held(place.trouble.detail, rule)
   return open('no trouble with DNS is known')
 }

@@ -22,7 +22,9 @@ describe('searching messages', () => {
   })
   after(() => ctx.close())
 
-  const search = (filter: Partial<SearchFilter>, more: { cursor?: string | null; skip?: number; limit?: number } = {}): Promise<SearchResult> =>
+  const search = (
+    filter: Partial<SearchFilter>, more: { cursor?: string | null; skip?: number; limit?: number } = {},
+  ): Promise<SearchResult> =>
     searchMessages(ctx.db, { workspaceId, filter: { ...ANY, ...filter }, cursor: null, skip: 0, limit: 100, ...more })
   const idsOf = (result: SearchResult): string[] => result.messages.map(({ id }) => id)
   const mailTo = (addresses: readonly string[]): Partial<Parameters<typeof submissionOf>[1]> =>
@@ -33,7 +35,8 @@ describe('searching messages', () => {
     const cases = STATUSES.map((status) => `CASE WHEN ${hasStatus(status, 'states')} THEN '${status}' END`).join(', ')
     const { rows } = await ctx.db.query<{ found: string[] }>(`
       SELECT array_remove(ARRAY[${cases}], NULL) AS found FROM (
-        SELECT ord, ARRAY(SELECT jsonb_array_elements_text(j)) AS states FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS c (j, ord)) c ORDER BY ord`,
+        SELECT ord, ARRAY(SELECT jsonb_array_elements_text(j)) AS states FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS c (j,
+          ord)) c ORDER BY ord`,
     [JSON.stringify(combinations)])
     assert.equal(rows.length, 2047)
     assert.deepEqual(rows.map(({ found }) => found), combinations.map((states) => [statusOf(states)]))
@@ -47,22 +50,26 @@ describe('searching messages', () => {
       await acceptor.accept(submission)
       return submission.id
     }
-    const first = await accept({ ...mailTo(['Anna@b.example', 'bob@c.example']), subject: 'Your ÖRDER 7', tags: ['welcome', 'a', 'welcome'], tier: 'bulk' })
-    const second = await accept({ ...mailTo(['anna@b.example']), subject: 'Straße, strasse (A|B) .\\d*', from: { email: 'Shop@x.example', name: null }, scheduledAt: new Date(ctx.clock.now() + 60_000) })
+    const first = await accept({ ...mailTo(['Anna@b.example', 'bob@c.example']), subject: 'Your ÖRDER 7',
+      tags: ['welcome', 'a', 'welcome'], tier: 'bulk' })
+    const second = await accept({ ...mailTo(['anna@b.example']), subject: 'Straße, strasse (A|B) .\\d*',
+      from: { email: 'Shop@x.example', name: null }, scheduledAt: new Date(ctx.clock.now() + 60_000) })
     const third = await accept({ ...mailTo(['carl@c.example']), tags: ['a'] })
     const cases: readonly (readonly [Partial<SearchFilter>, readonly string[]])[] = [
       [{}, [third, second, first]],
       [{ recipient: 'ANNA@b.example' }, [second, first]], [{ recipient: 'nobody@b.example' }, []],
       [{ recipient: 'c.example' }, [third, first]], [{ recipient: '@B.example' }, [second, first]], [{ recipient: 'example' }, []],
       [{ subject: 'örder' }, [first]], [{ subject: 'straSSe (a|b) .\\d*' }, [second]], [{ subject: '%' }, []], [{ subject: '.*' }, []],
-      [{ tag: 'a' }, [third, first]], [{ tag: 'welcome' }, [first]], [{ tag: 'A' }, []], [{ tag: 'a', recipient: 'bob@c.example' }, [first]],
+      [{ tag: 'a' }, [third, first]], [{ tag: 'welcome' }, [first]], [{ tag: 'A' }, []],
+      [{ tag: 'a', recipient: 'bob@c.example' }, [first]],
       [{ status: 'scheduled' }, [second]], [{ status: 'queued' }, [third, first]], [{ status: 'delivered' }, []],
       [{ tier: 'bulk' }, [first]], [{ sender: 'shop@X.example' }, [second]], [{ sender: 'x.example' }, [second]],
       [{ after: new Date(ctx.clock.now() + 1000) }, []], [{ before: new Date(ctx.clock.now() + 1000) }, [third, second, first]],
     ]
     for (const [filter, ids] of cases) assert.deepEqual(idsOf(await search(filter)), ids, JSON.stringify(filter))
     const [one] = (await search({ tag: 'welcome' })).messages
-    assert.deepEqual([one?.status, one?.recipientsCount, one?.to.length, one?.tags], ['queued', 2, submissionOf(workspaceId).to.length, ['welcome', 'a', 'welcome']])
+    assert.deepEqual([one?.status, one?.recipientsCount, one?.to.length, one?.tags],
+      ['queued', 2, submissionOf(workspaceId).to.length, ['welcome', 'a', 'welcome']])
     workspaceId = await ctx.newWorkspace()
     for (const [filter] of cases) assert.deepEqual(idsOf(await search(filter)), [], JSON.stringify(filter))
   })
@@ -72,10 +79,12 @@ describe('searching messages', () => {
     for (let i = 0; i < 12; i++) {
       const submission = submissionOf(workspaceId, mailTo(['a@b.example', 'b@b.example', 'c@b.example']))
       await acceptor.accept(submission)
-      await ctx.db.query('UPDATE recipients SET state = ($2::text[])[n + 1] WHERE message_id = $1', [submission.id, [0, 1, 2].map((n) => NAMES[(i * (n + 3) + n) % NAMES.length])])
+      await ctx.db.query('UPDATE recipients SET state = ($2::text[])[n + 1] WHERE message_id = $1',
+        [submission.id, [0, 1, 2].map((n) => NAMES[(i * (n + 3) + n) % NAMES.length])])
     }
     const all = (await search({})).messages
-    for (const status of STATUSES) assert.deepEqual(idsOf(await search({ status })), all.filter((one) => one.status === status).map(({ id }) => id))
+    for (const status of STATUSES) assert.deepEqual(idsOf(await search({ status })),
+      all.filter((one) => one.status === status).map(({ id }) => id))
   })
 
   describe('among many', () => {
@@ -85,11 +94,13 @@ describe('searching messages', () => {
       ids = Array.from({ length: COUNT }, () => newId(ctx.clock.now())).toReversed()
       await ctx.db.query(`
         INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at)
-        SELECT id, $2, 'bulk', 'a@b.example', '[]', CASE WHEN n % 3000 = 0 THEN 'rare' ELSE 'common' END, 0, 1, now() FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, n)`,
+        SELECT id, $2, 'bulk', 'a@b.example', '[]', CASE WHEN n % 3000 = 0 THEN 'rare' ELSE 'common' END, 0, 1,
+        now() FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, n)`,
       [ids, workspaceId])
       await ctx.db.query(`
         INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at)
-        SELECT id, 0, $2, 'bulk', 'to', CASE WHEN n % 2 = 0 THEN 'even@b.example' ELSE 'odd@b.example' END, 'b.example', 'delivered', false, now(), true, now()
+        SELECT id, 0, $2, 'bulk', 'to', CASE WHEN n % 2 = 0 THEN 'even@b.example' ELSE 'odd@b.example' END, 'b.example', 'delivered',
+        false, now(), true, now()
         FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, n)`, [ids, workspaceId])
     })
 
@@ -114,12 +125,15 @@ describe('searching messages', () => {
     })
 
     it('are counted where that is cheap, and up to a bound', async () => {
-      const count = (filter: Partial<SearchFilter>): ReturnType<typeof countMessages> => countMessages(ctx.db, { workspaceId, filter: { ...ANY, ...filter } })
+      const count = (filter: Partial<SearchFilter>): ReturnType<typeof countMessages> => countMessages(ctx.db,
+        { workspaceId, filter: { ...ANY, ...filter } })
       assert.deepEqual(await count({}), { total: COUNT, isExact: true })
       assert.deepEqual(await count({ recipient: 'odd@b.example' }), { total: COUNT / 2, isExact: true })
       assert.equal(await count({ subject: 'rare' }), null)
-      await ctx.db.query(`INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at)
-        SELECT id, $2, 'bulk', 'a@b.example', '[]', 's', 0, 1, now() FROM unnest($1::uuid[]) id`, [Array.from({ length: 1001 }, () => newId()), workspaceId])
+      await ctx.db.query(`
+        INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at)
+        SELECT id, $2, 'bulk', 'a@b.example', '[]', 's', 0, 1,
+        now() FROM unnest($1::uuid[]) id`, [Array.from({ length: 1001 }, () => newId()), workspaceId])
       assert.deepEqual(await count({}), { total: 10_000, isExact: false })
     })
   })

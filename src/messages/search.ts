@@ -1,7 +1,7 @@
 /**
- * Searching the messages of a workspace, the newest first. A recipient and a tag are found by index; whatever else is asked for is looked at
- * message by message, newest first, a slice at a time, for a bounded time: a search that would look at a month answers what it has found,
- * and where to go on.
+ * Searching the messages of a workspace, the newest first. A recipient and a tag are found by index; whatever else is asked for is looked
+ * at message by message, newest first, a slice at a time, for a bounded time: a search that would look at a month answers what it has
+ * found, and where to go on.
  *
  * Pages are counted by skipping what earlier pages had; a cursor costs the same at any depth.
  */
@@ -66,8 +66,8 @@ const CLOCKS_APART_MS = 60_000
 
 interface FoundRow {
   readonly id: string; readonly last_id: string | null; readonly looked_at: number; readonly states: State[]; readonly tier: Tier
-  readonly from_email: string; readonly from_name: string | null; readonly to_list: Mailbox[]; readonly subject: string; readonly tags: string[] | null
-  readonly recipient_count: number; readonly scheduled_at: Date | null; readonly created_at: Date
+  readonly from_email: string; readonly from_name: string | null; readonly to_list: Mailbox[]; readonly subject: string
+  readonly tags: string[] | null; readonly recipient_count: number; readonly scheduled_at: Date | null; readonly created_at: Date
 }
 
 export async function searchMessages(db: Queryable, order: SearchOrder): Promise<SearchResult> {
@@ -93,7 +93,8 @@ function page({ skip, limit }: SearchOrder, found: readonly FoundRow[], next: st
 
 function messageOf(row: FoundRow): FoundMessage {
   return {
-    id: row.id, status: statusOf(row.states), tier: row.tier, from: { email: row.from_email, name: row.from_name }, to: row.to_list, subject: row.subject,
+    id: row.id, status: statusOf(row.states), tier: row.tier, from: { email: row.from_email, name: row.from_name }, to: row.to_list,
+    subject: row.subject,
     tags: row.tags ?? [], recipientsCount: row.recipient_count, scheduledAt: row.scheduled_at, createdAt: row.created_at,
   }
 }
@@ -104,6 +105,7 @@ function sliceOf({ workspaceId, filter }: SearchOrder, cursor: string | null, si
   const candidates = candidatesOf(filter, given)
   const bounds = boundsOf(filter, cursor).map(([sign, id]) => `AND ${candidates.id} ${sign} ${given(id)}`).join(' ')
   const conditions = conditionsOf(filter, given)
+  const isRecipient = filter.recipient === null ? 'true' : matches(filter.recipient, 'r.address', given)
   const text = `
 WITH candidates AS MATERIALIZED (
   SELECT ${candidates.id} AS id FROM ${candidates.from} WHERE ${candidates.where} ${bounds}
@@ -111,12 +113,13 @@ WITH candidates AS MATERIALIZED (
 ), fitting AS (
   SELECT m.id, s.states, m.tier, m.from_email, m.from_name, m.to_list, m.subject, m.tags, m.recipient_count, m.scheduled_at, m.created_at
   FROM candidates c JOIN messages m ON m.id = c.id CROSS JOIN LATERAL (
-    SELECT array_agg(r.state) AS states${filter.recipient === null ? '' : `, bool_or(${matches(filter.recipient, 'r.address', given)}) AS is_recipient`}
+    SELECT array_agg(r.state) AS states, bool_or(${isRecipient}) AS is_recipient
     FROM recipients r WHERE r.message_id = m.id) s
   WHERE m.workspace_id = $1 ${conditions.map((condition) => `AND ${condition}`).join(' ')}
 )
 SELECT i.looked_at, i.last_id, f.*
-FROM (SELECT count(*) AS looked_at, (SELECT id FROM candidates ORDER BY id LIMIT 1) AS last_id FROM candidates) i LEFT JOIN fitting f ON true
+FROM (SELECT count(*) AS looked_at, (SELECT id FROM candidates ORDER BY id LIMIT 1) AS last_id FROM candidates) i
+LEFT JOIN fitting f ON true
 ORDER BY f.id DESC`
   return { text, values }
 }
@@ -171,13 +174,17 @@ function anyCase(text: string): string {
 /** An address, or all of a domain. */
 function matches(wanted: string, column: string, given: Given): string {
   const at = wanted.lastIndexOf('@')
-  return at > 0 ? `lower(${column}) = lower(${given(wanted)})` : `right(lower(${column}), ${wanted.length - at}) = lower(${given(`@${wanted.slice(at + 1)}`)})`
+  if (at > 0) return `lower(${column}) = lower(${given(wanted)})`
+  const ending = `@${wanted.slice(at + 1)}`
+  return `right(lower(${column}), ${ending.length}) = lower(${given(ending)})`
 }
 
 const MOST_COUNTED = 10_000
 
 /** How many there are, up to 10,000; null where counting would mean to look at each message. */
-export async function countMessages(db: Queryable, { workspaceId, filter }: Pick<SearchOrder, 'workspaceId' | 'filter'>): Promise<{ total: number; isExact: boolean } | null> {
+export async function countMessages(
+  db: Queryable, { workspaceId, filter }: Pick<SearchOrder, 'workspaceId' | 'filter'>,
+): Promise<{ total: number; isExact: boolean } | null> {
   const others = [filter.sender, filter.subject, filter.status, filter.tier]
   const isDomain = filter.recipient !== null && filter.recipient.lastIndexOf('@') < 1
   if (others.some((one) => one !== null) || isDomain || (filter.recipient !== null && filter.tag !== null)) return null

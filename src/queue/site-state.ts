@@ -47,12 +47,14 @@ export function nameOf({ messageId, n }: Pick<Member, 'messageId' | 'n'>): strin
 
 /** One pipeline; lost when Redis is away. */
 export async function tellSites(
-  redis: Redis, process: string, told: { readonly sites: ReadonlyMap<string, SiteState>; readonly troubles: ReadonlyMap<string, DomainTrouble> },
+  redis: Redis, process: string,
+  told: { readonly sites: ReadonlyMap<string, SiteState>; readonly troubles: ReadonlyMap<string, DomainTrouble> },
 ): Promise<void> {
   if (!isRedisReady(redis) || told.sites.size + told.troubles.size === 0) return
   const pipeline = redis.pipeline()
+  const untilMs = Date.now() + STATE_MS
   for (const [site, state] of told.sites)
-    pipeline.hset(siteStateKey(site), process, JSON.stringify({ ...state, untilMs: Date.now() + STATE_MS })).pexpire(siteStateKey(site), STATE_MS)
+    pipeline.hset(siteStateKey(site), process, JSON.stringify({ ...state, untilMs })).pexpire(siteStateKey(site), STATE_MS)
   for (const [domain, trouble] of told.troubles) pipeline.set(troubleKey(domain), JSON.stringify(trouble), 'EX', TROUBLE_SECONDS)
   await pipeline.exec()
 }

@@ -6,7 +6,8 @@ import type { Suppression } from './list.ts'
 import { gather } from '#test/support/gather.ts'
 
 const read = (text: string): Promise<ListRow[]> => gather(readList(Readable.from([Buffer.from(text)])))
-const brief = (row: ListRow): string => row.kind === 'broken' ? 'broken' : `${row.line} ${row.entry.address} ${row.entry.kind} ${row.entry.reason ?? '-'}`
+const brief = (row: ListRow): string => row.kind === 'broken' ? 'broken'
+  : `${row.line} ${row.entry.address} ${row.entry.kind} ${row.entry.reason ?? '-'}`
 
 const FILES: readonly (readonly [name: string, text: string, rows: readonly string[]])[] = [
   ['addresses alone', 'a@b.example\nc@d.example\n', ['1 a@b.example import -', '2 c@d.example import -']],
@@ -29,7 +30,8 @@ describe('files of suppressions', () => {
     await fc.assert(fc.asyncProperty(fc.array(fc.tuple(texts, texts), { minLength: 1, maxLength: 5 }), async (pairs) => {
       const at = new Date(0)
       const list = pairs.map(([address, cause]): Suppression => ({
-        address, kind: 'complaint', cause, reply: null, rule: null, eventId: null, messageId: null, apiKeyId: null, createdAt: at, updatedAt: at,
+        address, kind: 'complaint', cause, reply: null, rule: null, eventId: null, messageId: null, apiKeyId: null, createdAt: at,
+        updatedAt: at,
       }))
       const rows = await read(`${HEADER.join(',')}\r\n${writeList(list)}`)
       assert.deepEqual(rows.map((row) => row.kind === 'entry' && [row.entry.address, row.entry.reason, row.entry.kind]),

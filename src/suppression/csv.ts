@@ -49,7 +49,8 @@ const BROKEN: ListRow = { kind: 'broken', reason: 'cannot be read on: a row is t
 function openParser(rows: ListRow[]): Parser {
   let columns: Columns | null = null
   const parser = new Parser({
-    bom: true, relax_quotes: true, relax_column_count: true, skip_empty_lines: true, trim: true, max_record_size: MAX_ROW, delimiter: [',', ';', '\t'],
+    bom: true, relax_quotes: true, relax_column_count: true, skip_empty_lines: true, trim: true, max_record_size: MAX_ROW,
+    delimiter: [',', ';', '\t'],
     on_record: (record: string[], { lines }: Info) => {
       const isFirst = columns === null
       columns ??= columnsOf(record)
@@ -98,6 +99,7 @@ export const HEADER = ['email', 'kind', 'reason', 'reply_code', 'reply_status', 
 /** Rows of a file that begins with HEADER. */
 export function writeList(suppressions: readonly Suppression[]): string {
   return writeRows(suppressions.map(({ address, kind, cause, reply, rule, messageId, createdAt }) => [
-    address, kind, cause, String(reply?.code ?? ''), reply?.status ?? '', reply?.text ?? '', rule ?? '', messageId ?? '', createdAt.toISOString(),
+    address, kind, cause, String(reply?.code ?? ''), reply?.status ?? '', reply?.text ?? '', rule ?? '', messageId ?? '',
+    createdAt.toISOString(),
   ]))
 }

@@ -24,7 +24,8 @@ const MAX_SHOWN = 100
 export const MAX_REASON = 500
 
 export async function importList(
-  ctx: Pick<Context, 'db' | 'clock'>, to: { readonly workspaceId: string; readonly apiKeyId: string }, rows: AsyncIterable<ListRow> | Iterable<ListRow>,
+  ctx: Pick<Context, 'db' | 'clock'>, to: { readonly workspaceId: string; readonly apiKeyId: string },
+  rows: AsyncIterable<ListRow> | Iterable<ListRow>,
 ): Promise<ImportReport> {
   const report: ImportReport = { added: 0, strengthened: 0, unchanged: 0, invalid: 0, errors: [] }
   let batch: Suppressing[] = []
@@ -38,11 +39,15 @@ export async function importList(
   for await (const row of rows) {
     const parsed = row.kind === 'entry' ? parseAddress(row.entry.address) : { ok: false as const, reason: row.reason }
     if (!parsed.ok || row.kind === 'broken') complain(report, row, parsed.ok ? '' : parsed.reason)
-    else batch.push({ ...to, ...row.entry, address: parsed.address.address, reason: row.entry.reason?.slice(0, MAX_REASON).replaceAll('\0', ' ') ?? null })
+    else batch.push({ ...to, ...row.entry, address: parsed.address.address, reason: tidy(row.entry.reason) })
     if (batch.length >= BATCH) await flush()
   }
   await flush()
   return report
+}
+
+function tidy(reason: string | null): string | null {
+  return reason?.slice(0, MAX_REASON).replaceAll('\0', ' ') ?? null
 }
 
 function complain(report: ImportReport, row: ListRow, message: string): void {

@@ -31,9 +31,9 @@ export interface ListFilter {
 }
 
 interface Row {
-  readonly address: string; readonly kind: CauseKind; readonly cause: string; readonly reply_code: number | null; readonly reply_status: string | null
-  readonly reply_text: string | null; readonly rule: string | null; readonly event_id: string | null; readonly message_id: string | null
-  readonly api_key_id: string | null; readonly created_at: Date; readonly updated_at: Date
+  readonly address: string; readonly kind: CauseKind; readonly cause: string; readonly reply_code: number | null
+  readonly reply_status: string | null; readonly reply_text: string | null; readonly rule: string | null; readonly event_id: string | null
+  readonly message_id: string | null; readonly api_key_id: string | null; readonly created_at: Date; readonly updated_at: Date
 }
 
 const COLUMNS = 'address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id, created_at, updated_at'
@@ -62,7 +62,8 @@ export async function listSuppressions(
 /** Those of the addresses that are on the list, by address. */
 export async function findSuppressions(db: Queryable, workspaceId: string, addresses: readonly string[]): Promise<Suppression[]> {
   const { rows } = await db.query<Row>(
-    `SELECT ${COLUMNS} FROM suppressions WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a)) ORDER BY address`,
+    `SELECT ${COLUMNS} FROM suppressions WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a))
+     ORDER BY address`,
     [workspaceId, addresses])
   return rows.map(suppressionOf)
 }
@@ -83,7 +84,8 @@ export async function* readSuppressions(db: Queryable, workspaceId: string, filt
 
 function suppressionOf(row: Row): Suppression {
   return {
-    address: row.address, kind: row.kind, cause: row.cause, rule: row.rule, eventId: row.event_id, messageId: row.message_id, apiKeyId: row.api_key_id,
+    address: row.address, kind: row.kind, cause: row.cause, rule: row.rule, eventId: row.event_id, messageId: row.message_id,
+    apiKeyId: row.api_key_id,
     reply: row.reply_text === null ? null : { code: row.reply_code, status: row.reply_status, text: row.reply_text },
     createdAt: row.created_at, updatedAt: row.updated_at,
   }

@@ -41,7 +41,8 @@ describe('the suppression list', () => {
   }
 
   it('keeps the whole cause, and since when it is there', async () => {
-    const cause = { reply: { code: 550, status: '5.1.1', text: 'no such user' }, rule: 'no-such-user', messageId: '00000000-0000-7000-8000-000000000001' }
+    const cause = { reply: { code: 550, status: '5.1.1', text: 'no such user' }, rule: 'no-such-user',
+      messageId: '00000000-0000-7000-8000-000000000001' }
     await suppress(ctx.db, [entry('Gone@b.example')], new Date(1_000_000))
     await suppress(ctx.db, [entry('gone@b.example', 'hard_bounce', cause)], new Date(2_000_000))
     assert.deepEqual(await findSuppressions(ctx.db, workspaceId, ['GONE@b.example']), [{
@@ -93,7 +94,8 @@ describe('the suppression list', () => {
 
   describe('an address that came on it after the mail was accepted', () => {
     const LEASE = 900
-    before(() => ctx.db.query(`INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '1 hour')`))
+    before(() => ctx.db.query(
+      `INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '1 hour')`))
 
     it('scheduled: is not sent to; another recipient is', async () => {
       const scheduledAt = new Date(ctx.clock.now() + 60_000)
@@ -107,8 +109,10 @@ describe('the suppression list', () => {
       assert.deepEqual(claimed.toSorted((a, b) => a.n - b.n).map((one) => one.suppression), [null, suppression])
       const one = claimed.find(({ n }) => n === 1)
       assert.ok(one !== undefined)
-      const outcome = { kind: 'suppressed', reason: 'suppressed', detail: 'it is', cause: suppression.cause, causeKind: suppression.kind } as const
-      const attempt = { outcome, host: null, address: null, source: null, tls: null, startedAt: ctx.clock.now(), durationMs: 0, conversation: '' }
+      const outcome = { kind: 'suppressed', reason: 'suppressed', detail: 'it is', cause: suppression.cause,
+        causeKind: suppression.kind } as const
+      const attempt = { outcome, host: null, address: null, source: null, tls: null, startedAt: ctx.clock.now(), durationMs: 0,
+        conversation: '' }
       await moveRecipients(ctx.db, [moveFor(one, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })], now())
       const message = await readMessage(ctx.db, workspaceId, submission.id)
       assert.deepEqual(message?.recipients.map(({ state }) => state), ['sending', 'suppressed'])

@@ -1,6 +1,6 @@
 /**
- * Puts addresses on the suppression list of a workspace, and takes them off. One statement for a whole batch; whoever writes a cause together
- * with something else (a bounce with its move) calls `suppress` in that transaction.
+ * Puts addresses on the suppression list of a workspace, and takes them off. One statement for a whole batch; whoever writes a cause
+ * together with something else (a bounce with its move) calls `suppress` in that transaction.
  *
  * Twins in a batch are one entry, the strongest of them. Two batches at once touch their rows in the same order and cannot deadlock; done
  * twice is done once. Mail that was accepted before is looked at again when it is claimed for sending (src/messages/claim.ts).
@@ -24,11 +24,13 @@ const rank = (kind: string): string => `array_position('{${CAUSE_KINDS.join(',')
 const SUPPRESS = prepared('suppressions-add', `
 WITH input AS (
   SELECT DISTINCT ON (workspace_id, lower(address)) i.*
-  FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::text[], $9::uuid[], $10::uuid[], $11::uuid[])
+  FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::text[], $9::uuid[], $10::uuid[],
+    $11::uuid[])
     AS i (workspace_id, address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id)
   ORDER BY workspace_id, lower(address), ${rank('i.kind')}
 ), written AS (
-  INSERT INTO suppressions AS s (workspace_id, address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id,
+  INSERT INTO suppressions AS s (workspace_id, address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id,
+    api_key_id,
     created_at, updated_at)
   SELECT workspace_id, lower(address), kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id, $12, $12
   FROM input ORDER BY workspace_id, lower(address) COLLATE "C"
@@ -46,7 +48,8 @@ export async function suppress(tx: Queryable, entries: readonly Suppressing[], n
   if (entries.length === 0) return { added: 0, strengthened: 0, unchanged: 0 }
   const columns = columnsOf(entries, [
     (e) => e.workspaceId, (e) => e.address, (e) => e.kind, (e) => e.reason ?? CAUSES[e.kind].sentence, (e) => e.reply?.code ?? null,
-    (e) => e.reply?.status ?? null, (e) => e.reply?.text ?? null, (e) => e.rule ?? null, (e) => e.eventId ?? null, (e) => e.messageId ?? null,
+    (e) => e.reply?.status ?? null, (e) => e.reply?.text ?? null, (e) => e.rule ?? null, (e) => e.eventId ?? null,
+    (e) => e.messageId ?? null,
     (e) => e.apiKeyId ?? null,
   ])
   const { rows: [row] } = await tx.query<{ entries: number; added: number; strengthened: number }>(SUPPRESS, [...columns, now])

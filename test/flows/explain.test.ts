@@ -5,8 +5,19 @@ import { suppress } from '#src/suppression/suppress.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import { until } from '#test/support/until.ts'
 
-interface Gate { readonly gate: string; readonly holds: boolean; readonly says: string; readonly rule: string | null; readonly until: string | null }
-interface Explained { readonly held_by: string | null; readonly says: string; readonly until: string | null; readonly recipients: readonly { readonly gates: readonly Gate[]; readonly next_try_at: string | null }[] }
+interface Gate {
+  readonly gate: string
+  readonly holds: boolean
+  readonly says: string
+  readonly rule: string | null
+  readonly until: string | null
+}
+interface Explained {
+  readonly held_by: string | null
+  readonly says: string
+  readonly until: string | null
+  readonly recipients: readonly { readonly gates: readonly Gate[]; readonly next_try_at: string | null }[]
+}
 
 const NAMES = ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS']
 
@@ -39,14 +50,16 @@ describe('explain', function () {
   it('schedule: until the time that its sender set', async () => {
     const at = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000).toISOString()
     const { body } = await office.system.call('POST', '/send-email/schedule', {
-      body: { from: `shop@${office.system.domain}`, to: 'a@later.example', subject: 's', text: 't', scheduled_at: at, timezone: 'Europe/Berlin' },
+      body: { from: `shop@${office.system.domain}`, to: 'a@later.example', subject: 's', text: 't', scheduled_at: at,
+        timezone: 'Europe/Berlin' },
     })
     const gate = await heldBy(body['email_id'] as unknown as string, 'schedule')
     assert.deepEqual([gate.until, gate.rule], [at, `scheduled_at ${at}, written in Europe/Berlin`])
   })
 
   it('suppression: its address is on the list', async () => {
-    await office.system.db.query(`INSERT INTO suppressions (workspace_id, address, kind, cause) VALUES ($1, 'no@listed.example', 'complaint', 'reported as spam')`, [office.system.workspaceId])
+    const { db, workspaceId } = office.system
+    await suppress(db, [{ workspaceId, address: 'no@listed.example', kind: 'complaint', reason: 'reported as spam' }], new Date())
     const gate = await heldBy(await office.send({ to: 'NO@listed.example' }), 'suppression')
     assert.deepEqual([gate.rule, gate.until], ['complaint: reported as spam', null])
   })
@@ -104,7 +117,8 @@ describe('explain', function () {
     const mx = await office.open('turns.example', { on: { rcpt: '451 4.7.1 later' } })
     const id = await office.send({ to: 'a@turns.example' })
     await heldBy(id, 'backoff')
-    await suppress(office.system.db, [{ workspaceId: office.system.workspaceId, address: 'A@turns.example', kind: 'manual', reason: 'asked' }], new Date())
+    await suppress(office.system.db, [{ workspaceId: office.system.workspaceId, address: 'A@turns.example', kind: 'manual',
+      reason: 'asked' }], new Date())
     await heldBy(id, 'suppression')
     const tries = mx.connections
     const told = await office.settle(id)
