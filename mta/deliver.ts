@@ -74,7 +74,7 @@ async function draftOf(stages: Stages, claimed: Claimed): Promise<Draft> {
   const { content, messageId } = claimed
   const texts = content.isLarge ? await stages.texts(messageId) : {}
   const attachments = content.hasAttachments ? await stages.attachments(messageId) : []
-  return { ...content, ...texts, messageId, attachments, raw: null }
+  return { ...content, ...texts, messageId, attachments }
 }
 
 function suppressed({ suppression }: Claimed): Outcome | null {

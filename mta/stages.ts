@@ -15,7 +15,7 @@ import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import { createBreaker, type Breaker } from '#mta/transport/breaker.ts'
 import { createDirect, type Direct, type Resolve } from '#mta/transport/direct.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
-import { loadAttachments, loadTexts, type Claimed } from '#src/messages/claim.ts'
+import { loadAttachments, loadTexts, type Claimed, type Texts } from '#src/messages/claim.ts'
 import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
 import type { Attachment } from '#src/messages/submission.ts'
 import { createMemory, type Memory } from './memory.ts'
@@ -30,7 +30,7 @@ export interface Stages {
   limits(route: Route): SiteLimits
   /** Its signing keys and where its bounces come to. */
   sendingDomain(domainId: string | null): Promise<SendingDomain>
-  texts(messageId: string): Promise<{ readonly html: string | null; readonly text: string | null }>
+  texts(messageId: string): Promise<Texts>
   attachments(messageId: string): Promise<readonly Attachment[]>
   compose(draft: Draft): Promise<Composed>
   sign(composed: Composed, keys: readonly SigningKey[]): Promise<string>

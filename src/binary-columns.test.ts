@@ -11,11 +11,13 @@ interface Row {
   readonly smallint: number | null
   readonly integer: number | null
   readonly timestamptz: Date | null
+  readonly bytea: Buffer | null
 }
 
 const COLUMNS: readonly Column<Row>[] = [
   ['text', (row) => row.text], ['jsonb', (row) => row.jsonb === null ? null : JSON.stringify(row.jsonb)], ['uuid', (row) => row.uuid],
   ['boolean', (row) => row.boolean], ['smallint', (row) => row.smallint], ['integer', (row) => row.integer], ['timestamptz', (row) => row.timestamptz],
+  ['bytea', (row) => row.bytea],
 ]
 const TYPES = COLUMNS.map(([type]) => type)
 
@@ -28,6 +30,7 @@ const VALUES: Readonly<Record<ColumnType, fc.Arbitrary<unknown>>> = {
   smallint: fc.option(fc.integer({ min: -32_768, max: 32_767 })),
   integer: fc.option(fc.maxSafeInteger().map((number) => number | 0)),
   timestamptz: fc.option(fc.date({ min: new Date('0100-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })),
+  bytea: fc.option(fc.uint8Array().map((bytes) => Buffer.from(bytes))),
 }
 const rows = fc.array(fc.record(VALUES) as fc.Arbitrary<Row>, { maxLength: 20 })
 

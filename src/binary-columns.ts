@@ -9,7 +9,7 @@ type Value = string | number | boolean | Date | null
 /** A column: its type, and where its values are in a row. jsonb is given as JSON text, uuid in its usual 36 characters. */
 export type Column<T> = readonly [type: ColumnType, pick: (row: T) => Value]
 
-export type ColumnType = 'text' | 'jsonb' | 'uuid' | 'boolean' | 'smallint' | 'integer' | 'timestamptz'
+export type ColumnType = 'text' | 'jsonb' | 'uuid' | 'boolean' | 'smallint' | 'integer' | 'timestamptz' | 'bytea'
 
 /** How the values of a type travel. */
 interface Form {
@@ -33,6 +33,7 @@ const FORMS: Readonly<Record<ColumnType, Form>> = {
   smallint: { oid: 21, sizeOf: () => 2, write: (buffer, value, at) => buffer.writeInt16BE(value as number, at) - at },
   integer: { oid: 23, sizeOf: () => 4, write: (buffer, value, at) => buffer.writeInt32BE(value as number, at) - at },
   timestamptz: { oid: 1184, sizeOf: () => 8, write: (buffer, value, at) => writeTime(buffer, value as Date, at) },
+  bytea: { oid: 17, sizeOf: (value) => (value as Buffer).length, write: (buffer, value, at) => (value as Buffer).copy(buffer, at) },
 }
 
 /** One parameter for each column. */

@@ -23,11 +23,12 @@ WITH claimed AS (
 )
 SELECT c.*, s.cause, s.kind AS cause_kind, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.headers, m.has_attachments, m.content_size,
   CASE WHEN m.content_size <= ${LARGE} THEN m.html END AS html, CASE WHEN m.content_size <= ${LARGE} THEN m.body_text END AS body_text,
+  CASE WHEN m.content_size <= ${LARGE} THEN m.raw END AS raw,
   m.recipient_count, m.expires_at, coalesce(m.scheduled_at, m.created_at) AS began_at, m.created_at
 FROM claimed c JOIN messages m ON m.id = c.message_id
 LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`)
 
-const TEXTS = prepared('texts-load', 'SELECT html, body_text AS text FROM messages WHERE id = $1')
+const TEXTS = prepared('texts-load', 'SELECT html, body_text AS text, raw FROM messages WHERE id = $1')
 
 const ATTACHMENTS = prepared('attachments-load', 'SELECT filename, content_type, content_id, content FROM attachments WHERE message_id = $1 ORDER BY n')
 
@@ -53,6 +54,7 @@ interface ClaimedRow {
   readonly subject: string
   readonly html: string | null
   readonly body_text: string | null
+  readonly raw: Buffer | null
   readonly headers: [string, string][] | null
   readonly has_attachments: boolean
   readonly content_size: number
@@ -96,11 +98,13 @@ export interface Content {
   readonly subject: string
   readonly html: string | null
   readonly text: string | null
+  /** The message as it came by SMTP; nothing else is then sent. */
+  readonly raw: Buffer | null
   readonly headers: readonly (readonly [string, string])[]
   readonly hasAttachments: boolean
   /** Characters and bytes of all parts. */
   readonly size: number
-  /** html and text are not here yet: `loadTexts`. */
+  /** html, text and raw are not here yet: `loadTexts`. */
   readonly isLarge: boolean
 }
 
@@ -117,7 +121,7 @@ function claimedOf(row: ClaimedRow, lease: number): Claimed {
     suppression: row.cause === null ? null : { cause: row.cause, kind: row.cause_kind ?? '' },
     content: {
       createdAt: row.created_at, from: { email: row.from_email, name: row.from_name }, replyTo: row.reply_to, to: row.to_list, cc: row.cc_list ?? [],
-      subject: row.subject, html: row.html, text: row.body_text, headers: row.headers ?? [], hasAttachments: row.has_attachments,
+      subject: row.subject, html: row.html, text: row.body_text, raw: row.raw, headers: row.headers ?? [], hasAttachments: row.has_attachments,
       size: row.content_size, isLarge: row.content_size > LARGE,
     },
   }
@@ -128,9 +132,11 @@ export async function loadAttachments(db: Queryable, messageId: string): Promise
   return rows.map((row) => ({ filename: row.filename, contentType: row.content_type, contentId: row.content_id, content: row.content }))
 }
 
-/** html and text of a message that was too large to come with its claim. */
-export async function loadTexts(db: Queryable, messageId: string): Promise<{ html: string | null; text: string | null }> {
-  const { rows: [row] } = await db.query<{ html: string | null; text: string | null }>(TEXTS, [messageId])
+export type Texts = Pick<Content, 'html' | 'text' | 'raw'>
+
+/** What of a message was too large to come with its claim. */
+export async function loadTexts(db: Queryable, messageId: string): Promise<Texts> {
+  const { rows: [row] } = await db.query<Texts>(TEXTS, [messageId])
   if (row === undefined) throw new Error('its content is gone')
   return row
 }

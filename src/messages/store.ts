@@ -13,19 +13,20 @@ import { isOverQuota, quotaParameters, takeAtOnce } from './quota.ts'
 import { BEGINNINGS } from './state.ts'
 import type { Addressee, Submission } from './submission.ts'
 
-/** What is written of new messages; parameters $1 to $27 are those of `storeParameters`. */
+/** What is written of new messages; parameters $1 to $28 are those of `storeParameters`. */
 const WRITES = `
 new_messages AS (
   INSERT INTO messages (id, workspace_id, api_key_id, domain_id, tier, from_email, from_name, reply_to, to_list, cc_list, subject, html, body_text,
-    headers, tags, metadata, has_attachments, content_size, track_opens, track_clicks, recipient_count, event_count, scheduled_at, timezone, expires_at, created_at)
+    headers, tags, metadata, has_attachments, content_size, track_opens, track_clicks, recipient_count, event_count, scheduled_at, timezone, expires_at, created_at,
+    raw, submitted)
   SELECT id, workspace_id, api_key_id, domain_id, tier, from_email, rare ->> 'from_name', rare -> 'reply_to', to_list, rare -> 'cc_list', subject, html, body_text,
     rare -> 'headers', CASE WHEN rare ? 'tags' THEN ARRAY(SELECT jsonb_array_elements_text(rare -> 'tags')) END, rare -> 'metadata',
     coalesce((rare -> 'has_attachments')::boolean, false), content_size, (rare -> 'track_opens')::boolean, (rare -> 'track_clicks')::boolean,
     recipient_count, CASE WHEN recipient_count > 1 THEN recipient_count ELSE 0 END,
-    (rare ->> 'scheduled_at')::timestamptz, rare ->> 'timezone', (rare ->> 'expires_at')::timestamptz, created_at
+    (rare ->> 'scheduled_at')::timestamptz, rare ->> 'timezone', (rare ->> 'expires_at')::timestamptz, created_at, raw, rare -> 'submitted'
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::jsonb[], $8::text[], $9::text[], $10::text[], $11::integer[], $12::smallint[],
-    $13::timestamptz[], $14::jsonb[])
-    AS i (id, workspace_id, api_key_id, domain_id, tier, from_email, to_list, subject, html, body_text, content_size, recipient_count, created_at, rare)
+    $13::timestamptz[], $14::jsonb[], $15::bytea[])
+    AS i (id, workspace_id, api_key_id, domain_id, tier, from_email, to_list, subject, html, body_text, content_size, recipient_count, created_at, rare, raw)
   RETURNING 1
 ), new_tags AS (
   INSERT INTO message_tags (workspace_id, tag, message_id)
@@ -45,7 +46,7 @@ new_messages AS (
   RETURNING 1
 ), new_events AS (
   INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
-  SELECT event_id, workspace_id, ($27::jsonb) ->> state, message_id, n, n + 1, address,
+  SELECT event_id, workspace_id, ($28::jsonb) ->> state, message_id, n, n + 1, address,
     CASE WHEN state = 'suppressed' THEN jsonb_build_object('reason', 'suppressed', 'cause', cause, 'cause_kind', cause_kind) END, created_at
   FROM begun
   RETURNING id, workspace_id, type, created_at
@@ -62,8 +63,8 @@ const STORE = prepared('messages-store', `WITH ${WRITES}${TOLD}`)
 
 /** After these the counters are locked, until the commit and no longer: another batch of the same workspace writes meanwhile. */
 const BEFORE_QUOTA = ['new_messages', 'new_recipients']
-const STORE_AT_ONCE = prepared('messages-store-at-once', `WITH ${WRITES}, ${takeAtOnce(28, BEFORE_QUOTA)}${TOLD}`)
-const STORE_KEYED = prepared('messages-store-keyed', `WITH ${claimAtOnce(32)}, ${WRITES}, ${takeAtOnce(28, ['claimed', ...BEFORE_QUOTA])}${TOLD}`)
+const STORE_AT_ONCE = prepared('messages-store-at-once', `WITH ${WRITES}, ${takeAtOnce(29, BEFORE_QUOTA)}${TOLD}`)
+const STORE_KEYED = prepared('messages-store-keyed', `WITH ${claimAtOnce(33)}, ${WRITES}, ${takeAtOnce(29, ['claimed', ...BEFORE_QUOTA])}${TOLD}`)
 
 /** One at a time: a Buffer alone travels as it is, in an array it would be written out as hex. */
 const ATTACH = prepared('attachment-store', 'INSERT INTO attachments (message_id, n, filename, content_type, content_id, content) VALUES ($1, $2, $3, $4, $5, $6)')
@@ -111,8 +112,8 @@ function storedOf([told]: readonly Told[]): Stored {
   return { hasDeliveries: (told?.deliveries ?? 0) > 0, suppressed: new Set(told?.suppressed) }
 }
 
-function sizeOf({ html, text, attachments }: Submission): number {
-  return (html?.length ?? 0) + (text?.length ?? 0) + attachments.reduce((sum, { content }) => sum + content.length, 0)
+function sizeOf({ html, text, smtp, attachments }: Submission): number {
+  return (html?.length ?? 0) + (text?.length ?? 0) + (smtp?.raw?.length ?? 0) + attachments.reduce((sum, { content }) => sum + content.length, 0)
 }
 
 /** In the order of the statement. */
@@ -126,6 +127,7 @@ const RECIPIENT_COLUMNS: readonly Column<NewRecipient>[] = [
   ['text', (r) => r.kind], ['text', (r) => r.address], ['text', (r) => r.domain], ['text', (r) => r.submission.scheduledAt === null ? 'queued' : 'scheduled'],
   ['timestamptz', (r) => r.submission.scheduledAt ?? r.submission.createdAt], ['boolean', (r) => r.submission.recipients.length === 1],
   ['uuid', (r) => newId(r.submission.createdAt.getTime())], ['timestamptz', (r) => r.submission.createdAt],
+  ['bytea', (s) => s.smtp?.raw ?? null],
 ]
 
 function storeParameters(submissions: readonly Submission[]): unknown[] {
@@ -153,6 +155,7 @@ const RARE_FIELDS = Object.entries(RARE)
 function rareOf(submission: Submission): string | null {
   let rare: Record<string, unknown> | null = null
   for (const [name, pick] of RARE_FIELDS) {
+  submitted: (s) => s.smtp?.envelope ?? null,
     const value = pick(submission)
     if (value !== null) (rare ??= {})[name] = value
   }

@@ -41,6 +41,8 @@ export interface Submission {
   readonly tags: readonly string[]
   readonly metadata: Readonly<Record<string, string | number | boolean | null>> | null
   readonly trackOpens: boolean | null
+  /** Only of what came by SMTP. */
+  readonly smtp?: SmtpPart
   readonly trackClicks: boolean | null
   readonly scheduledAt: Date | null
   readonly timezone: string | null
@@ -54,6 +56,18 @@ export interface Submission {
 export interface Idempotency {
   readonly key: string
   readonly bodyHash: Buffer
+export interface SmtpPart {
+  /** The whole message: goes out octet for octet, signatures added; subject and names are then for those who look. Null: it is a template's. */
+  readonly raw: Buffer | null
+  readonly envelope: SubmittedEnvelope
+}
+
+/** What an SMTP client said about the way of a message. */
+export interface SubmittedEnvelope {
+  /** Its MAIL FROM; '' for none. */
+  readonly from: string
+}
+
   /** What the first call answers and every replay repeats. */
   readonly answer: string
 }
