@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { cidrs } from '#config/read.ts'
 import { judgeAddresses, literalAddress, splitFamilies, watchIpv6 } from './addresses.ts'
-import type { Lookup } from './upstream.ts'
+import type { Lookup } from '#src/dns-answer.ts'
 
 const NONE: Lookup<string> = { kind: 'nothing', isName: true }
 const FAILED: Lookup<string> = { kind: 'failed', text: 'SERVFAIL' }

@@ -6,8 +6,8 @@ import { isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Network } from '#config/read.ts'
 import type { Clock } from '#src/clock.ts'
+import type { Lookup } from '#src/dns-answer.ts'
 import { isReachable } from '#src/network.ts'
-import type { Lookup } from './upstream.ts'
 
 export interface HostAddress { readonly address: string; readonly family: 4 | 6 }
 

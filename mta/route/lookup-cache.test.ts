@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createLookupCache } from './lookup-cache.ts'
-import type { Asked } from './upstream.ts'
+import type { Asked } from '#src/dns-answer.ts'
 
 const found = (ttlSeconds: number | null): Asked<string> => ({ kind: 'found', records: ['192.0.2.1'], ttlSeconds })
 const FAILED: Asked<string> = { kind: 'failed', text: 'SERVFAIL' }

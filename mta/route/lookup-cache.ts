@@ -4,7 +4,7 @@
  * at a time; all who ask meanwhile get its answer. The least recently used answers go when there are too many.
  */
 import type { Clock } from '#src/clock.ts'
-import type { Asked, Lookup } from './upstream.ts'
+import type { Asked, Lookup } from '#src/dns-answer.ts'
 
 export interface CacheOptions<T> {
   readonly clock: Clock
@@ -36,7 +36,7 @@ export function createLookupCache<T>({ clock, ask, fixedSeconds, max = MAX_ENTRI
   async function askAndKeep(name: string): Promise<Lookup<T>> {
     const asked = await ask(name)
     const failures = asked.kind === 'failed' ? (kept.get(name)?.failures ?? 0) + 1 : 0
-    const lookup: Lookup<T> = asked.kind === 'found' ? { kind: 'found', records: asked.records } : asked
+    const lookup = lookupOf(asked)
     kept.delete(name)
     kept.set(name, { lookup, failures, until: clock.now() + 1000 * secondsOf(asked, failures, fixedSeconds) })
     const [oldest] = kept.keys()
@@ -55,6 +55,11 @@ export function createLookupCache<T>({ clock, ask, fixedSeconds, max = MAX_ENTRI
     underWay.set(name, pending)
     return pending
   }
+}
+
+function lookupOf<T>(asked: Asked<T>): Lookup<T> {
+  if (asked.kind !== 'found') return asked
+  return { kind: 'found', records: asked.records, ...(asked.isSecure === undefined ? {} : { isSecure: asked.isSecure }) }
 }
 
 function secondsOf<T>(asked: Asked<T>, failures: number, fixedSeconds: number): number {

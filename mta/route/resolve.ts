@@ -4,15 +4,24 @@
 import type { MxRecord } from 'node:dns'
 import type { Config } from '#config/load.ts'
 import type { Clock } from '#src/clock.ts'
+import type { Asked, Lookup, TlsaRecord } from '#src/dns-answer.ts'
 import { createLookupCache } from './lookup-cache.ts'
-import { askIpv4, askIpv6, askMx, askSystem, openUpstream, type Lookup } from './upstream.ts'
+import { openSecureDns } from './secure-dns.ts'
+import { askIpv4, askIpv6, askMx, askSystem, askTxt, openUpstream } from './upstream.ts'
 
 export interface Resolver {
   mx(domain: string): Promise<Lookup<MxRecord>>
   ipv4(host: string): Promise<Lookup<string>>
   ipv6(host: string): Promise<Lookup<string>>
+  txt(name: string): Promise<Lookup<string>>
   /** Both families, by the machine's own means. */
   system(host: string): Promise<Lookup<string>>
+  /** With the word of a validating resolver. */
+  readonly secure: {
+    mx(domain: string): Promise<Lookup<string>>
+    owner(host: string): Promise<Lookup<string>>
+    tlsa(name: string): Promise<Lookup<TlsaRecord>>
+  }
   stop(): void
 }
 
@@ -30,12 +39,17 @@ const SYSTEM_SECONDS = 30
 export function createResolver({ config, clock, timeoutMs, atOnce = AT_ONCE }: ResolverOptions): Resolver {
   const upstream = openUpstream({ servers: config.dnsServers, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
   const inTurn = createGate(atOnce)
+  const secure = openSecureDns({ servers: config.dnsServers, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
   const fixedSeconds = config.dnsMxCacheSeconds
+  const kept = <T>(ask: (name: string) => Promise<Asked<T>>, seconds = fixedSeconds): ((name: string) => Promise<Lookup<T>>) =>
+    createLookupCache({ clock, fixedSeconds: seconds, ask: (name) => inTurn(() => ask(name)) })
   return {
-    mx: createLookupCache({ clock, fixedSeconds, ask: (name) => inTurn(() => upstream.ask(askMx, name)) }),
-    ipv4: createLookupCache({ clock, fixedSeconds, ask: (name) => inTurn(() => upstream.ask(askIpv4, name)) }),
-    ipv6: createLookupCache({ clock, fixedSeconds, ask: (name) => inTurn(() => upstream.ask(askIpv6, name)) }),
-    system: createLookupCache({ clock, fixedSeconds: SYSTEM_SECONDS, ask: (name) => inTurn(() => askSystem(name)) }),
+    mx: kept((name) => upstream.ask(askMx, name)),
+    ipv4: kept((name) => upstream.ask(askIpv4, name)),
+    ipv6: kept((name) => upstream.ask(askIpv6, name)),
+    txt: kept((name) => upstream.ask(askTxt, name)),
+    system: kept(askSystem, SYSTEM_SECONDS),
+    secure: { mx: kept(secure.mx), owner: kept(secure.owner), tlsa: kept(secure.tlsa) },
     stop: () => upstream.stop(),
   }
 }

@@ -5,22 +5,14 @@
  */
 import { lookup, Resolver } from 'node:dns/promises'
 import type { MxRecord } from 'node:dns'
-
-export type Lookup<T> =
-  | { readonly kind: 'found'; readonly records: readonly T[] }
-  /** There is no such record: the name exists without one (NODATA), or there is no such name (NXDOMAIN). */
-  | { readonly kind: 'nothing'; readonly isName: boolean }
-  | { readonly kind: 'failed'; readonly text: string }
-
-/** What a question brings: the records, and how long they hold where DNS says so. */
-export interface Records<T> { readonly records: readonly T[]; readonly ttlSeconds: number | null }
-export type Asked<T> = Exclude<Lookup<T>, { kind: 'found' }> | ({ readonly kind: 'found' } & Records<T>)
+import type { Asked, Records } from '#src/dns-answer.ts'
 
 type Question<T> = (server: Resolver, name: string) => Promise<Records<T>>
 
 /** node gives no TTL with MX records. */
 export const askMx: Question<MxRecord> = async (server, name) => ({ records: await server.resolveMx(name), ttlSeconds: null })
 export const askIpv4: Question<string> = async (server, name) => addresses(await server.resolve4(name, { ttl: true }))
+export const askTxt: Question<string> = async (server, name) => ({ records: (await server.resolveTxt(name)).map((parts) => parts.join('')), ttlSeconds: null })
 export const askIpv6: Question<string> = async (server, name) => addresses(await server.resolve6(name, { ttl: true }))
 
 export interface Upstream {

@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
-import { TRUNCATED_RESPONSE } from 'dns-packet'
+import { AUTHENTIC_DATA, TRUNCATED_RESPONSE } from 'dns-packet'
+import type { TlsaRecord } from '#src/dns-answer.ts'
 import { answerTo, listenDns, type Via } from '#mta/sandbox/dns-listener.ts'
 
 export type Trouble = 'servfail' | 'refused' | 'nxdomain' | 'silence' | 'truncate' | 'wrong-id' | 'wrong-question'
@@ -16,6 +17,9 @@ export interface Records {
   readonly TXT?: readonly string[]
   readonly CNAME?: string
   readonly NS?: readonly string[]
+  readonly TLSA?: readonly TlsaRecord[]
+  /** Signed and valid, as a validating resolver says with the AD bit to those who ask for it; where an alias leads, it must be too. */
+  readonly isSecure?: boolean
   /** Seconds, of all of them; 300 when not said. */
   readonly ttl?: number
   /** How long the answer takes. */
@@ -61,7 +65,8 @@ interface Asked { readonly name: string; readonly type: RecordType; readonly via
 
 function answer(zone: Zone, query: DecodedPacket, { name, type, via }: Asked): Packet | null {
   const trouble = troubleOf(zone, name, type)
-  const packet = truth(zone, query, name, type)
+  const told = truth(zone, query, name, type)
+  const packet = query.flag_ad && isSecure(zone, name) ? { ...told, flags: (told.flags ?? 0) | AUTHENTIC_DATA } : told
   if (trouble === undefined) return packet
   const id = packet.id ?? 0
   const misbehaviour: Record<Trouble, () => Packet | null> = {
@@ -79,6 +84,14 @@ function answer(zone: Zone, query: DecodedPacket, { name, type, via }: Asked): P
 function troubleOf(zone: Zone, name: string, type: string): Trouble | undefined {
   const { trouble } = zone[name] ?? zone['*'] ?? {}
   return typeof trouble === 'object' ? trouble[type] : trouble
+}
+
+/** A name that is not there is denied by the zone it would be in. */
+function isSecure(zone: Zone, name: string): boolean {
+  const records = zone[name]
+  if (records !== undefined) return records.isSecure === true && (records.CNAME === undefined || isSecure(zone, records.CNAME.toLowerCase()))
+  const parent = name.slice(name.indexOf('.') + 1)
+  return name.includes('.') && isSecure(zone, parent)
 }
 
 function truth(zone: Zone, query: DecodedPacket, name: string, type: RecordType): Packet {
@@ -100,6 +113,7 @@ function recordsOf(records: Records, name: string, type: RecordType): Answer[] {
   if (type === 'TXT') return (records.TXT ?? []).map((text) => ({ name, type, ttl, data: text.match(/.{1,255}/gs) ?? [''] }))
   if (type === 'CNAME') return records.CNAME === undefined ? [] : [{ name, type, ttl, data: records.CNAME }]
   if (type === 'NS') return (records.NS ?? []).map((data) => ({ name, type, ttl, data }))
+  if (type === 'TLSA') return (records.TLSA ?? []).map((data) => ({ name, type, ttl, data }))
   if (type === 'A' || type === 'AAAA') return (records[type] ?? []).map((data) => ({ name, type, ttl, data }))
   return []
 }

@@ -1,0 +1,91 @@
+/**
+ * One question to one DNS server, over UDP and, where the answer was cut, once more over TCP (RFC 7766). Written out because node's resolver
+ * shows neither the AD bit nor TLSA records.
+ *
+ * Only an answer with our id to our question is taken, from the address that was asked; whatever else arrives is passed over until the time
+ * is up. Each question has a socket, and so a source port, of its own.
+ */
+import { randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
+import { connect, isIPv6 } from 'node:net'
+import { AUTHENTIC_DATA, decode, encode, RECURSION_DESIRED, streamEncode, type DecodedPacket, type Packet, type RecordType } from 'dns-packet'
+
+export interface DnsServer { readonly host: string; readonly port: number }
+export interface DnsQuestion { readonly name: string; readonly type: RecordType }
+
+/** A packet, or in words why there is none. */
+export type Exchanged = DecodedPacket | string
+
+const UDP_BYTES = 1232
+const NO_ANSWER = 'no answer in time'
+
+/** From `ip`, `ip:port` or `[ip]:port`. */
+export function parseServer(server: string): DnsServer {
+  const [, host = server, port = '53'] = /^\[?([0-9a-f:.]+?)\]?(?::(\d+))?$/i.exec(isIPv6(server) ? `[${server}]` : server) ?? []
+  return { host, port: Number(port) }
+}
+
+export async function exchange(question: DnsQuestion, server: DnsServer, timeoutMs: number): Promise<Exchanged> {
+  const query = queryFor(question)
+  const answer = await overUdp(query, server, timeoutMs)
+  return typeof answer !== 'string' && answer.flag_tc ? overTcp(query, server, timeoutMs) : answer
+}
+
+/** AD in a question asks for AD in its answer (RFC 6840 5.7). */
+function queryFor({ name, type }: DnsQuestion): Packet {
+  return {
+    type: 'query', id: randomInt(65_536), flags: RECURSION_DESIRED | AUTHENTIC_DATA, questions: [{ name, type }],
+    additionals: [{ type: 'OPT', name: '.', udpPayloadSize: UDP_BYTES, flags: 0, extendedRcode: 0, ednsVersion: 0, flag_do: false, options: [] }],
+  }
+}
+
+function overUdp(query: Packet, { host, port }: DnsServer, timeoutMs: number): Promise<Exchanged> {
+  const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
+  return new Promise<Exchanged>((resolve) => {
+    const timer = setTimeout(() => resolve(NO_ANSWER), timeoutMs)
+    const settle = (answer: Exchanged): void => {
+      clearTimeout(timer)
+      resolve(answer)
+    }
+    socket.on('error', () => settle('no DNS server there'))
+    socket.on('message', (bytes) => {
+      const answer = read(bytes, query)
+      if (answer !== null) settle(answer)
+    })
+    // connected: the kernel drops what comes from elsewhere
+    socket.connect(port, host, () => socket.send(encode(query)))
+  }).finally(() => socket.close())
+}
+
+function overTcp(query: Packet, { host, port }: DnsServer, timeoutMs: number): Promise<Exchanged> {
+  const socket = connect({ host, port })
+  let pending = Buffer.alloc(0)
+  return new Promise<Exchanged>((resolve) => {
+    socket.setTimeout(timeoutMs, () => resolve(NO_ANSWER))
+    const timer = setTimeout(() => resolve(NO_ANSWER), timeoutMs)
+    socket.on('connect', () => socket.write(streamEncode(query)))
+    socket.on('error', () => resolve('no DNS server there'))
+    socket.on('close', () => {
+      clearTimeout(timer)
+      resolve('the connection was closed')
+    })
+    socket.on('data', (chunk: Buffer) => {
+      pending = Buffer.concat([pending, chunk])
+      const end = pending.length < 2 ? Infinity : 2 + pending.readUInt16BE(0)
+      if (pending.length >= end) resolve(read(pending.subarray(2, end), query) ?? 'the answer cannot be read')
+    })
+  }).finally(() => socket.destroy())
+}
+
+/** Null when it is no answer to this question. */
+function read(bytes: Buffer, query: Packet): DecodedPacket | null {
+  try {
+    const answer = decode(bytes)
+    const [asked, answered] = [query.questions?.[0], answer.questions?.[0]]
+    const isOurs = answer.type === 'response' && answer.id === query.id && answered?.type === asked?.type
+      && answered?.name.toLowerCase() === asked?.name.toLowerCase()
+    return isOurs ? answer : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * DNS with the word of a validating resolver: the questions of DANE (RFC 7672 2.1). The servers are asked in turn, twice; one that fails or
+ * is silent is passed over. A bogus answer reaches us as SERVFAIL, and that is `failed`: temporary, and never "there is none".
+ * Whether the AD bit of these servers may be believed is the operator's to say (DNSSEC_RESOLVER).
+ */
+import { Resolver } from 'node:dns/promises'
+import type { Answer, DecodedPacket, RecordType } from 'dns-packet'
+import type { Asked, TlsaRecord } from '#src/dns-answer.ts'
+import { exchange, parseServer } from './dns-exchange.ts'
+
+export interface SecureDns {
+  /** The names of MX hosts. */
+  mx(name: string): Promise<Asked<string>>
+  /** The name that the addresses are at, once all aliases are followed; IPv4, or IPv6 where there is none. */
+  owner(host: string): Promise<Asked<string>>
+  tlsa(name: string): Promise<Asked<TlsaRecord>>
+}
+
+export interface SecureDnsOptions {
+  /** ip:port; null = those of the system. */
+  readonly servers: readonly string[] | null
+  /** Of one try. */
+  readonly timeoutMs?: number
+}
+
+const TIMEOUT_MS = 2000
+const ROUNDS = 2
+/** RFC 1035 4.1.1 */
+const RCODE_MASK = 15
+const [NOERROR, NXDOMAIN] = [0, 3]
+const TROUBLES: Readonly<Record<number, string>> = { 1: 'FORMERR', 2: 'SERVFAIL', 4: 'NOTIMP', 5: 'REFUSED' }
+
+export function openSecureDns({ servers, timeoutMs = TIMEOUT_MS }: SecureDnsOptions): SecureDns {
+  const asked = (servers ?? new Resolver().getServers()).map(parseServer)
+
+  async function ask<T>(name: string, type: RecordType, pick: (answer: Answer) => T[]): Promise<Asked<T>> {
+    let last: Asked<T> = { kind: 'failed', text: 'no DNS server is configured' }
+    for (const server of Array.from({ length: ROUNDS }, () => asked).flat()) {
+      const packet = await exchange({ name, type }, server, timeoutMs)
+      last = typeof packet === 'string' ? { kind: 'failed', text: packet } : judge(packet, type, pick)
+      if (last.kind !== 'failed') return last
+    }
+    return last
+  }
+
+  async function owner(host: string): Promise<Asked<string>> {
+    const ipv4 = await ask(host, 'A', (answer) => [answer.name.toLowerCase()])
+    return ipv4.kind === 'nothing' ? ask(host, 'AAAA', (answer) => [answer.name.toLowerCase()]) : ipv4
+  }
+
+  return {
+    mx: (name) => ask(name, 'MX', (answer) => answer.type === 'MX' ? [answer.data.exchange.toLowerCase()] : []),
+    owner,
+    tlsa: (name) => ask(name, 'TLSA', (answer) => answer.type === 'TLSA' ? [answer.data] : []),
+  }
+}
+
+function judge<T>(packet: DecodedPacket, type: RecordType, pick: (answer: Answer) => T[]): Asked<T> {
+  const isSecure = packet.flag_ad
+  const rcode = (packet.flags ?? 0) & RCODE_MASK
+  if (rcode === NXDOMAIN) return { kind: 'nothing', isName: false, isSecure }
+  if (rcode !== NOERROR) return { kind: 'failed', text: TROUBLES[rcode] ?? `RCODE ${rcode}` }
+  const answers = (packet.answers ?? []).filter((answer) => answer.type === type)
+  const records = answers.flatMap(pick)
+  if (records.length === 0) return { kind: 'nothing', isName: true, isSecure }
+  return { kind: 'found', records, isSecure, ttlSeconds: Math.min(...answers.map((answer) => 'ttl' in answer ? answer.ttl ?? 0 : 0)) }
+}
