@@ -60,14 +60,14 @@ export function createAcceptor(ctx: Context): Acceptor {
   }
 }
 
-/** At once where nothing is expected to stand in the way, and step by step where something does. */
-async function acceptBatch(ctx: Context, submissions: readonly Submission[], troubled: Shelf<true>): Promise<Accepted[]> {
-  const isPlain = submissions.every(({ attachments, workspaceId }) => attachments.length === 0 && troubled.get(workspaceId) === undefined)
 /** Many recipients and long texts are so much more to write that a batch of 200 of them would hold up everybody else. */
 function weigh({ recipients, html, text, smtp }: Submission): number {
   return Math.max(1, recipients.length / RECIPIENTS_OF_ONE, ((html?.length ?? 0) + (text?.length ?? 0) + (smtp?.raw?.length ?? 0)) / LENGTH_OF_ONE)
 }
 
+/** At once where nothing is expected to stand in the way, and step by step where something does. */
+async function acceptBatch(ctx: Context, submissions: readonly Submission[], troubled: Shelf<true>): Promise<Accepted[]> {
+  const isPlain = submissions.every(({ attachments, workspaceId }) => attachments.length === 0 && troubled.get(workspaceId) === undefined)
   const stored = isPlain ? await storeAtOnce(ctx.db, submissions, new Date(ctx.clock.now())) : null
   if (stored === null) return sortOut(ctx, submissions, troubled)
   remind(ctx, submissions, stored)

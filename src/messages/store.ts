@@ -35,7 +35,7 @@ new_messages AS (
   WHERE i.rare ? 'tags'
 ), begun AS MATERIALIZED (
   SELECT i.*, s.cause, s.kind AS cause_kind, CASE WHEN s.address IS NULL THEN i.wanted ELSE 'suppressed' END AS state
-  FROM unnest($15::uuid[], $16::smallint[], $17::uuid[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::timestamptz[], $24::boolean[], $25::uuid[], $26::timestamptz[])
+  FROM unnest($16::uuid[], $17::smallint[], $18::uuid[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::timestamptz[], $25::boolean[], $26::uuid[], $27::timestamptz[])
     AS i (message_id, n, workspace_id, tier, kind, address, domain, wanted, due_at, is_only, event_id, created_at)
   LEFT JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)
 ), new_recipients AS (
@@ -121,13 +121,13 @@ const MESSAGE_COLUMNS: readonly Column<Submission>[] = [
   ['uuid', (s) => s.id], ['uuid', (s) => s.workspaceId], ['uuid', (s) => s.apiKeyId], ['uuid', (s) => s.domainId], ['text', (s) => s.tier],
   ['text', (s) => s.from.email], ['jsonb', (s) => JSON.stringify(s.to)], ['text', (s) => s.subject], ['text', (s) => s.html], ['text', (s) => s.text],
   ['integer', sizeOf], ['smallint', (s) => s.recipients.length], ['timestamptz', (s) => s.createdAt], ['jsonb', rareOf],
+  ['bytea', (s) => s.smtp?.raw ?? null],
 ]
 const RECIPIENT_COLUMNS: readonly Column<NewRecipient>[] = [
   ['uuid', (r) => r.submission.id], ['smallint', (r) => r.n], ['uuid', (r) => r.submission.workspaceId], ['text', (r) => r.submission.tier],
   ['text', (r) => r.kind], ['text', (r) => r.address], ['text', (r) => r.domain], ['text', (r) => r.submission.scheduledAt === null ? 'queued' : 'scheduled'],
   ['timestamptz', (r) => r.submission.scheduledAt ?? r.submission.createdAt], ['boolean', (r) => r.submission.recipients.length === 1],
   ['uuid', (r) => newId(r.submission.createdAt.getTime())], ['timestamptz', (r) => r.submission.createdAt],
-  ['bytea', (s) => s.smtp?.raw ?? null],
 ]
 
 function storeParameters(submissions: readonly Submission[]): unknown[] {
@@ -149,13 +149,13 @@ const RARE: Readonly<Record<string, (submission: Submission) => unknown>> = {
   scheduled_at: (s) => s.scheduledAt,
   timezone: (s) => s.timezone,
   expires_at: (s) => s.expiresAt,
+  submitted: (s) => s.smtp?.envelope ?? null,
 }
 const RARE_FIELDS = Object.entries(RARE)
 
 function rareOf(submission: Submission): string | null {
   let rare: Record<string, unknown> | null = null
   for (const [name, pick] of RARE_FIELDS) {
-  submitted: (s) => s.smtp?.envelope ?? null,
     const value = pick(submission)
     if (value !== null) (rare ??= {})[name] = value
   }

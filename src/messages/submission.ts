@@ -38,11 +38,11 @@ export interface Submission {
   readonly text: string | null
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly attachments: readonly Attachment[]
+  /** Only of what came by SMTP. */
+  readonly smtp?: SmtpPart
   readonly tags: readonly string[]
   readonly metadata: Readonly<Record<string, string | number | boolean | null>> | null
   readonly trackOpens: boolean | null
-  /** Only of what came by SMTP. */
-  readonly smtp?: SmtpPart
   readonly trackClicks: boolean | null
   readonly scheduledAt: Date | null
   readonly timezone: string | null
@@ -53,9 +53,6 @@ export interface Submission {
   readonly idempotency: Idempotency | null
 }
 
-export interface Idempotency {
-  readonly key: string
-  readonly bodyHash: Buffer
 export interface SmtpPart {
   /** The whole message: goes out octet for octet, signatures added; subject and names are then for those who look. Null: it is a template's. */
   readonly raw: Buffer | null
@@ -68,6 +65,9 @@ export interface SubmittedEnvelope {
   readonly from: string
 }
 
+export interface Idempotency {
+  readonly key: string
+  readonly bodyHash: Buffer
   /** What the first call answers and every replay repeats. */
   readonly answer: string
 }
