@@ -30,6 +30,15 @@ describe('a batcher', () => {
     await Promise.all([first, ...others])
     assert.deepEqual(sizes, [1, 10])
   })
+  it('counts heavy items for several; a single one goes however heavy it is', async () => {
+    const batches: number[][] = []
+    const batcher = createBatcher<number, number>((items) => {
+      batches.push(items)
+      return Promise.resolve(items)
+    }, { max: 5, lanes: 1, weigh: (item) => item })
+    await Promise.all([1, 4, 1, 9, 2, 2, 2].map((item) => batcher.add(item)))
+    assert.deepEqual(batches, [[1, 4], [1], [9], [2, 2], [2]])
+  })
   it('rejects the items of a batch that fails, and goes on', async () => {
     let isBroken = true
     const batcher = createBatcher<number, number>((items) => isBroken ? Promise.reject(new Error('away')) : Promise.resolve(items), { max: 10, lanes: 1, gatherMs: 1 })

@@ -1,6 +1,6 @@
 /**
  * Many callers, one statement: items that come while a batch is under way go together in the next one (group commit).
- * At most `lanes` batches run at once, each of at most `max` items. With nothing under way an item leaves at once, so an idle system has no delay;
+ * At most `lanes` batches run at once, each of at most `max` items; an item that is as much work as several says so by `weigh`. With nothing under way an item leaves at once, so an idle system has no delay;
  * under load `gatherMs` is the least time between two starts, where larger batches are worth more than the time.
  * A batch that fails rejects each of its items; what to do then is the caller's business. Order of arrival is kept within a batch.
  */
@@ -18,8 +18,16 @@ interface Entry<I, O> {
   readonly reject: (error: unknown) => void
 }
 
+interface Bounds<I> {
+  readonly max: number
+  readonly lanes: number
+  readonly gatherMs?: number
+  /** How many ordinary items this one counts for, at least 1; a single one always fits. */
+  readonly weigh?: (item: I) => number
+}
+
 /** `work` answers one result for each item, in the same order. */
-export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: { readonly max: number; readonly lanes: number; readonly gatherMs?: number }): Batcher<I, O> {
+export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: Bounds<I>): Batcher<I, O> {
   const gatherMs = bounds.gatherMs ?? 0
   let startedAt = -Infinity
   let queue: Entry<I, O>[] = []
@@ -42,8 +50,9 @@ export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: 
   }
 
   function take(): Entry<I, O>[] {
-    const batch = queue.slice(0, bounds.max)
-    queue = queue.slice(bounds.max)
+    const count = countFitting(queue, bounds)
+    const batch = queue.slice(0, count)
+    queue = queue.slice(count)
     return batch
   }
 
@@ -75,4 +84,12 @@ export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: 
     },
     drain: () => running === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve)),
   }
+}
+
+/** How many from the front make one batch; at least one. */
+function countFitting<I>(queue: readonly { readonly item: I }[], { max, weigh }: Bounds<I>): number {
+  if (weigh === undefined) return max
+  let left = max
+  const tooMany = queue.findIndex(({ item }, index) => (left -= weigh(item)) < 0 && index > 0)
+  return tooMany < 0 ? queue.length : tooMany
 }

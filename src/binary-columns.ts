@@ -4,7 +4,7 @@
  * The statement must cast each parameter to an array of its type, or PostgreSQL refuses it. No type is checked at run time: a value that is
  * not of its column's type is a bug here.
  */
-type Value = string | number | boolean | Date | null
+type Value = string | Buffer | number | boolean | Date | null
 
 /** A column: its type, and where its values are in a row. jsonb is given as JSON text, uuid in its usual 36 characters. */
 export type Column<T> = readonly [type: ColumnType, pick: (row: T) => Value]

@@ -19,6 +19,9 @@ import type { Accepted, Submission } from './submission.ts'
 // Two transactions at once keep the disk busy while the next batch gathers; more would only make the batches smaller.
 const LANES = 2
 const MAX_BATCH = 200
+/** What an ordinary message has at most: see `weigh`. */
+const RECIPIENTS_OF_ONE = 5
+const LENGTH_OF_ONE = 32 * 1024
 /** Workspaces with a message that was refused: what is written for nothing is dead weight in the tables, so it is not tried for so long. */
 const TROUBLED = { max: 10_000, ttlMs: 1000 }
 
@@ -41,7 +44,7 @@ export function createAcceptor(ctx: Context): Acceptor {
     batches.count++
     batches.messages += submissions.length
     return acceptBatch(ctx, submissions, troubled)
-  }, { max: MAX_BATCH, lanes: LANES })
+  }, { max: MAX_BATCH, lanes: LANES, weigh })
 
   async function acceptKeyed(submission: Submission, name: string): Promise<Accepted> {
     if (underWay.has(name)) return { kind: 'in-progress' }
