@@ -49,7 +49,7 @@ export function createResolver({ config, clock, timeoutMs, atOnce = AT_ONCE }: R
     ipv6: kept((name) => upstream.ask(askIpv6, name)),
     txt: kept((name) => upstream.ask(askTxt, name)),
     system: kept(askSystem, SYSTEM_SECONDS),
-    secure: { mx: kept(secure.mx), owner: kept(secure.owner), tlsa: kept(secure.tlsa) },
+    secure: { mx: kept((name) => secure.mx(name)), owner: kept((name) => secure.owner(name)), tlsa: kept((name) => secure.tlsa(name)) },
     stop: () => upstream.stop(),
   }
 }

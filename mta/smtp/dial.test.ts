@@ -7,8 +7,8 @@ import { startReceiver } from '#test/support/receiver.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import type { ReceiverScript } from '#test/support/receiver-script.ts'
 import type { Mail } from './envelope.ts'
-import { openSession, openWithPlainRetry } from './open.ts'
-import type { Opened, SessionSettings } from './open.ts'
+import { openSession, openWithRetries } from './open.ts'
+import type { Opened, SessionSettings, TlsLevel } from './open.ts'
 import { chooseTimeouts } from './timeouts.ts'
 
 const SOON = 60
@@ -79,9 +79,10 @@ describe('connecting', () => {
 
 describe('TLS', () => {
   let mx: Receiver
-  const use = async (script: ReceiverScript, settings: Partial<SessionSettings> = {}, host = 'mx.test'): Promise<Opened> => {
+  const use = async (script: ReceiverScript, settings: Partial<SessionSettings> = {}, host = 'mx.test', first: TlsLevel = 'modern')
+    : Promise<Opened & { level: TlsLevel }> => {
     mx = await startReceiver(script)
-    return await openWithPlainRetry({ host, address: mx.host, port: mx.port }, { ...SETTINGS, ...settings })
+    return await openWithRetries({ host, address: mx.host, port: mx.port }, { ...SETTINGS, ...settings }, first)
   }
   afterEach(() => mx.stop())
 
@@ -128,8 +129,8 @@ describe('TLS', () => {
     mx = await startReceiver()
     for (const [host, ca, code] of [['mx.test', mx.ca, null], ['mx.test.', mx.ca, null], ['127.0.0.1', mx.ca, null],
       ['other.test', mx.ca, 'ERR_TLS_CERT_ALTNAME_INVALID'], ['mx.test', undefined, 'DEPTH_ZERO_SELF_SIGNED_CERT']] as const) {
-      const opened = await openWithPlainRetry({ host, address: mx.host, port: mx.port },
-        { ...SETTINGS, tls: 'required', rejectUnauthorized: true, ...(ca !== undefined && { ca }) })
+      const opened = await openWithRetries({ host, address: mx.host, port: mx.port },
+        { ...SETTINGS, tls: 'required', rejectUnauthorized: true, ...(ca !== undefined && { ca }) }, 'modern')
       if (code === null) assert.equal(opened.ok && opened.session.tls?.authorized, true, host)
       else assert.partialDeepStrictEqual(!opened.ok && opened.failure, { stage: 'tls', reply: null, loss: { code } })
       if (opened.ok) await opened.session.quit()
@@ -137,13 +138,13 @@ describe('TLS', () => {
   })
 
   for (const handshake of ['drop', 'rubbish', 'silence'] as const) {
-    it(`that fails (${handshake}) is followed by one plain try, and the record says so`, async () => {
+    it(`that fails (${handshake}) is followed by one with older TLS and one without, and the record says so`, async () => {
       const opened = await use({ handshake }, { timeouts: chooseTimeouts({ tls: SOON }) })
       await deliver(opened)
-      assert.partialDeepStrictEqual(mx.messages, [{ tls: false, connection: 2 }])
-      assert.equal(opened.ok && opened.session.tls, null)
-      assert.match(opened.ok ? opened.session.opening.join('\n') : '',
-        /S: 220 .*\n-- connection lost: TLS failed: .*\n-- trying once more without TLS\n-- mx\.test \[127\.0\.0\.1\]:\d+\nS: 220 /)
+      assert.partialDeepStrictEqual(mx.messages, [{ tls: false, connection: 3 }])
+      assert.deepEqual([opened.ok && opened.session.tls, opened.level], [null, 'plain'])
+      assert.match(opened.ok ? opened.session.opening.join('\n') : '', new RegExp(['older', 'out'].map((kind) =>
+        String.raw`S: 220 .*\n-- connection lost: TLS failed: .*\n-- trying once more with(?: )?${kind} TLS\n-- mx\.test \[127\.0\.0\.1\]:\d+\nS: 220 `).join('[^]*')))
     })
 
     it(`that fails (${handshake}) and is required ends it`, async () => {
@@ -153,6 +154,36 @@ describe('TLS', () => {
       assert.deepEqual(mx.commands.map(({ line }) => line), ['EHLO out.test', 'STARTTLS'])
     })
   }
+
+  it('is of an older kind where the server knows no other', async () => {
+    const opened = await use({ maxTls: 'TLSv1.1' })
+    await deliver(opened)
+    assert.partialDeepStrictEqual(mx.messages, [{ tls: true, connection: 2 }])
+    assert.deepEqual([opened.ok && opened.session.tls?.protocol, opened.level], ['TLSv1.1', 'reduced'])
+    assert.match(opened.ok ? opened.session.opening.join('\n') : '', /-- trying once more with older TLS\n/)
+  })
+
+  for (const [first, protocol, remark] of [['reduced', 'TLSv1.2', 'with older TLS'], ['plain', undefined, 'without TLS']] as const) {
+    it(`begins where it was left the last time: ${first}`, async () => {
+      const opened = await use({}, {}, 'mx.test', first)
+      await deliver(opened)
+      assert.deepEqual([opened.ok && opened.session.tls?.protocol, opened.level, mx.connections], [protocol, first, 1])
+      assert.equal(opened.ok && opened.session.opening[0], `-- its TLS was broken lately: trying ${remark}`)
+    })
+  }
+
+  it('that is required begins with what is best, whatever was broken lately', async () => {
+    const opened = await use({}, { tls: 'required' }, 'mx.test', 'plain')
+    await deliver(opened)
+    assert.equal(opened.ok && opened.session.tls?.protocol, 'TLSv1.3')
+  })
+
+  it('says nothing to a server whose certificate will not do', async () => {
+    const judge = (): { code: string; text: string } => ({ code: 'certificate-expired', text: 'it is too old' })
+    const opened = await use({}, { tls: 'required', judge })
+    assert.partialDeepStrictEqual(failure(opened), { stage: 'tls', reply: null, loss: { code: 'certificate-expired', detail: 'it is too old' } })
+    assert.deepEqual(mx.commands.map(({ line }) => line), ['EHLO out.test', 'STARTTLS'])
+  })
 
   it('is not tried again without the caller asking for the retry', async () => {
     mx = await startReceiver({ handshake: 'drop' })

@@ -3,10 +3,11 @@
  * attempt comes to a ready socket or to the reason why there is none, within its
  * time limit; a socket that did not come about is destroyed.
  */
+import { constants } from 'node:crypto'
 import { connect as connectTcp, isIP } from 'node:net'
 import type { Socket } from 'node:net'
 import { connect as connectTls, createSecureContext } from 'node:tls'
-import type { SecureContext, TLSSocket } from 'node:tls'
+import type { SecureContext, SecureContextOptions, TLSSocket } from 'node:tls'
 import { describeError } from './result.ts'
 import type { Loss } from './result.ts'
 
@@ -20,6 +21,9 @@ export interface Target {
   /** The egress address to connect from. */
   readonly localAddress?: string
 }
+
+/** modern: TLS 1.2 or newer. reduced: what servers of 2010 speak, TLS 1.0 to 1.2 with the ciphers and keys of their time; better than plain text. */
+export type Handshake = 'modern' | 'reduced'
 
 /** How far a certificate is to be trusted. */
 export interface Trust {
@@ -44,11 +48,16 @@ export async function dial(target: Target, limitMs: number, watch?: (socket: Soc
   return await dialled
 }
 
-/** Speaks TLS over a connected socket, TLS 1.2 or newer. */
-export async function secure(socket: Socket, target: Target, trust: Trust, limitMs: number): Promise<Dialled<TLSSocket>> {
+export interface HandshakeOrder {
+  readonly handshake: Handshake
+  readonly limitMs: number
+}
+
+/** Speaks TLS over a connected socket. */
+export async function secure(socket: Socket, target: Target, trust: Trust, { handshake, limitMs }: HandshakeOrder): Promise<Dialled<TLSSocket>> {
   const host = target.host.replace(/\.$/, '')
   const secured = connectTls({
-    socket, host, secureContext: findContext(trust), rejectUnauthorized: trust.rejectUnauthorized,
+    socket, host, secureContext: findContext(trust, handshake), rejectUnauthorized: trust.rejectUnauthorized,
     // RFC 6066 3: an address is no server name.
     ...(isIP(host) === 0 && { servername: host }),
   })
@@ -57,14 +66,20 @@ export async function secure(socket: Socket, target: Target, trust: Trust, limit
   return dialled
 }
 
-/** Reading the authorities takes milliseconds, so it is done once for each object that states the trust. */
-const contexts = new WeakMap<Trust, SecureContext>()
+/** Many old servers do not know RFC 5746, and OpenSSL 3 would not speak with them. */
+const OPTIONS: Readonly<Record<Handshake, SecureContextOptions>> = {
+  modern: { minVersion: 'TLSv1.2' },
+  reduced: { minVersion: 'TLSv1', maxVersion: 'TLSv1.2', ciphers: 'DEFAULT:@SECLEVEL=0', secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT },
+}
 
-function findContext(trust: Trust): SecureContext {
-  const known = contexts.get(trust)
+/** Reading the authorities takes milliseconds, so it is done once for each list of them. */
+const contexts: Readonly<Record<Handshake, Map<string | undefined, SecureContext>>> = { modern: new Map(), reduced: new Map() }
+
+function findContext({ ca }: Trust, handshake: Handshake): SecureContext {
+  const known = contexts[handshake].get(ca)
   if (known !== undefined) return known
-  const context = createSecureContext({ minVersion: 'TLSv1.2', ...(trust.ca !== undefined && { ca: trust.ca }) })
-  contexts.set(trust, context)
+  const context = createSecureContext({ ...OPTIONS[handshake], ...(ca !== undefined && { ca }) })
+  contexts[handshake].set(ca, context)
   return context
 }
 

@@ -13,20 +13,27 @@ import type { Reply } from '#src/mail/reply.ts'
 import { NO_CAPABILITIES, readCapabilities } from './capabilities.ts'
 import type { Capabilities } from './capabilities.ts'
 import { dial, secure } from './dial.ts'
-import type { Target, Trust } from './dial.ts'
+import type { Handshake, Target, Trust } from './dial.ts'
 import type { OpenFailure, OpenStage } from './result.ts'
 import { Session } from './session.ts'
 import type { TlsFacts } from './session.ts'
 import type { Timeouts } from './timeouts.ts'
 import { Wire } from './wire.ts'
 
-/** How sessions are opened; keep the object, for what is derived from it is kept with it. */
+export type Judge = (peer: TLSSocket) => { readonly code: string; readonly text: string } | null
+
+/** How much TLS an opening got, or may begin with. */
+export type TlsLevel = Handshake | 'plain'
+
+/** How sessions are opened. */
 export interface SessionSettings extends Trust {
   /** Our name in EHLO. */
   readonly ehloName: string
   /** never: plain text. opportunistic: TLS if the server offers it. required: TLS or no session. */
   readonly tls: 'never' | 'opportunistic' | 'required'
   readonly timeouts: Timeouts
+  /** Looks at the server's certificate before anything else is said through TLS: null when it will do, else what is wrong with it. */
+  readonly judge?: Judge
   /** Told of every connection as it is begun. */
   readonly watch?: (socket: Socket) => void
 }
@@ -37,6 +44,7 @@ export type Opened = { readonly ok: true; readonly session: Session } | { readon
 interface Opening {
   readonly target: Target
   readonly settings: SessionSettings
+  readonly handshake: Handshake
   readonly wire: Wire
 }
 
@@ -48,21 +56,30 @@ interface Stop {
 
 /** Opens a session, in one attempt on one connection. */
 export function openSession(target: Target, settings: SessionSettings): Promise<Opened> {
-  return attempt(target, settings, [])
+  return attempt(target, settings, [], 'modern')
 }
+
+/** What is left to try when a handshake failed, best first. */
+const LEVELS: readonly TlsLevel[] = ['modern', 'reduced', 'plain']
+const REMARKS: Readonly<Record<TlsLevel, string>> = { modern: 'with TLS', reduced: 'with older TLS', plain: 'without TLS' }
 
 /**
- * The same, and where opportunistic TLS fails in the handshake, once more without TLS on a new connection (RFC 7435: some
- * protection when possible, mail always). The record says so.
+ * The same, and where opportunistic TLS fails in the handshake, once more with what old servers speak, and then without TLS,
+ * each on a new connection (RFC 7435: some protection when possible, mail always). The record says so. `first` is where to begin.
  */
-export async function openWithPlainRetry(target: Target, settings: SessionSettings): Promise<Opened> {
-  const opened = await attempt(target, settings, [])
-  if (opened.ok || opened.failure.stage !== 'tls' || settings.tls !== 'opportunistic') return opened
-  const lines = [...opened.failure.transcript, '-- trying once more without TLS']
-  return await attempt(target, { ...settings, tls: 'never' }, lines)
+export async function openWithRetries(target: Target, settings: SessionSettings, first: TlsLevel): Promise<Opened & { readonly level: TlsLevel }> {
+  const levels = settings.tls === 'opportunistic' ? LEVELS.slice(LEVELS.indexOf(first)) : LEVELS.slice(0, 1)
+  let lines = levels[0] === 'modern' ? [] : [`-- its TLS was broken lately: trying ${REMARKS[first]}`]
+  for (const [i, level] of levels.entries()) {
+    const opened = await attempt(target, level === 'plain' ? { ...settings, tls: 'never' } : settings, lines, level === 'reduced' ? 'reduced' : 'modern')
+    const next = levels[i + 1]
+    if (opened.ok || opened.failure.stage !== 'tls' || next === undefined) return { ...opened, level }
+    lines = [...opened.failure.transcript, `-- trying once more ${REMARKS[next]}`]
+  }
+  throw new Error('there is always a level to try')
 }
 
-async function attempt(target: Target, settings: SessionSettings, lines: string[]): Promise<Opened> {
+async function attempt(target: Target, settings: SessionSettings, lines: string[], handshake: Handshake): Promise<Opened> {
   const startedAt = performance.now()
   lines.push(`-- ${target.host} [${target.address}]:${target.port}${target.localAddress === undefined ? '' : ` from ${target.localAddress}`}`)
   const dialled = await dial(target, settings.timeouts.connect, settings.watch)
@@ -71,7 +88,7 @@ async function attempt(target: Target, settings: SessionSettings, lines: string[
     return { ok: false, failure: { stage: 'connect', reply: null, loss: dialled.loss, transcript: lines } }
   }
   const connectMs = performance.now() - startedAt
-  const opening = { target, settings, wire: new Wire(dialled.socket, settings.timeouts, lines) }
+  const opening = { target, settings, handshake, wire: new Wire(dialled.socket, settings.timeouts, lines) }
   const agreed = await agree(opening)
   if ('stage' in agreed) return { ok: false, failure: fail(opening.wire, agreed) }
   return { ok: true, session: new Session(opening.wire, { ...agreed, connectMs, openMs: performance.now() - startedAt }) }
@@ -86,7 +103,7 @@ async function agree(opening: Opening): Promise<Stop | { offers: Capabilities; t
   if ('stage' in offers) return offers
   if (settings.tls === 'never' || (settings.tls === 'opportunistic' && !offers.starttls)) return { offers, tls: null }
   if (!offers.starttls) {
-    wire.lose('protocol', 'TLS is required and the server does not offer it')
+    wire.lose('protocol', 'TLS is required and the server does not offer it', 'starttls-not-supported')
     return { stage: 'starttls', reply: null }
   }
   const tls = await startTls(opening)
@@ -108,7 +125,7 @@ async function sayHello({ settings, wire }: Opening): Promise<Stop | Capabilitie
   return helo !== null && isSuccess(helo) ? NO_CAPABILITIES : { stage: 'ehlo', reply: helo ?? ehlo }
 }
 
-async function startTls({ target, settings, wire }: Opening): Promise<Stop | TlsFacts> {
+async function startTls({ target, settings, handshake, wire }: Opening): Promise<Stop | TlsFacts> {
   wire.send(['STARTTLS'])
   const reply = await wire.answer('starttls')
   if (reply?.code !== 220) return { stage: 'starttls', reply }
@@ -117,7 +134,7 @@ async function startTls({ target, settings, wire }: Opening): Promise<Stop | Tls
     wire.lose('protocol', 'the server went on in plain text after its answer to STARTTLS')
     return { stage: 'starttls', reply: null }
   }
-  const secured = await secure(socket, target, settings, settings.timeouts.tls)
+  const secured = await secure(socket, target, settings, { handshake, limitMs: settings.timeouts.tls })
   if (!secured.ok) {
     wire.lose(secured.loss.cause, `TLS failed: ${secured.loss.detail}`, secured.loss.code)
     return { stage: 'tls', reply: null }
@@ -125,11 +142,14 @@ async function startTls({ target, settings, wire }: Opening): Promise<Stop | Tls
   const facts = describeTls(secured.socket)
   wire.note(`-- ${facts.protocol} ${facts.cipher}, certificate ${facts.authorized ? 'verified' : 'not verified'}`)
   wire.attach(secured.socket)
-  return facts
+  const fault = settings.judge?.(secured.socket) ?? null
+  if (fault === null) return facts
+  wire.lose('protocol', fault.text, fault.code)
+  return { stage: 'tls', reply: null }
 }
 
 function describeTls(socket: TLSSocket): TlsFacts {
-  return { protocol: socket.getProtocol() ?? 'unknown', cipher: socket.getCipher().standardName, authorized: socket.authorized }
+  return { protocol: socket.getProtocol() ?? 'unknown', cipher: socket.getCipher().standardName, authorized: socket.authorized && socket.getPeerCertificate().subjectaltname !== undefined }
 }
 
 function isSuccess(reply: Reply): boolean {

@@ -22,7 +22,7 @@ export interface TlsFacts {
   readonly protocol: string
   /** The IANA name, e.g. `TLS_AES_256_GCM_SHA384`. */
   readonly cipher: string
-  /** The certificate verifies for the host's name. */
+  /** The certificate verifies for the host's name, by its alternative names (RFC 8461 4.1). */
   readonly authorized: boolean
 }
 

@@ -11,7 +11,7 @@ import { classifyReply } from '#mta/classify/reply.ts'
 import type { SiteLimits } from '#mta/limits/site-limits.ts'
 import type { Host } from '#mta/route/route.ts'
 import type { Mail } from '#mta/smtp/envelope.ts'
-import { openWithPlainRetry, type SessionSettings } from '#mta/smtp/open.ts'
+import { openWithRetries, type SessionSettings } from '#mta/smtp/open.ts'
 import type { OpenFailure, TransactionResult } from '#mta/smtp/result.ts'
 import type { Session } from '#mta/smtp/session.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
@@ -187,7 +187,7 @@ async function openFirst(parts: DirectParts, job: Job, lines: string[]): Promise
     isCertain &&= trouble?.isCertain === true
     for (const address of addresses) {
       if (tried++ >= MAX_ADDRESSES) return last
-      const opened = await openWithPlainRetry({ host: host.name, address, port: host.port }, parts.settings)
+      const opened = await openWithRetries({ host: host.name, address, port: host.port }, parts.settings, 'modern')
       if (opened.ok) return { session: opened.session, host: host.name, address, idleSinceMs: 0 }
       lines.push(...opened.failure.transcript)
       last = explainFailure(opened.failure, `${host.name} [${address}]:${host.port}`)
