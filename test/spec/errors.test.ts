@@ -49,6 +49,14 @@ const ROWS: readonly Row[] = [
     for (const body of [fifty, fifty]) assert.equal((await api.call('POST', '/send-email/bulk', { key: small.regular, body })).status, 200)
     return api.call('POST', '/send-email/bulk', { key: small.regular, body: message(small.domain) })
   }],
+  [500, 'INTERNAL_ERROR', 'server failure: a table that is not there', async ({ api }) => {
+    await api.db.query('ALTER TABLE templates RENAME TO templates_lost')
+    try {
+      return await api.call('GET', '/templates')
+    } finally {
+      await api.db.query('ALTER TABLE templates_lost RENAME TO templates')
+    }
+  }],
 ]
 
 describe('specification: errors', () => {
