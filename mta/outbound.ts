@@ -10,6 +10,7 @@ import type { Attempt } from '#src/messages/outcome.ts'
 import { moveFor, releaseOf } from '#src/messages/settle.ts'
 import { DUE_CHANNEL, READY_CHANNEL, suspendedSite, SUSPENSIONS_CHANNEL } from '#src/queue/keys.ts'
 import { takeLease, type Lease } from '#src/queue/lease.ts'
+import { createDomainSites, type DomainSites } from '#src/queue/domain-sites.ts'
 import { watchSuspensions, type SuspensionWatch } from '#src/queue/suspensions.ts'
 import type { Direct } from '#mta/transport/direct.ts'
 import { limitsOf } from './limits/site-limits.ts'
@@ -39,10 +40,16 @@ export async function startOutbound(ctx: Context, redisUrl: string): Promise<Out
   const assembled = assembleStages(ctx)
   const { stages, router, breaker } = assembled
   const suspensions = await watchSuspensions(ctx)
+  const sites = createDomainSites(ctx)
+  const siteOf = async (domain: string): Promise<string> => {
+    const { site } = await router.route(domain)
+    sites.note(domain, site)
+    return site
+  }
   const lanes = createLanes(ctx, {
     lease, startLimits: limitsOf([]),
     limitsFor: async (domain) => limitsOfRoute(await router.route(domain)),
-    isSuspended: (domain) => suspensions.find(domain) !== undefined,
+    isSuspended: (domain) => suspensions.find(domain, sites.siteOf(domain)) !== undefined,
     deliver: (claimed, gate) => deliver(stages, claimed, gate),
     settle: (claimed, attempt) => {
       report.note(claimed.domain, attempt)
@@ -52,12 +59,20 @@ export async function startOutbound(ctx: Context, redisUrl: string): Promise<Out
     release: (held) => release(ctx, settler, held),
   })
   const report = createReport(ctx, {
-    process: () => String(lease.id), sites: () => lanes.view(), siteOf: async (domain) => (await router.route(domain)).site, breaker,
+    process: () => String(lease.id), sites: () => lanes.view(), siteOf, breaker,
   })
-  const dispatcher = createDispatcher(ctx, { siteOf: async (domain) => suspensions.find(domain) === undefined ? (await router.route(domain)).site : suspendedSite(domain), onReady: (site, hasInstant) => lanes.wake(site, hasInstant) })
+  const dispatcher = createDispatcher(ctx, {
+    siteOf: async (domain) => {
+      // a stopped domain is not even looked up
+      if (suspensions.find(domain) !== undefined) return suspendedSite(domain)
+      const site = await siteOf(domain)
+      return suspensions.find(domain, site) === undefined ? site : suspendedSite(domain)
+    },
+    onReady: (site, hasInstant) => lanes.wake(site, hasInstant),
+  })
   const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions })
   const { transport } = stages
-  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, report, transport, close: () => assembled.close() }
+  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, sites, report, transport, close: () => assembled.close() }
   return { stop: (graceMs = GRACE_MS) => stop(parts, graceMs) }
 }
 
@@ -95,15 +110,17 @@ interface Parts {
   readonly dispatcher: Dispatcher
   readonly subscriber: Redis
   readonly suspensions: SuspensionWatch
+  readonly sites: DomainSites
   readonly report: Report
   readonly transport: Direct
   readonly close: () => Promise<void>
 }
 
 async function stop(parts: Parts, graceMs: number): Promise<void> {
-  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, report, transport, close } = parts
+  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, sites, report, transport, close } = parts
   subscriber.disconnect()
   suspensions.stop()
+  sites.stop()
   report.stop()
   await dispatcher.stop()
   await lanes.stop(graceMs)

@@ -47,11 +47,11 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     run: (call) => withContext(call.io, async ({ db }) => {
       const [counts, suspensions] = [await countQueue(db), await listSuspensions(db)]
       const rows = counts.map((row) => [row.tier, row.state, String(row.count), row.oldestDueAt.toISOString()])
-      const stopped = suspensions.map(({ domain, reason }) => `suspended: ${domain} (${reason})`)
+      const stopped = suspensions.map(({ kind, subject, reason }) => `suspended: ${kind} ${subject} (${reason})`)
       const text = rows.length === 0 ? 'The queue is empty.' : tableText(['TIER', 'STATE', 'COUNT', 'OLDEST DUE'], rows)
       return call.answer([text, ...stopped].join('\n'), {
         counts: counts.map((row) => ({ tier: row.tier, state: row.state, count: row.count, oldest_due_at: row.oldestDueAt })),
-        suspensions: suspensions.map(({ domain, reason, createdAt }) => ({ domain, reason, created_at: createdAt })),
+        suspensions: suspensions.map(({ kind, subject, reason, createdAt, until }) => ({ kind, subject, reason, created_at: createdAt, until })),
       })
     }),
   },

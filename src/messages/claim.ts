@@ -2,10 +2,11 @@
  * The claim: the one UPDATE that makes a waiting recipient ours, and loads what is needed to send it in the same round trip.
  * It is guarded by the state, the due time and the lease, so a recipient that stands twice in Redis, or was settled meanwhile, is simply not
  * returned, and a process whose lease was taken away gets nothing. It also says who is suppressed by now: a recipient of mail that was
- * scheduled or deferred may have come on the list since it was accepted.
+ * scheduled or deferred may have come on the list since it was accepted. Mail of a stopped workspace or campaign is not given to anybody.
  */
 import { columnsOf } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
+import { heldByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { MOVES } from './state.ts'
 import type { Attachment, Mailbox } from './submission.ts'
@@ -18,7 +19,7 @@ WITH claimed AS (
   UPDATE recipients r SET state = 'sending', lease = $3, attempts = r.attempts + 1, updated_at = $4
   FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
   WHERE r.message_id = i.message_id AND r.n = i.n AND r.state = ANY ('{${MOVES.claim.from.join(',')}}') AND r.due_at <= $4::timestamptz + interval '1 second'
-    AND EXISTS (SELECT FROM leases WHERE id = $3)
+    AND EXISTS (SELECT FROM leases WHERE id = $3) AND NOT ${heldByOwner('$4')}
   RETURNING r.message_id, r.n, r.workspace_id, r.tier, r.kind, r.address, r.domain, r.attempts, r.tries, r.due_at
 )
 SELECT c.*, s.cause, s.kind AS cause_kind, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.headers, m.has_attachments, m.content_size,

@@ -7,7 +7,7 @@ import type { Plans } from '#config/plans.ts'
 import type { Db, Queryable } from '#src/db.ts'
 import type { Redis } from '#src/redis.ts'
 import { findPlace } from '#src/queue/site-state.ts'
-import { listSuspensions } from '#src/queue/suspensions.ts'
+import { findStops } from '#src/queue/suspensions.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
 import { judgeGates, type Facts, type Gate, type GateName, type Usage } from './gates.ts'
@@ -53,19 +53,25 @@ async function findOwner(db: Queryable, id: string): Promise<string | null> {
 }
 
 async function gatherFacts({ db, redis, plans, retryScale }: Explaining, owner: string, message: MessageView, now: Date): Promise<Facts[]> {
-  const [suspensions, suppressions, usage] = await Promise.all([
-    listSuspensions(db), findSuppressions(db, owner, message.recipients.map(({ address }) => address)), findUsage(db, plans, owner, now),
+  const addresses = message.recipients.map(({ address }) => address)
+  const [stopOf, suppressions, usage] = await Promise.all([
+    findStops(db, { messageId: message.id, workspaceId: owner, domains: addresses.map(domainOf) }),
+    findSuppressions(db, owner, addresses), findUsage(db, plans, owner, now),
   ])
   return Promise.all(message.recipients.map(async (recipient, n): Promise<Facts> => {
-    const domain = recipient.address.slice(recipient.address.lastIndexOf('@') + 1)
+    const domain = domainOf(recipient.address)
     const isOpen = isWaiting(recipient.state) || recipient.state === 'sending'
     return {
       message, recipient, now, usage, retryScale,
       suppression: suppressions.find(({ address }) => address.toLowerCase() === recipient.address.toLowerCase()) ?? null,
-      suspension: suspensions.find((one) => one.domain === domain) ?? suspensions.find((one) => one.domain === '*') ?? null,
+      suspension: stopOf(domain),
       place: redis === null || !isOpen ? null : await findPlace(redis, { messageId: message.id, n, domain, tier: message.tier }),
     }
   }))
+}
+
+function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1)
 }
 
 async function findUsage(db: Queryable, plans: Plans, workspaceId: string, now: Date): Promise<Usage> {

@@ -58,14 +58,14 @@ const HELD: readonly (readonly [name: string, facts: Facts, holds: readonly Gate
   ['held by a process, waiting for a session', facts({ recipient: recipient({ state: 'sending', nextTryAt: null }),
     place: place({ states: [full], isWaiting: true }) }), ['site limit'], null],
   ['being sent', facts({ recipient: recipient({ state: 'sending', nextTryAt: null }), place: place({ states: [full] }) }), [], null],
-  ['suspended', facts({ suspension: { domain: '*', reason: 'x', createdAt: EARLIER } }), ['suspension'], null],
+  ['suspended', facts({ suspension: { kind: 'domain', subject: '*', reason: 'x', createdAt: EARLIER, until: null } }), ['suspension'], null],
   ['deferred', facts({ recipient: recipient({ state: 'deferred', nextTryAt: LATER, tries: 1 }) }), ['backoff'], LATER],
   ['lost after the dot', facts({ recipient: recipient({ state: 'unknown', nextTryAt: LATER }) }), ['backoff'], LATER],
   ['all servers failed', facts({ place: place({ trouble }) }), ['backoff'], LATER],
   ['DNS', facts({ recipient: recipient({ state: 'deferred', nextTryAt: LATER, attempts: [dns('dns')] }) }), ['DNS'], LATER],
   ['DNS, an earlier try', facts({ recipient: recipient({ state: 'deferred', nextTryAt: LATER, attempts: [dns('dns'), dns('busy')] }) }),
     ['backoff'], LATER],
-  ['several at once', facts({ suppression: entry, suspension: { domain: 'b.example', reason: 'x', createdAt: EARLIER },
+  ['several at once', facts({ suppression: entry, suspension: { kind: 'domain', subject: 'b.example', reason: 'x', createdAt: EARLIER, until: null },
     recipient: recipient({ state: 'deferred', nextTryAt: LATER }) }),
     ['suppression', 'suspension', 'backoff'], null],
 ]
@@ -83,7 +83,7 @@ describe('gates', () => {
   it('a settled recipient is held by nothing, whatever is so; a suppressed one was by the list', () => {
     for (const state of (Object.keys(STATES) as State[]).filter((one) => !isOpen(one))) {
       const given = facts({ recipient: recipient({ state, nextTryAt: null, reason: 'it was' }),
-        suspension: { domain: '*', reason: 'x', createdAt: EARLIER }, place: null })
+        suspension: { kind: 'domain', subject: '*', reason: 'x', createdAt: EARLIER, until: null }, place: null })
       assert.deepEqual(judgeGates(given).filter((one) => one.holds).map((one) => one.gate), state === 'suppressed' ? ['suppression'] : [])
     }
   })

@@ -125,9 +125,14 @@ function sumOf(numbers: readonly number[]): number {
 
 function judgeSuspension({ suspension }: Facts): Judgement {
   if (suspension === null) return open('its destination is not suspended')
-  const what = suspension.domain === '*' ? 'all mail is' : `${suspension.domain} is`
-  const rule = `suspended since ${suspension.createdAt.toISOString()}, until it is resumed`
-  return held(`${what} suspended by the operator: ${suspension.reason}`, rule)
+  const { createdAt, until, reason } = suspension
+  const rule = `suspended since ${createdAt.toISOString()}, until it is resumed`
+  return held(`${stoppedName(suspension)} suspended by the operator: ${reason}`, rule, until)
+}
+
+function stoppedName({ kind, subject }: Suspension): string {
+  if (kind !== 'domain') return `its ${kind} ${subject} is`
+  return subject === '*' ? 'all mail is' : `${subject} is`
 }
 
 function judgeBackoff(facts: Facts): Judgement {

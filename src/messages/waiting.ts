@@ -4,6 +4,7 @@
  */
 import type { Queryable } from '#src/db.ts'
 import type { Due } from '#src/queue/schedule.ts'
+import { heldByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 
 interface OpenRow {
@@ -32,14 +33,20 @@ function cursorAfter(rows: readonly OpenRow[], limit: number): Cursor | null {
   return rows.length < limit || last === undefined ? null : { dueAt: last.due_at, messageId: last.message_id, n: last.n }
 }
 
-/** The next slice of a tier's waiting recipients, by due time, that are due before `until`; `next` is null after the last. */
+/**
+ * The next slice of a tier's waiting recipients, by due time, that are due before `until`; `next` is null after the last. Of a slice, what
+ * a stopped workspace or campaign holds back is left out: nobody could claim it.
+ */
 export async function readWaiting(db: Queryable, tier: Tier, until: Date, at: { readonly cursor: Cursor | null; readonly limit: number }): Promise<{ due: Due[]; next: Cursor | null }> {
-  const { rows } = await db.query<OpenRow>(
-    `SELECT ${COLUMNS} FROM recipients WHERE tier = $1 AND ${WAITING} AND due_at <= $2 AND ($3::timestamptz IS NULL OR (due_at, message_id, n) > ($3, $4, $5))
-     ORDER BY due_at, message_id, n LIMIT $6`,
+  const { rows } = await db.query<OpenRow & { readonly is_held: boolean }>(
+    `SELECT ${COLUMNS}, ${heldByOwner('now()')} AS is_held FROM (
+       SELECT ${COLUMNS}, workspace_id FROM recipients
+       WHERE tier = $1 AND ${WAITING} AND due_at <= $2 AND ($3::timestamptz IS NULL OR (due_at, message_id, n) > ($3, $4, $5))
+       ORDER BY due_at, message_id, n LIMIT $6) r
+     ORDER BY due_at, message_id, n`,
     [tier, until, at.cursor?.dueAt ?? null, at.cursor?.messageId ?? null, at.cursor?.n ?? null, at.limit],
   )
-  return { due: rows.map(dueOf), next: cursorAfter(rows, at.limit) }
+  return { due: rows.filter((row) => !row.is_held).map(dueOf), next: cursorAfter(rows, at.limit) }
 }
 
 /** What a dead process was sending. */

@@ -1,46 +1,91 @@
 /**
- * Destinations that the operator has stopped. Their recipients stay waiting in PostgreSQL and are kept aside in Redis; nothing is tried and nothing counted.
- * Resuming drops the schedule's epoch, so that all that waits is put on it again.
- * An outbound process learns of a change by Redis at once, and by looking every few seconds when Redis was away.
+ * What the operator has stopped: a recipient domain, all mail (`*`), a site, a workspace or a campaign, until it is resumed or for a time.
+ * Its recipients stay waiting in PostgreSQL; nothing is tried and nothing counted. Mail to a stopped domain or site is kept aside in
+ * Redis; that of a stopped workspace or campaign is not claimed and not put on the schedule (`HELD_BY_OWNER`).
+ *
+ * Resuming drops the schedule's epoch, so that all that waits is put on it again; one that runs out is resumed by the worker. An outbound
+ * process learns of a change by Redis at once, and by looking every few seconds when Redis was away. What it had claimed before goes out.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
-import { EPOCH_KEY, isSuspendedSite, readyKey, SITES_KEY, suspendedSite, SUSPENSIONS_CHANNEL } from './keys.ts'
+import { findSites } from './domain-sites.ts'
+import { EPOCH_KEY, isSuspendedSite, readyKey, SITES_KEY, SUSPENSIONS_CHANNEL } from './keys.ts'
 import { TIER_NAMES } from './tiers.ts'
 
-export interface Suspension {
-  readonly domain: string
+/** What may be stopped. */
+export const SUSPENDABLE = ['domain', 'site', 'workspace', 'campaign'] as const
+export type SuspendableKind = (typeof SUSPENDABLE)[number]
+
+export interface Stopped {
+  readonly kind: SuspendableKind
+  /** A domain in lower case or `*`, a site, or an id. */
+  readonly subject: string
+}
+
+export interface Suspension extends Stopped {
   readonly reason: string
   readonly createdAt: Date
+  /** Null: until it is resumed. */
+  readonly until: Date | null
 }
 
 const LOOK_MS = 5000
 
-type Wanted = Pick<Context, 'db' | 'redis'>
-
-export async function listSuspensions(db: Queryable): Promise<Suspension[]> {
-  return (await db.query<Suspension>('SELECT domain, reason, created_at AS "createdAt" FROM suspensions ORDER BY domain')).rows
+/** In SQL: is a recipient `r` (message_id, workspace_id) of a workspace or campaign that is stopped at this time? Costs nothing while none is. */
+export function heldByOwner(now: string): string {
+  const inForce = `(s.until IS NULL OR s.until > ${now}::timestamptz)`
+  const of = (kind: SuspendableKind): string => `SELECT s.subject::uuid FROM suspensions s WHERE s.kind = '${kind}' AND ${inForce}`
+  return `(r.workspace_id = ANY (ARRAY(${of('workspace')})) OR (EXISTS (${of('campaign')}) AND EXISTS (
+    SELECT FROM campaign_recipients c WHERE c.message_id = r.message_id AND c.campaign_id = ANY (ARRAY(${of('campaign')})))))`
 }
 
-/** Stops a recipient domain, or all mail with `*`. */
-export async function suspend(ctx: Wanted, domain: string, reason: string): Promise<void> {
-  await ctx.db.query('INSERT INTO suspensions (domain, reason) VALUES ($1, $2) ON CONFLICT (domain) DO UPDATE SET reason = excluded.reason', [domain.toLowerCase(), reason])
+type Wanted = Pick<Context, 'db' | 'redis'>
+
+/** Those in force. */
+export async function listSuspensions(db: Queryable): Promise<Suspension[]> {
+  return (await db.query<Suspension>(
+    `SELECT kind, subject, reason, created_at AS "createdAt", until FROM suspensions WHERE until IS NULL OR until > now()
+     ORDER BY kind, subject`)).rows
+}
+
+/** Stops mail; what is stopped already gets this reason and this time. */
+export async function suspend(ctx: Wanted, stopped: Stopped | string, reason: string, until: Date | null = null): Promise<void> {
+  const { kind, subject } = stoppedOf(stopped)
+  await ctx.db.query(
+    `INSERT INTO suspensions (kind, subject, reason, until) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (kind, subject) DO UPDATE SET reason = excluded.reason, until = excluded.until`, [kind, subject, reason, until])
   await announce(ctx)
 }
 
 /** False when it was not suspended. */
-export async function resume(ctx: Wanted, domain: string): Promise<boolean> {
-  const { rowCount } = await ctx.db.query('DELETE FROM suspensions WHERE domain = $1', [domain.toLowerCase()])
+export async function resume(ctx: Wanted, stopped: Stopped | string): Promise<boolean> {
+  const { kind, subject } = stoppedOf(stopped)
+  const { rowCount } = await ctx.db.query('DELETE FROM suspensions WHERE kind = $1 AND subject = $2', [kind, subject])
   if (rowCount === 0) return false
-  await announce(ctx)
-  await clearAside(ctx, domain.toLowerCase()).catch(() => undefined)
+  await letGo(ctx)
   return true
 }
 
-/** Forgets what was kept aside and has it put on the schedule anew. */
-async function clearAside({ redis }: Wanted, domain: string): Promise<void> {
-  const isMeant = (site: string): boolean => domain === '*' ? isSuspendedSite(site) : site === suspendedSite(domain)
-  for (const site of (await redis.zrange(SITES_KEY, '0', '-1')).filter(isMeant)) {
+/** Ends those whose time is over; answers how many. */
+export async function resumeExpired(ctx: Wanted): Promise<number> {
+  const { rowCount } = await ctx.db.query('DELETE FROM suspensions WHERE until <= now()')
+  if (rowCount !== null && rowCount > 0) await letGo(ctx)
+  return rowCount ?? 0
+}
+
+function stoppedOf(stopped: Stopped | string): Stopped {
+  const { kind, subject } = typeof stopped === 'string' ? { kind: 'domain' as const, subject: stopped } : stopped
+  return { kind, subject: subject.toLowerCase() }
+}
+
+async function letGo(ctx: Wanted): Promise<void> {
+  await announce(ctx)
+  await clearAside(ctx).catch(() => undefined)
+}
+
+/** Forgets what was kept aside and has all put on the schedule anew; what is still stopped comes aside again. */
+async function clearAside({ redis }: Wanted): Promise<void> {
+  for (const site of (await redis.zrange(SITES_KEY, '0', '-1')).filter(isSuspendedSite)) {
     await redis.del(...TIER_NAMES.map((tier) => readyKey(site, tier)))
     await redis.zrem(SITES_KEY, site)
   }
@@ -52,8 +97,8 @@ function announce(ctx: Wanted): Promise<unknown> {
 }
 
 export interface SuspensionWatch {
-  /** Why mail to a domain is stopped; undefined when it is not. */
-  find(domain: string): string | undefined
+  /** Why mail to a domain, or to the site that takes its mail where that is known, is stopped; undefined when it is not. */
+  find(domain: string, site?: string): string | undefined
   /** Looks again now. */
   refresh(): Promise<void>
   stop(): void
@@ -63,13 +108,37 @@ export interface SuspensionWatch {
 export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
   let reasons = new Map<string, string>()
   async function refresh(): Promise<void> {
-    reasons = new Map((await listSuspensions(ctx.db)).map(({ domain, reason }) => [domain, reason]))
+    reasons = new Map((await listSuspensions(ctx.db)).map(({ kind, subject, reason }) => [`${kind} ${subject}`, reason]))
   }
   await refresh()
   const timer = setInterval(() => void refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions could not be read')), LOOK_MS)
   return {
-    find: (domain) => reasons.get(domain) ?? reasons.get('*'),
+    find: (domain, site) => reasons.get(`domain ${domain}`) ?? reasons.get('domain *') ?? (site === undefined ? undefined : reasons.get(`site ${site}`)),
     refresh,
     stop: () => clearInterval(timer),
   }
+}
+
+/** Whose mail it is. */
+interface Mail {
+  readonly messageId: string
+  readonly workspaceId: string
+  readonly domains: readonly string[]
+}
+
+/** What holds a message's recipients of each domain: the narrowest of what is stopped; null when nothing is. */
+export async function findStops(db: Queryable, { messageId, workspaceId, domains }: Mail): Promise<(domain: string) => Suspension | null> {
+  const suspensions = await listSuspensions(db)
+  if (suspensions.length === 0) return () => null
+  const [sites, campaigns] = await Promise.all([findSites(db, domains), findCampaigns(db, messageId)])
+  const byName = new Map(suspensions.map((one) => [`${one.kind} ${one.subject}`, one]))
+  return (domain) => {
+    const names = [`domain ${domain}`, `site ${sites.get(domain)}`, ...campaigns.map((id) => `campaign ${id}`), `workspace ${workspaceId}`, 'domain *']
+    return names.map((name) => byName.get(name)).find((one) => one !== undefined) ?? null
+  }
+}
+
+async function findCampaigns(db: Queryable, messageId: string): Promise<string[]> {
+  const { rows } = await db.query<{ campaign_id: string }>('SELECT campaign_id FROM campaign_recipients WHERE message_id = $1', [messageId])
+  return rows.map((row) => row.campaign_id)
 }

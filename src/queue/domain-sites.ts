@@ -1,0 +1,64 @@
+/**
+ * Which site takes mail for a domain, as outbound processes found it: kept in memory for the process, and in PostgreSQL so that an operator
+ * can look at, stop and move mail by site. Written in the background, some seconds late, what is new or a day old only; lost writes are
+ * made again. Nothing depends on it but the operator's view and the suspension of a site.
+ */
+import { columnsOf } from '#src/columns.ts'
+import type { Context } from '#src/context.ts'
+import type { Queryable } from '#src/db.ts'
+
+export interface DomainSites {
+  /** This process found that the site takes mail for the domain. */
+  note(domain: string, site: string): void
+  siteOf(domain: string): string | undefined
+  stop(): void
+}
+
+const EVERY_MS = 2000
+const FRESH_MS = 24 * 3600 * 1000
+/** More, and the memory begins anew. */
+const MOST = 100_000
+const AT_ONCE = 1000
+
+interface Known {
+  readonly site: string
+  readonly writtenMs: number
+}
+
+export function createDomainSites(ctx: Pick<Context, 'db' | 'clock' | 'log'>): DomainSites {
+  const known = new Map<string, Known>()
+  const unwritten = new Map<string, string>()
+
+  async function write(): Promise<void> {
+    const batch = [...unwritten].slice(0, AT_ONCE)
+    if (batch.length === 0) return
+    const now = ctx.clock.now()
+    await ctx.db.query(
+      `INSERT INTO domain_sites (domain, site, seen_at) SELECT domain, site, $3 FROM unnest($1::text[], $2::text[]) AS i (domain, site)
+       ORDER BY domain ON CONFLICT (domain) DO UPDATE SET site = excluded.site, seen_at = excluded.seen_at`,
+      [...columnsOf(batch, [([domain]) => domain, ([, site]) => site]), new Date(now)])
+    for (const [domain, site] of batch) if (unwritten.get(domain) === site) unwritten.delete(domain)
+  }
+
+  const timer = setInterval(() => {
+    write().catch((error: unknown) => ctx.log.debug({ err: error }, 'sites could not be written; PostgreSQL is away'))
+  }, EVERY_MS)
+  return {
+    note: (domain, site) => {
+      const now = ctx.clock.now()
+      const before = known.get(domain)
+      if (before?.site === site && now - before.writtenMs < FRESH_MS) return
+      if (known.size >= MOST) known.clear()
+      known.set(domain, { site, writtenMs: now })
+      if (unwritten.size < MOST) unwritten.set(domain, site)
+    },
+    siteOf: (domain) => known.get(domain)?.site,
+    stop: () => clearInterval(timer),
+  }
+}
+
+/** Of those that are known. */
+export async function findSites(db: Queryable, domains: readonly string[]): Promise<Map<string, string>> {
+  const { rows } = await db.query<{ domain: string; site: string }>('SELECT domain, site FROM domain_sites WHERE domain = ANY ($1)', [domains])
+  return new Map(rows.map(({ domain, site }) => [domain, site]))
+}
