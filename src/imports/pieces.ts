@@ -1,7 +1,8 @@
 /**
  * A file as it comes in, cut into chunks of one size, its byte order mark dropped. It gives what it has, or as its last word what is wrong:
- * too large, not UTF-8, ended early. Holds two chunks at most; the source is left as it is where it is not read to its end, because the
- * answer goes out over the same socket.
+ * too large, not UTF-8, ended early. All chunks share one buffer, each is valid until the next is asked for: buffers made anew for every
+ * piece of a fast upload stay in memory far longer than they are used. The source is left as it is where it is not read to its end, because
+ * the answer goes out over the same socket.
  */
 import type { Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
@@ -12,27 +13,35 @@ export type Piece = { readonly kind: 'piece'; readonly bytes: Buffer } | { reado
 const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 
 export async function* cutEven(source: Readable, limit: number, size: number): AsyncGenerator<Piece> {
-  let held = Buffer.alloc(0)
+  const chunk = Buffer.allocUnsafe(size)
+  let filled = 0
   let isStart = true
   for await (const piece of readText(source, limit)) {
     if (piece.kind === 'refused') {
       yield piece
       return
     }
-    held = Buffer.concat([held, piece.bytes])
-    if (isStart && held.length >= BOM.length) {
-      held = withoutMark(held)
-      isStart = false
+    for (let at = 0; at < piece.bytes.length;) {
+      const taken = piece.bytes.copy(chunk, filled, at)
+      at += taken
+      filled += taken
+      if (isStart && filled >= BOM.length) {
+        filled = dropMark(chunk, filled)
+        isStart = false
+      }
+      if (filled < size) continue
+      yield { kind: 'piece', bytes: chunk }
+      filled = 0
     }
-    let at = 0
-    for (; at + size <= held.length; at += size) yield { kind: 'piece', bytes: held.subarray(at, at + size) }
-    held = held.subarray(at)
   }
-  if (held.length > 0) yield { kind: 'piece', bytes: held }
+  if (filled > 0) yield { kind: 'piece', bytes: chunk.subarray(0, filled) }
 }
 
-function withoutMark(bytes: Buffer): Buffer<ArrayBuffer> {
-  return Buffer.from(bytes.subarray(bytes.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0))
+/** How many bytes are left. */
+function dropMark(chunk: Buffer, filled: number): number {
+  if (!chunk.subarray(0, BOM.length).equals(BOM)) return filled
+  chunk.copyWithin(0, BOM.length, filled)
+  return filled - BOM.length
 }
 
 /** The pieces as they come, each judged. */
