@@ -58,7 +58,7 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo }: Gate): Promi
   if ('kind' in composed) return composed
   const data = assemble(composed, await stages.sign(composed, sender.keys))
   return {
-    site: route.site, hosts: route.hosts, limits: stages.limits(route),
+    site: route.site, hosts: route.hosts, tls: await stages.tlsPolicy(claimed.domain, route.hosts), limits: stages.limits(route),
     mail: {
       from: stages.returnPath(claimed, sender.mailFrom), to: claimed.address, data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address), mayGo,
     },

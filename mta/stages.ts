@@ -9,16 +9,20 @@ import { compose } from '#mta/compose/compose.ts'
 import type { Composed, Draft } from '#mta/compose/draft.ts'
 import { sign, type SigningKey } from '#mta/compose/sign.ts'
 import { limitsOf, type SiteLimits } from '#mta/limits/site-limits.ts'
+import { createResolver } from '#mta/route/resolve.ts'
 import { createRouter, type Host, type Route, type Router } from '#mta/route/route.ts'
+import type { TlsPolicy } from '#mta/security/policy.ts'
 import type { SessionSettings } from '#mta/smtp/open.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import { createBreaker, type Breaker } from '#mta/transport/breaker.ts'
-import { createDirect, type Direct, type Resolve } from '#mta/transport/direct.ts'
+import { createDirect, type Direct } from '#mta/transport/direct.ts'
+import type { Resolve } from '#mta/transport/opening.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { loadAttachments, loadTexts, type Claimed, type Texts } from '#src/messages/claim.ts'
 import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
 import type { Attachment } from '#src/messages/submission.ts'
 import { createMemory, type Memory } from './memory.ts'
+import { startTransportSecurity } from './transport-security.ts'
 
 /** Composing holds a message about three times. */
 const MOST_LARGE_BYTES = 40 * 1024 * 1024
@@ -28,6 +32,7 @@ export interface Stages {
   readonly lifetimeSeconds: number | null
   route(domain: string): Promise<Route>
   limits(route: Route): SiteLimits
+  tlsPolicy(domain: string, hosts: readonly Host[]): Promise<TlsPolicy>
   /** Its signing keys and where its bounces come to. */
   sendingDomain(domainId: string | null): Promise<SendingDomain>
   texts(messageId: string): Promise<Texts>
@@ -50,9 +55,14 @@ export interface Assembled {
 
 export function assembleStages(ctx: Context): Assembled {
   const { config, clock, log } = ctx
-  const router = createRouter({ config, clock, log })
+  const resolver = createResolver({ config, clock })
+  const router = createRouter({ config, clock, log, resolver })
+  const security = startTransportSecurity(ctx, resolver)
   const breaker = createBreaker(() => clock.now(), config.retryScale)
-  const transport = createDirect({ settings: sessionSettings(ctx), resolve: (host) => resolveHost(router, host), breaker, now: () => clock.now() })
+  const transport = createDirect({
+    settings: sessionSettings(ctx), resolve: (host) => resolveHost(router, host), breaker, now: () => clock.now(),
+    demand: (policy, host) => security.policies.demand(policy, host), brokenTls: security.brokenTls,
+  })
   const domains = createSendingDomainCache(ctx)
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
   const stages: Stages = {
@@ -60,6 +70,7 @@ export function assembleStages(ctx: Context): Assembled {
     lifetimeSeconds: config.messageLifetimeSeconds,
     route: (domain) => router.route(domain),
     limits: limitsOfRoute,
+    tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
     sendingDomain: (domainId) => domainId === null ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null }) : domains.find(domainId),
     texts: (messageId) => loadTexts(ctx.db, messageId),
     attachments: (messageId) => loadAttachments(ctx.db, messageId),
@@ -73,6 +84,7 @@ export function assembleStages(ctx: Context): Assembled {
     stages, router, breaker,
     close: async () => {
       await transport.close()
+      security.stop()
       router.stop()
     },
   }

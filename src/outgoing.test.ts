@@ -134,7 +134,7 @@ describe('outgoing: exchanges', () => {
   it('do not follow redirects', async () => {
     receiver.behave(answer(302, 'elsewhere', { location: `${receiver.url}/private` }))
     const posted = await outgoing.post(receiver.url, REQUEST)
-    assert.deepEqual({ ...posted, durationMs: 0 }, { ok: true, status: 302, body: 'elsewhere', location: `${receiver.url}/private`, durationMs: 0 })
+    assert.deepEqual({ ...posted, durationMs: 0 }, { ok: true, status: 302, body: 'elsewhere', location: `${receiver.url}/private`, contentType: null, durationMs: 0 })
     assert.equal(receiver.requests.length, 1)
   })
 

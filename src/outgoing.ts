@@ -38,8 +38,8 @@ export interface GetRequest {
 }
 
 export type Posted =
-  /** An answer of any status; `body` is its beginning, to a POST the first 4 KB; `location` where a redirect leads, as it was written. */
-  | { readonly ok: true; readonly status: number; readonly body: string; readonly location: string | null; readonly durationMs: number }
+  /** An answer of any status; `body` is its beginning, to a POST the first 4 KB; `location` where a redirect leads, and `contentType`, as they were written. */
+  | { readonly ok: true; readonly status: number; readonly body: string; readonly location: string | null; readonly contentType: string | null; readonly durationMs: number }
   | { readonly ok: false; readonly reason: Trouble; readonly detail: string; readonly durationMs: number }
 
 export type Trouble = 'bad-url' | 'forbidden' | 'name' | 'connect' | 'tls' | 'timeout' | 'broken'
@@ -132,7 +132,7 @@ function carryOut({ door, url, request, startedAt }: Exchange, agent: HttpAgent)
     function finish(otherwise: Posted | null): void {
       clearTimeout(timer)
       const durationMs = Math.round(performance.now() - startedAt)
-      resolve(answer.status === null ? otherwise : { ok: true, status: answer.status, body: answer.text(), location: answer.location, durationMs })
+      resolve(answer.status === null ? otherwise : { ok: true, status: answer.status, body: answer.text(), location: answer.location, contentType: answer.contentType, durationMs })
     }
 
     sent.on('response', (response) => answer.read(response, sent, () => finish(null)))
@@ -146,6 +146,7 @@ function carryOut({ door, url, request, startedAt }: Exchange, agent: HttpAgent)
 interface Answer {
   readonly status: number | null
   readonly location: string | null
+  readonly contentType: string | null
   read(response: IncomingMessage, sent: ClientRequest, done: () => void): void
   text(): string
 }
@@ -156,10 +157,12 @@ function createAnswer(maxBytes: number): Answer {
   let bytes = 0
   let status: number | null = null
   let location: string | null = null
+  let contentType: string | null = null
 
   function read(response: IncomingMessage, sent: ClientRequest, done: () => void): void {
     status = response.statusCode ?? 0
     location = response.headers.location ?? null
+    contentType = response.headers['content-type'] ?? null
     response.on('data', (chunk: Buffer) => {
       if (bytes < maxBytes) kept.push(chunk.subarray(0, maxBytes - bytes))
       bytes += chunk.length
@@ -169,7 +172,10 @@ function createAnswer(maxBytes: number): Answer {
     response.on('error', done)
   }
 
-  return { read, text: () => readable(Buffer.concat(kept), maxBytes), get status() { return status }, get location() { return location } }
+  return {
+    read, text: () => readable(Buffer.concat(kept), maxBytes), get status() { return status }, get location() { return location },
+    get contentType() { return contentType },
+  }
 }
 
 /** As text that PostgreSQL stores: UTF-8 without NUL, and without half a character at the end. */

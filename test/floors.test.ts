@@ -9,12 +9,12 @@ const FLOORS: readonly (readonly string[])[] = [
     'src/contacts', 'src/imports', 'src/segments', 'src/score'], // facts
   ['src/messages', 'src/webhooks'],
   ['src/campaigns', 'src/automations', 'src/subscribe'],
-  ['mta/claim', 'mta/compose', 'mta/route', 'mta/limits', 'mta/smtp', 'mta/classify'],       // stages
+  ['mta/claim', 'mta/compose', 'mta/route', 'mta/limits', 'mta/smtp', 'mta/security', 'mta/classify'],       // stages
   ['mta/transport'],
   ['mta', 'mta/sandbox', 'api', 'api/routes', 'api/sending', 'api/pages', 'src/worker'],   // wiring and mains
 ]
 /** Neighbours that must not see each other. */
-const STAGES = ['mta/claim', 'mta/compose', 'mta/route', 'mta/limits', 'mta/smtp', 'mta/classify']
+const STAGES = ['mta/claim', 'mta/compose', 'mta/route', 'mta/limits', 'mta/smtp', 'mta/security', 'mta/classify']
 const WALLS: readonly (readonly [string, string])[] = [
   ['api', 'mta'], ['api', 'src/worker'], ['mta', 'src/worker'],
   ...STAGES.flatMap((one, i) => STAGES.slice(i + 1).map((other) => [one, other] as const)),

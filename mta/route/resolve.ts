@@ -5,6 +5,7 @@ import type { MxRecord } from 'node:dns'
 import type { Config } from '#config/load.ts'
 import type { Clock } from '#src/clock.ts'
 import type { Asked, Lookup, TlsaRecord } from '#src/dns-answer.ts'
+import { createTurnstile } from '#src/turnstile.ts'
 import { createLookupCache } from './lookup-cache.ts'
 import { openSecureDns } from './secure-dns.ts'
 import { askIpv4, askIpv6, askMx, askSystem, askTxt, openUpstream } from './upstream.ts'
@@ -34,15 +35,19 @@ export interface ResolverOptions {
 
 /** Questions under way; more wait. A claim of many domains must not flood the DNS server. */
 const AT_ONCE = 100
+/** A failed lookup is better than one that is answered in minutes. */
+const MOST_WAITING = 100_000
 const SYSTEM_SECONDS = 30
+
+const CROWDED = { kind: 'failed', text: 'too many questions are waiting' } as const
 
 export function createResolver({ config, clock, timeoutMs, atOnce = AT_ONCE }: ResolverOptions): Resolver {
   const upstream = openUpstream({ servers: config.dnsServers, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
-  const inTurn = createGate(atOnce)
+  const inTurn = createTurnstile(atOnce, MOST_WAITING)
   const secure = openSecureDns({ servers: config.dnsServers, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
   const fixedSeconds = config.dnsMxCacheSeconds
   const kept = <T>(ask: (name: string) => Promise<Asked<T>>, seconds = fixedSeconds): ((name: string) => Promise<Lookup<T>>) =>
-    createLookupCache({ clock, fixedSeconds: seconds, ask: (name) => inTurn(() => ask(name)) })
+    createLookupCache({ clock, fixedSeconds: seconds, ask: async (name) => await inTurn(() => ask(name)) ?? CROWDED })
   return {
     mx: kept((name) => upstream.ask(askMx, name)),
     ipv4: kept((name) => upstream.ask(askIpv4, name)),
@@ -51,22 +56,5 @@ export function createResolver({ config, clock, timeoutMs, atOnce = AT_ONCE }: R
     system: kept(askSystem, SYSTEM_SECONDS),
     secure: { mx: kept((name) => secure.mx(name)), owner: kept((name) => secure.owner(name)), tlsa: kept((name) => secure.tlsa(name)) },
     stop: () => upstream.stop(),
-  }
-}
-
-/** Runs at most `atOnce` pieces of work at a time, in the order they came. */
-function createGate(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async (work) => {
-    if (running >= atOnce) await new Promise<void>((resolve) => { waiting.push(resolve) })
-    else running++
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) running--
-      else next()
-    }
   }
 }

@@ -18,6 +18,8 @@ export interface Breaker {
   /** Null for a site without trouble. */
   view(site: string): { readonly failures: number; readonly untilMs: number } | null
   succeeded(site: string): void
+  /** The try said nothing about the site: another may follow. */
+  released(site: string): void
   /** All hosts of the site failed. */
   failed(site: string, detail: string): void
 }
@@ -36,6 +38,10 @@ export function createBreaker(now: () => number, scale: number): Breaker {
     },
     view: (site) => troubles.get(site) ?? null,
     succeeded: (site) => void troubles.delete(site),
+    released: (site) => {
+      const trouble = troubles.get(site)
+      if (trouble !== undefined) trouble.isProbing = false
+    },
     failed: (site, detail) => {
       const trouble = troubles.get(site) ?? { failures: 0, untilMs: 0, isProbing: false, lastDetail: detail }
       // connections that were under way together fail together: that is one failure

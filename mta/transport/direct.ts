@@ -9,31 +9,20 @@
 import type { Socket } from 'node:net'
 import { classifyReply } from '#mta/classify/reply.ts'
 import type { SiteLimits } from '#mta/limits/site-limits.ts'
-import type { Host } from '#mta/route/route.ts'
+import { isEnough, nameFor } from '#mta/security/policy.ts'
 import type { Mail } from '#mta/smtp/envelope.ts'
-import { openWithRetries, type SessionSettings } from '#mta/smtp/open.ts'
-import type { OpenFailure, TransactionResult } from '#mta/smtp/result.ts'
+import type { TransactionResult } from '#mta/smtp/result.ts'
 import type { Session } from '#mta/smtp/session.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Breaker } from './breaker.ts'
-import { createSessionPool, type Pooled } from './session-pool.ts'
+import { openFirst, type Destination, type NotOpened, type OpeningParts } from './opening.ts'
+import { createSessionPool, protectionOf, type Pooled } from './session-pool.ts'
 
-export interface Job {
+export interface Job extends Destination {
   readonly site: string
-  /** In the order to try them. */
-  readonly hosts: readonly Host[]
   readonly limits: SiteLimits
   readonly mail: Mail
-}
-
-/** The addresses of a host, in the order to try them, or why there is none to try. */
-export type Resolve = (host: Host) => Promise<{ readonly addresses: readonly string[]; readonly trouble: Trouble | null }>
-
-export interface Trouble {
-  readonly text: string
-  /** DNS answered, and there is nothing to connect to: not a matter of time. */
-  readonly isCertain: boolean
 }
 
 export interface Direct {
@@ -45,21 +34,9 @@ export interface Direct {
   close(): Promise<void>
 }
 
-export interface DirectParts {
-  readonly settings: SessionSettings
-  readonly resolve: Resolve
+export interface DirectParts extends OpeningParts {
   readonly breaker: Breaker
   readonly now: () => number
-}
-
-/** Addresses tried for one message before it waits for another time. */
-const MAX_ADDRESSES = 6
-
-interface NotOpened {
-  readonly reason: string
-  readonly detail: string
-  /** Every host is certain to have no address that may be reached. */
-  readonly isCertain?: boolean
 }
 
 export function createDirect(parts: DirectParts): Direct {
@@ -80,7 +57,7 @@ export function createDirect(parts: DirectParts): Direct {
       const began = performance.now()
       const lines: string[] = []
       const cut = Promise.withResolvers<null>()
-      const errand: Errand = { job, lines, take: () => pool.take(job.site), isInTransaction: false, isCut: false, cut }
+      const errand: Errand = { job, lines, take: () => pool.take(job.site, null, (pooled) => isEnough(job.tls, protectionOf(pooled))), isInTransaction: false, isCut: false, cut }
       underWay.add(errand)
       const done = await Promise.race([carryOut(means, errand), cut.promise])
       underWay.delete(errand)
@@ -89,7 +66,7 @@ export function createDirect(parts: DirectParts): Direct {
       if (pooled !== null) pool.put(job.site, pooled, job.limits.messagesPerConnection)
       return {
         outcome, startedAt, durationMs: performance.now() - began, conversation: lines.join('\n'), source: null,
-        host: pooled?.host ?? null, address: pooled?.address ?? null, tls: pooled?.session.tls ? `${pooled.session.tls.protocol} ${pooled.session.tls.cipher}` : null,
+        host: pooled?.host ?? null, address: pooled?.address ?? null, tls: pooled === null ? null : describeTls(job, pooled),
       }
     },
     abort: () => {
@@ -137,7 +114,8 @@ async function carryOut(parts: DirectParts, errand: Errand): Promise<Done> {
   }
   const opened = await openFirst(parts, job, lines)
   if (!('session' in opened)) {
-    parts.breaker.failed(job.site, opened.detail)
+    if (opened.isByPolicy === true) parts.breaker.released(job.site)
+    else parts.breaker.failed(job.site, opened.detail)
     return { outcome: opened.isCertain === true ? unroutable(opened) : unreachable(opened), pooled: null }
   }
   parts.breaker.succeeded(job.site)
@@ -156,6 +134,13 @@ async function transactOn(pooled: Pooled, errand: Errand): Promise<TransactionRe
   return result
 }
 
+/** As the attempt's record has it; null is plain text. */
+function describeTls({ tls: policy }: Job, pooled: Pooled): string | null {
+  const { session: { tls }, isVerified } = pooled
+  if (tls === null) return null
+  return `${tls.protocol} ${tls.cipher}, ${nameFor(policy, protectionOf(pooled))}, certificate ${isVerified ? '' : 'not '}verified`
+}
+
 function tlsRemark(session: Session): string {
   return session.tls === null ? ', not encrypted' : `, ${session.tls.protocol} ${session.tls.cipher}`
 }
@@ -171,34 +156,6 @@ function isStale(result: TransactionResult): boolean {
  */
 function isFullUp(result: TransactionResult, session: Session): boolean {
   return result.kind === 'rejected' && result.reply.code === 421 && result.stage === 'mail' && session.delivered > 0
-}
-
-/** A session with the first host that gives one, or what the last of them had against it. */
-async function openFirst(parts: DirectParts, job: Job, lines: string[]): Promise<Pooled | NotOpened> {
-  let last: NotOpened = { reason: 'dns', detail: 'the destination has no host to try' }
-  let isCertain = true
-  let tried = 0
-  for (const host of job.hosts) {
-    const { addresses, trouble } = await parts.resolve(host)
-    if (trouble !== null) {
-      last = { reason: 'dns', detail: `${host.name}: ${trouble.text}` }
-      lines.push(`-- ${last.detail}`)
-    }
-    isCertain &&= trouble?.isCertain === true
-    for (const address of addresses) {
-      if (tried++ >= MAX_ADDRESSES) return last
-      const opened = await openWithRetries({ host: host.name, address, port: host.port }, parts.settings, 'modern')
-      if (opened.ok) return { session: opened.session, host: host.name, address, idleSinceMs: 0 }
-      lines.push(...opened.failure.transcript)
-      last = explainFailure(opened.failure, `${host.name} [${address}]:${host.port}`)
-    }
-  }
-  return { ...last, isCertain }
-}
-
-function explainFailure({ stage, reply, loss }: OpenFailure, where: string): NotOpened {
-  if (reply !== null) return { reason: stage === 'greeting' ? 'greeting-refused' : `${stage}-refused`, detail: `${where} refused at ${stage}: ${formatReply(reply)}` }
-  return { reason: stage === 'connect' ? 'unreachable' : `${stage}-failed`, detail: `${where} at ${stage}: ${loss?.detail ?? 'no answer'}` }
 }
 
 /** Nothing was said about the message: not one of its tries. */

@@ -1,7 +1,8 @@
 /**
- * Open sessions that wait for their next message, by site. A session is lent to one delivery at a time, goes back when it is still good,
- * and is ended politely after its share of messages or when it idles. A session that the server closes meanwhile just disappears.
+ * Open sessions that wait for their next message, by site and egress source. A session is lent to one delivery at a time, goes back when it
+ * is still good, and is ended politely after its share of messages or when it idles. A session that the server closes meanwhile just disappears.
  */
+import type { PolicyName, Protection } from '#mta/security/policy.ts'
 import type { Session } from '#mta/smtp/session.ts'
 
 /** Servers close idle clients after minutes (RFC 5321 4.5.3.2.7); holding a receiver's connection for nothing is rude long before. */
@@ -11,12 +12,22 @@ export interface Pooled {
   readonly session: Session
   readonly host: string
   readonly address: string
+  /** The egress source it was opened from; null: the system's choice. */
+  readonly source: string | null
+  /** The TLS policy that it was opened under, and whether its certificate is valid by that or by the authorities. */
+  readonly policy: PolicyName
+  readonly isVerified: boolean
+  readonly wasDaneDomain: boolean
   idleSinceMs: number
 }
 
+export function protectionOf({ session: { tls }, host, policy, wasDaneDomain }: Pooled): Protection {
+  return { host, policy, wasDaneDomain, isEncrypted: tls !== null, isAuthorized: tls?.authorized === true }
+}
+
 export interface SessionPool {
-  /** The most recently used one, or null. */
-  take(site: string): Pooled | null
+  /** The most recently used one that will do, or null: then one that will not is ended, to make room for the one that is opened instead. */
+  take(site: string, source: string | null, isFit: (pooled: Pooled) => boolean): Pooled | null
   /** Puts it back, or ends it when it has had its share. */
   put(site: string, pooled: Pooled, messagesPerConnection: number): void
   close(): Promise<void>
@@ -26,15 +37,21 @@ export function createSessionPool(): SessionPool {
   const idle = new Map<string, Pooled[]>()
   const timer = setInterval(() => endIdle(idle), IDLE_MS / 5)
   return {
-    take: (site) => {
-      const waiting = idle.get(site)
-      for (let pooled = waiting?.pop(); pooled !== undefined; pooled = waiting?.pop()) if (pooled.session.isUsable) return pooled
+    take: (site, source, isFit) => {
+      const waiting = idle.get(keyOf(site, source)) ?? []
+      for (let at = waiting.length - 1; at >= 0; at--) {
+        const pooled = waiting[at]
+        if (pooled === undefined || (pooled.session.isUsable && !isFit(pooled))) continue
+        waiting.splice(at, 1)
+        if (pooled.session.isUsable) return pooled
+      }
+      void waiting.shift()?.session.quit()
       return null
     },
     put: (site, pooled, messagesPerConnection) => {
       if (!pooled.session.isUsable) return
       if (pooled.session.delivered >= messagesPerConnection) void pooled.session.quit()
-      else keep(idle, site, pooled)
+      else keep(idle, keyOf(site, pooled.source), pooled)
     },
     close: async () => {
       clearInterval(timer)
@@ -44,21 +61,26 @@ export function createSessionPool(): SessionPool {
   }
 }
 
-function keep(idle: Map<string, Pooled[]>, site: string, pooled: Pooled): void {
+/** A site holds no blank (mta/route/site.ts). */
+function keyOf(site: string, source: string | null): string {
+  return source === null ? site : `${site} ${source}`
+}
+
+function keep(idle: Map<string, Pooled[]>, key: string, pooled: Pooled): void {
   pooled.idleSinceMs = performance.now()
-  const waiting = idle.get(site)
-  if (waiting === undefined) idle.set(site, [pooled])
+  const waiting = idle.get(key)
+  if (waiting === undefined) idle.set(key, [pooled])
   else waiting.push(pooled)
 }
 
 function endIdle(idle: Map<string, Pooled[]>): void {
   const limit = performance.now() - IDLE_MS
-  for (const [site, waiting] of idle) {
+  for (const [key, waiting] of idle) {
     const kept = waiting.filter((pooled) => {
       if (pooled.session.isUsable && pooled.idleSinceMs < limit) void pooled.session.quit()
       return pooled.session.isUsable && pooled.idleSinceMs >= limit
     })
-    if (kept.length > 0) idle.set(site, kept)
-    else idle.delete(site)
+    if (kept.length > 0) idle.set(key, kept)
+    else idle.delete(key)
   }
 }

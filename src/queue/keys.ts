@@ -30,6 +30,11 @@ export function troubleKey(domain: string): string {
   return `mailstead:{trouble:${domain}}`
 }
 
+/** How much of TLS a host can do, where that is less than usual. */
+export function brokenTlsKey(host: string): string {
+  return `mailstead:{tls:${host}}`
+}
+
 /** Published: a tier name, after recipients that are due now were added to it. */
 export const DUE_CHANNEL = 'mailstead:due'
 /** Published: a site, after recipients became ready there. */

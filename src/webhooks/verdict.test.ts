@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Posted } from '#src/outgoing.ts'
 import { judge, MAX_TRIES } from './verdict.ts'
 
-const answered = (status: number): Posted => ({ ok: true, status, body: '', location: null, durationMs: 1 })
+const answered = (status: number): Posted => ({ ok: true, status, body: '', location: null, contentType: null, durationMs: 1 })
 const LOST: Posted = { ok: false, reason: 'connect', detail: 'connect ECONNREFUSED 192.0.2.1:443', durationMs: 1 }
 
 describe('webhook verdicts', () => {

@@ -1,0 +1,95 @@
+/**
+ * Whether a server's certificate will do: by the authorities that everybody trusts (RFC 8461 4.1), or by what its own DNS says (DANE,
+ * RFC 7672 3). Each answers null, or what is wrong, under the name that reports give it (RFC 8460 4.3). Pure, apart from the clock.
+ */
+import { createHash, type X509Certificate } from 'node:crypto'
+import type { TLSSocket } from 'node:tls'
+import type { TlsaRecord } from '#src/dns-answer.ts'
+
+export interface Fault {
+  readonly code: 'certificate-expired' | 'certificate-host-mismatch' | 'certificate-not-trusted' | 'validation-failure'
+  readonly text: string
+}
+
+/** What is looked at of a TLS connection. */
+export type Peer = Pick<TLSSocket, 'authorized' | 'authorizationError' | 'getPeerX509Certificate'>
+
+/** A chain that is longer is nobody's. */
+const MAX_CHAIN = 12
+const DANE_TA = 2
+const DANE_EE = 3
+const DIGESTS: Readonly<Record<number, { readonly name: string; readonly bytes: number } | null>> = {
+  0: null, 1: { name: 'sha256', bytes: 32 }, 2: { name: 'sha512', bytes: 64 },
+}
+
+const FAULTS: Readonly<Record<string, Fault['code']>> = {
+  CERT_HAS_EXPIRED: 'certificate-expired', CERT_NOT_YET_VALID: 'certificate-expired', ERR_TLS_CERT_ALTNAME_INVALID: 'certificate-host-mismatch',
+}
+
+/** By the authorities of this machine; the name must stand among the alternative names, the common name does not count. */
+export function judgeByAuthorities(peer: Peer, host: string): Fault | null {
+  if (!peer.authorized) {
+    const error = peer.authorizationError as Error | string | null
+    const reason = (error instanceof Error ? error.message : String(error)).slice(0, 200)
+    return { code: FAULTS[reason] ?? 'certificate-not-trusted', text: `the certificate of ${host} is not valid: ${reason}` }
+  }
+  const isNamed = peer.getPeerX509Certificate()?.subjectAltName !== undefined
+  return isNamed ? null : { code: 'certificate-host-mismatch', text: `the certificate of ${host} has no alternative names` }
+}
+
+/** RFC 7672 3.1: usages 0 and 1 are not for mail, and what cannot be read is as if it were not there. */
+export function isUsable({ usage, selector, matchingType, certificate }: TlsaRecord): boolean {
+  const digest = DIGESTS[matchingType]
+  const isLong = digest === null ? certificate.length > 0 : certificate.length === digest?.bytes
+  return (usage === DANE_TA || usage === DANE_EE) && selector <= 1 && isLong
+}
+
+/**
+ * By TLSA records, one of which is enough. `names`: those that a certificate under a trust anchor may be for. With usage 3 neither name
+ * nor date count, for the record itself is the binding (RFC 7672 3.1.1).
+ */
+export function judgeByTlsa(peer: Peer, records: readonly TlsaRecord[], names: readonly string[], nowMs: number): Fault | null {
+  const chain = chainOf(peer.getPeerX509Certificate())
+  const [leaf] = chain
+  if (leaf === undefined) return { code: 'validation-failure', text: 'the server showed no certificate' }
+  if (records.some((record) => record.usage === DANE_EE && isMatch(record, leaf))) return null
+  const anchors = records.filter(({ usage }) => usage === DANE_TA)
+  const at = chain.findIndex((certificate, i) => (i > 0 || isSelfSigned(certificate)) && anchors.some((record) => isMatch(record, certificate)))
+  if (at < 0) return { code: 'validation-failure', text: 'no TLSA record matches the certificate' }
+  return judgeChain(chain.slice(0, at + 1), names, nowMs)
+}
+
+/** Each signed by the next, all of them valid now, and the first for one of the names (RFC 7671 5.2). */
+function judgeChain(chain: readonly X509Certificate[], names: readonly string[], nowMs: number): Fault | null {
+  const [leaf] = chain
+  const isBroken = chain.some((certificate, i) => {
+    const issuer = chain[i + 1]
+    return issuer !== undefined && !(issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey))
+  })
+  if (isBroken) return { code: 'certificate-not-trusted', text: 'the certificate does not lead to the one that its TLSA record names' }
+  if (!chain.every((certificate) => isTimely(certificate, nowMs))) return { code: 'certificate-expired', text: 'the certificate is not valid at this time' }
+  if (names.some((name) => leaf?.checkHost(name, { subject: 'never' }) !== undefined)) return null
+  return { code: 'certificate-host-mismatch', text: `the certificate is not for ${names.join(' or ')}` }
+}
+
+function chainOf(leaf: X509Certificate | undefined): X509Certificate[] {
+  const chain: X509Certificate[] = []
+  for (let at = leaf; at !== undefined && chain.length < MAX_CHAIN; at = at.issuerCertificate)
+    if (chain.some(({ fingerprint256 }) => fingerprint256 === at?.fingerprint256)) break
+    else chain.push(at)
+  return chain
+}
+
+function isMatch({ selector, matchingType, certificate }: TlsaRecord, shown: X509Certificate): boolean {
+  const digest = DIGESTS[matchingType]
+  const bytes = selector === 0 ? shown.raw : shown.publicKey.export({ type: 'spki', format: 'der' })
+  return (digest === null || digest === undefined ? bytes : createHash(digest.name).update(bytes).digest()).equals(certificate)
+}
+
+function isSelfSigned(certificate: X509Certificate): boolean {
+  return certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey)
+}
+
+function isTimely({ validFromDate, validToDate }: X509Certificate, nowMs: number): boolean {
+  return validFromDate.getTime() <= nowMs && nowMs <= validToDate.getTime()
+}

@@ -1,0 +1,131 @@
+/**
+ * How a recipient domain's mail is to be protected on its way. The policy belongs to the domain and is found before its mail is grouped by
+ * MX; what it demands of a host is found when that host's turn comes.
+ *
+ *   opportunistic   by default: encrypted where offered, whoever's certificate it is (RFC 7435)
+ *   required        the operator's rule: encrypted or not at all
+ *   sts enforce     only hosts that the policy names, with a valid certificate (RFC 8461)
+ *   sts testing     as opportunistic; what enforce would have refused is reported
+ *   dane            a certificate that the host's TLSA records name; TLS without a look at it where none of them is usable (RFC 7672)
+ *
+ * DANE goes before MTA-STS (RFC 8461 2), and both before the operator's `required`; the operator's `opportunistic` before all.
+ * What cannot be met leaves the mail waiting; nothing is ever sent in plain text instead.
+ */
+import type { Clock } from '#src/clock.ts'
+import { judgeByAuthorities, judgeByTlsa, type Fault, type Peer } from './certificate.ts'
+import { askDomain, askHost, type DaneDns, type DaneDomain, type DaneHost } from './dane.ts'
+import type { Sts } from './sts.ts'
+import type { Fetched } from './sts-fetch.ts'
+import { isMxOf, type StsPolicy } from './sts-policy.ts'
+import type { TlsLevelRule } from './tls-rules.ts'
+
+export interface TlsPolicy {
+  readonly domain: string
+  readonly isRequired: boolean
+  readonly dane: DaneDomain
+  /** Mode none is as no policy. */
+  readonly sts: StsPolicy | null
+  /** Why there is no MTA-STS policy although the domain says that it has one. */
+  readonly stsTrouble: Extract<Fetched, { kind: 'failed' }> | null
+}
+
+export type PolicyName = 'opportunistic' | 'required' | 'sts enforce' | 'sts testing' | 'dane'
+
+export type Demand =
+  /** `judge` null: any certificate will do. */
+  | { readonly kind: 'open'; readonly name: PolicyName; readonly isEncrypted: boolean; readonly judge: ((peer: Peer) => Fault | null) | null; /** For SNI, where it is not the host's. */ readonly tlsName?: string }
+  /** Nothing may go to this host now. `code` as in RFC 8460 4.3. */
+  | { readonly kind: 'barred'; readonly name: PolicyName; readonly code: string; readonly text: string }
+
+/** What is known of an open session. */
+export interface Protection {
+  readonly host: string
+  readonly isEncrypted: boolean
+  /** Its certificate is valid by the authorities. */
+  readonly isAuthorized: boolean
+  /** Under which policy it was opened. */
+  readonly policy: PolicyName
+  /** It was opened for a domain whose MX records are vouched for. */
+  readonly wasDaneDomain: boolean
+}
+
+export interface TlsPolicies {
+  /** `hosts`: those of the domain's route. Those of the transport map are the operator's, and only his rule counts there. */
+  find(domain: string, hosts: readonly Pick<PolicyHost, 'isOurs'>[]): Promise<TlsPolicy>
+  demand(policy: TlsPolicy, host: PolicyHost): Promise<Demand>
+}
+
+export interface PolicyHost {
+  readonly name: string
+  readonly port: number
+  /** Named by the operator (transport map). */
+  readonly isOurs: boolean
+}
+
+export interface TlsPolicyParts {
+  readonly clock: Clock
+  readonly ruleFor: (domain: string) => Promise<TlsLevelRule | undefined>
+  /** Null where domains are not asked (sandbox). */
+  readonly sts: Pick<Sts, 'find'> | null
+  /** Null without a resolver that validates. */
+  readonly dane: DaneDns | null
+}
+
+const NO_STS = { policy: null, trouble: null }
+
+export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyParts): TlsPolicies {
+  async function find(domain: string, hosts: readonly Pick<PolicyHost, 'isOurs'>[]): Promise<TlsPolicy> {
+    const rule = await ruleFor(domain)
+    if (rule === 'opportunistic' || hosts.every(({ isOurs }) => isOurs)) return { domain, isRequired: rule === 'required', dane: 'no', sts: null, stsTrouble: null }
+    const [found, isDane] = await Promise.all([sts?.find(domain) ?? NO_STS, dane === null ? 'no' as const : askDomain(dane, domain)])
+    const policy = found.policy?.mode === 'none' ? null : found.policy
+    return { domain, isRequired: rule === 'required', dane: isDane, sts: policy, stsTrouble: found.trouble }
+  }
+
+  async function demand(policy: TlsPolicy, host: PolicyHost): Promise<Demand> {
+    if (host.isOurs) return simple(policy.isRequired)
+    if (policy.dane === 'unknown') return barred('dane', 'dane-required', `what TLS ${policy.domain} asks for cannot be looked up (DANE)`)
+    const asked = policy.dane === 'yes' && dane !== null ? await askHost(dane, host.name, host.port) : { kind: 'none' as const }
+    return demandOfDane(policy, host, asked, clock) ?? demandOfSts(policy, host) ?? simple(policy.isRequired, policy.sts === null ? 'opportunistic' : 'sts testing')
+  }
+
+  return { find, demand }
+}
+
+function demandOfDane({ domain }: TlsPolicy, host: PolicyHost, asked: DaneHost, clock: Clock): Demand | null {
+  if (asked.kind === 'none') return null
+  if (asked.kind === 'unknown') return barred('dane', 'tlsa-invalid', asked.text)
+  const names = [...new Set([asked.base, host.name, domain])]
+  const judge = (peer: Peer): Fault | null => judgeByTlsa(peer, asked.usable, names, clock.now())
+  return { kind: 'open', name: 'dane', isEncrypted: true, judge: asked.usable.length === 0 ? null : judge, tlsName: asked.base }
+}
+
+function demandOfSts({ sts, domain }: TlsPolicy, { name }: PolicyHost): Demand | null {
+  if (sts?.mode !== 'enforce') return null
+  if (!isMxOf(sts, name)) return barred('sts enforce', 'validation-failure', `${name} is not among the hosts that the MTA-STS policy of ${domain} names`)
+  return { kind: 'open', name: 'sts enforce', isEncrypted: true, judge: (peer) => judgeByAuthorities(peer, name) }
+}
+
+function simple(isRequired: boolean, otherwise: PolicyName = 'opportunistic'): Demand {
+  return { kind: 'open', name: isRequired ? 'required' : otherwise, isEncrypted: isRequired, judge: null }
+}
+
+function barred(name: PolicyName, code: string, text: string): Demand {
+  return { kind: 'barred', name, code, text }
+}
+
+/** Whether mail under this policy may go over a session that is open, perhaps opened for another domain at the same hosts. */
+export function isEnough(policy: TlsPolicy, session: Protection): boolean {
+  if (policy.dane === 'unknown' || (policy.dane === 'yes' && !session.wasDaneDomain)) return false
+  if (policy.dane === 'yes' && session.policy === 'dane') return true
+  if (policy.sts?.mode === 'enforce') return session.isAuthorized && isMxOf(policy.sts, session.host)
+  return !policy.isRequired || session.isEncrypted
+}
+
+/** What the policy is called for a session that is enough for it. */
+export function nameFor({ dane, sts, isRequired }: TlsPolicy, session: Protection): PolicyName {
+  if (dane === 'yes' && session.policy === 'dane') return 'dane'
+  if (sts?.mode === 'enforce') return 'sts enforce'
+  if (isRequired) return 'required'
+  return sts === null ? 'opportunistic' : 'sts testing'
+}

@@ -1,0 +1,43 @@
+/**
+ * Fetches a policy file from its domain's policy host over HTTPS (RFC 8461 3.3): the certificate is checked, redirects are answers and no
+ * answers, and the host may not be in a private network. So many at once, and a crowd that would have to wait too long is sent away: a
+ * thousand domains with policy hosts that hang cost their own mail a moment, and nobody else's anything.
+ */
+import type { Outgoing, Posted } from '#src/outgoing.ts'
+import { createTurnstile } from '#src/turnstile.ts'
+import { readStsPolicy, type StsPolicy } from './sts-policy.ts'
+
+/** `code` as RFC 8460 4.3 names it. */
+export type Fetched =
+  | { readonly kind: 'policy'; readonly policy: Omit<StsPolicy, 'id'> }
+  | { readonly kind: 'failed'; readonly code: 'sts-policy-fetch-error' | 'sts-policy-invalid' | 'sts-webpki-invalid'; readonly text: string }
+
+export type FetchPolicy = (domain: string) => Promise<Fetched>
+
+const MAX_BYTES = 65_536
+const TIMEOUT_MS = 10_000
+const AT_ONCE = 30
+const MOST_WAITING = 1000
+
+export function createStsFetch(outgoing: Pick<Outgoing, 'get'>, port: number): FetchPolicy {
+  const inTurn = createTurnstile(AT_ONCE, MOST_WAITING)
+  return async (domain) => {
+    const url = `https://mta-sts.${domain}:${port}/.well-known/mta-sts.txt`
+    const request = { headers: { 'accept': 'text/plain', 'user-agent': 'Mailstead' }, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES + 1 }
+    const posted = await inTurn(() => outgoing.get(url, request))
+    return posted === null ? failed('sts-policy-fetch-error', 'too many policies are being fetched') : judge(posted)
+  }
+}
+
+function judge(posted: Posted): Fetched {
+  if (!posted.ok) return failed(posted.reason === 'tls' ? 'sts-webpki-invalid' : 'sts-policy-fetch-error', posted.detail)
+  if (posted.status !== 200) return failed('sts-policy-fetch-error', `its policy host answers ${posted.status}`)
+  if (!/^text\/plain\s*(;|$)/i.test(posted.contentType ?? '')) return failed('sts-policy-invalid', `its policy is not text/plain`)
+  if (Buffer.byteLength(posted.body) > MAX_BYTES) return failed('sts-policy-invalid', 'its policy is longer than 64 KB')
+  const policy = readStsPolicy(posted.body)
+  return 'wrong' in policy ? failed('sts-policy-invalid', policy.wrong) : { kind: 'policy', policy }
+}
+
+function failed(code: Extract<Fetched, { kind: 'failed' }>['code'], text: string): Fetched {
+  return { kind: 'failed', code, text: `the MTA-STS policy cannot be used: ${text}` }
+}

@@ -1,0 +1,71 @@
+/**
+ * Fetched policies in PostgreSQL, for all processes and over restarts. Reads come in batches. While PostgreSQL is away nothing is known and
+ * nothing is kept: the policy is fetched again, and mail goes on.
+ */
+import { createBatcher } from '#src/batcher.ts'
+import type { Context } from '#src/context.ts'
+import type { StsPolicy } from './sts-policy.ts'
+
+export interface KeptPolicy extends StsPolicy {
+  readonly expiresAtMs: number
+}
+
+export interface StsStore {
+  load(domain: string): Promise<KeptPolicy | null>
+  save(domain: string, policy: StsPolicy): Promise<KeptPolicy>
+  /** Domains whose policy should be fetched again; they are due again in an hour. What has run out is forgotten. */
+  claimDue(): Promise<{ readonly domain: string; readonly id: string }[]>
+}
+
+const DAY_SECONDS = 86_400
+const CLAIM = 100
+
+interface Row {
+  readonly domain: string
+  readonly id: string
+  readonly mode: StsPolicy['mode']
+  readonly mx: string[]
+  readonly max_age: number
+  readonly expires_at: Date
+}
+
+export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): StsStore {
+  const loader = createBatcher<string, KeptPolicy | null>(async (domains) => {
+    const { rows } = await db.query<Row>('SELECT domain, id, mode, mx, max_age, expires_at FROM sts_policies WHERE domain = ANY ($1)', [domains])
+    const found = new Map(rows.map((row) => [row.domain, keptOf(row)]))
+    return domains.map((domain) => found.get(domain) ?? null)
+  }, { max: 500, lanes: 1 })
+
+  async function save(domain: string, policy: StsPolicy): Promise<KeptPolicy> {
+    const now = clock.now()
+    const kept = { ...policy, expiresAtMs: now + policy.maxAgeSeconds * 1000 }
+    // again within a day and well before its end, so that nobody can keep the next one from us until this one has run out
+    const refreshAt = new Date(now + Math.min(DAY_SECONDS, policy.maxAgeSeconds / 2) * 1000)
+    await db.query(`INSERT INTO sts_policies (domain, id, mode, mx, max_age, fetched_at, expires_at, refresh_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+      ON CONFLICT (domain) DO UPDATE SET id = excluded.id, mode = excluded.mode, mx = excluded.mx, max_age = excluded.max_age,
+        fetched_at = excluded.fetched_at, expires_at = excluded.expires_at, refresh_at = excluded.refresh_at`,
+    [domain, policy.id, policy.mode, policy.mx, policy.maxAgeSeconds, new Date(now), new Date(kept.expiresAtMs), refreshAt])
+      .catch((error: unknown) => log.debug({ err: error, domain }, 'an MTA-STS policy could not be kept'))
+    return kept
+  }
+
+  async function claimDue(): Promise<{ domain: string; id: string }[]> {
+    const now = new Date(clock.now())
+    await db.query('DELETE FROM sts_policies WHERE expires_at < $1', [now])
+    const { rows } = await db.query<{ domain: string; id: string }>(`UPDATE sts_policies SET refresh_at = $1::timestamptz + interval '1 hour'
+      WHERE domain IN (SELECT domain FROM sts_policies WHERE refresh_at < $1 ORDER BY refresh_at LIMIT ${CLAIM} FOR UPDATE SKIP LOCKED) RETURNING domain, id`, [now])
+    return rows
+  }
+
+  return {
+    load: (domain) => loader.add(domain).catch((error: unknown) => {
+      log.debug({ err: error, domain }, 'kept MTA-STS policies could not be read')
+      return null
+    }),
+    save, claimDue,
+  }
+}
+
+function keptOf({ id, mode, mx, max_age: maxAgeSeconds, expires_at: expiresAt }: Row): KeptPolicy {
+  return { id, mode, mx, maxAgeSeconds, expiresAtMs: expiresAt.getTime() }
+}

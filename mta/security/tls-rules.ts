@@ -1,0 +1,52 @@
+/**
+ * The operator's own word about TLS with single recipient domains: `required` is encrypted or not at all, `opportunistic` goes by nothing
+ * that the domain publishes (a way out when what it publishes is broken). Every process learns of a change within seconds.
+ */
+import type { Context } from '#src/context.ts'
+import type { Queryable } from '#src/db.ts'
+
+export const TLS_LEVELS = ['required', 'opportunistic'] as const
+export type TlsLevelRule = (typeof TLS_LEVELS)[number]
+
+export interface TlsRule {
+  readonly domain: string
+  readonly level: TlsLevelRule
+}
+
+const LOOK_MS = 5000
+
+export async function listTlsRules(db: Queryable): Promise<TlsRule[]> {
+  return (await db.query<TlsRule>('SELECT domain, level FROM tls_rules ORDER BY domain')).rows
+}
+
+/** `domain` in lower-case A-labels. */
+export async function setTlsRule(db: Queryable, { domain, level }: TlsRule): Promise<void> {
+  await db.query('INSERT INTO tls_rules (domain, level) VALUES ($1, $2) ON CONFLICT (domain) DO UPDATE SET level = excluded.level', [domain, level])
+}
+
+/** False when there was none. */
+export async function removeTlsRule(db: Queryable, domain: string): Promise<boolean> {
+  return (await db.query('DELETE FROM tls_rules WHERE domain = $1', [domain])).rowCount === 1
+}
+
+export interface TlsRuleWatch {
+  /** Undefined where the operator has said nothing. Waits for the first look, and no longer than PostgreSQL is away. */
+  find(domain: string): Promise<TlsLevelRule | undefined>
+  stop(): void
+}
+
+/** Before the first look nothing goes out: what is required must not be passed over because a process has just begun. */
+export function watchTlsRules({ db, log }: Pick<Context, 'db' | 'log'>): TlsRuleWatch {
+  let rules: ReadonlyMap<string, TlsLevelRule> | null = null
+  async function look(): Promise<ReadonlyMap<string, TlsLevelRule>> {
+    rules = new Map((await listTlsRules(db)).map(({ domain, level }) => [domain, level]))
+    return rules
+  }
+  const refresh = (): void => void look().catch((error: unknown) => log.debug({ err: error }, 'the rules for TLS could not be read'))
+  refresh()
+  const timer = setInterval(refresh, LOOK_MS)
+  return {
+    find: async (domain) => (rules ?? await look()).get(domain),
+    stop: () => clearInterval(timer),
+  }
+}

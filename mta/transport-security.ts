@@ -1,0 +1,45 @@
+/**
+ * Transport security of one outbound process, put together: the operator's rules, MTA-STS with its refresher, DANE where the resolver
+ * validates, and the memory of servers whose TLS is broken. A sandbox asks nobody, for its receivers stand in for all domains.
+ */
+import { createBrokenTlsMemory, type BrokenTlsMemory } from '#mta/security/broken-tls.ts'
+import type { Resolver } from '#mta/route/resolve.ts'
+import { createTlsPolicies, type TlsPolicies } from '#mta/security/policy.ts'
+import { createStsFetch } from '#mta/security/sts-fetch.ts'
+import { createSts } from '#mta/security/sts.ts'
+import { createStsStore } from '#mta/security/sts-store.ts'
+import { watchTlsRules } from '#mta/security/tls-rules.ts'
+import type { Context } from '#src/context.ts'
+import { createOutgoing } from '#src/outgoing.ts'
+
+/** What is claimed by one process is not claimed by another, so more processes do not ask more. */
+const REFRESH_MS = 10 * 60_000
+
+export interface TransportSecurity {
+  readonly policies: TlsPolicies
+  readonly brokenTls: BrokenTlsMemory
+  stop(): void
+}
+
+export function startTransportSecurity(ctx: Context, resolver: Pick<Resolver, 'txt' | 'secure'>): TransportSecurity {
+  const { clock, config, log } = ctx
+  const rules = watchTlsRules(ctx)
+  const outgoing = createOutgoing(config)
+  const sts = createSts({ clock, store: createStsStore(ctx), fetchPolicy: createStsFetch(outgoing, config.mtaStsPort), txt: (name) => resolver.txt(name) })
+  const timer = setInterval(() => {
+    sts.refresh().catch((error: unknown) => log.debug({ err: error }, 'MTA-STS policies could not be refreshed'))
+  }, REFRESH_MS)
+  const policies = createTlsPolicies({
+    clock, ruleFor: (domain) => rules.find(domain),
+    sts: config.isSandbox ? null : sts,
+    dane: config.dnssecResolver === 'yes' && !config.isSandbox ? resolver.secure : null,
+  })
+  return {
+    policies, brokenTls: createBrokenTlsMemory(ctx),
+    stop: () => {
+      clearInterval(timer)
+      rules.stop()
+      outgoing.close()
+    },
+  }
+}
