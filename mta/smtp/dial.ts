@@ -15,11 +15,15 @@ import type { Loss } from './result.ts'
 export interface Target {
   /** The MX host's name: for SNI, the certificate and the record. An address literal may stand in its place. */
   readonly host: string
+  /** For SNI, where it is not the host's (RFC 7672 2.2.2). */
+  readonly tlsName?: string
   /** The IP address to connect to. */
   readonly address: string
   readonly port: number
   /** The egress address to connect from. */
   readonly localAddress?: string
+  /** Our name in EHLO, where the address that we connect from has one of its own. */
+  readonly ehloName?: string
 }
 
 /** modern: TLS 1.2 or newer. reduced: what servers of 2010 speak, TLS 1.0 to 1.2 with the ciphers and keys of their time; better than plain text. */
@@ -55,7 +59,7 @@ export interface HandshakeOrder {
 
 /** Speaks TLS over a connected socket. */
 export async function secure(socket: Socket, target: Target, trust: Trust, { handshake, limitMs }: HandshakeOrder): Promise<Dialled<TLSSocket>> {
-  const host = target.host.replace(/\.$/, '')
+  const host = (target.tlsName ?? target.host).replace(/\.$/, '')
   const secured = connectTls({
     socket, host, secureContext: findContext(trust, handshake), rejectUnauthorized: trust.rejectUnauthorized,
     // RFC 6066 3: an address is no server name.
