@@ -25,6 +25,9 @@ export const text: Reader<string> = (value) => value
 /** Existing clients take keys that begin with lower-case letters only. */
 export const letters: Reader<string> = (value) => /^[a-z]{1,32}$/.test(value) ? value : wrong('1 to 32 lower-case letters')
 
+/** A secret that is compared: long enough that nobody guesses it. */
+export const token: Reader<string> = (value) => /^[\x21-\x7e]{32,512}$/.test(value) ? value : wrong('at least 32 characters without blanks, or sha256:<hash in hex>')
+
 export const dataDir: Reader<string> = (value) => resolve(ROOT, value)
 
 export const port: Reader<number> = (value) => {
@@ -74,6 +77,19 @@ export function choice<const T extends string>(...allowed: readonly T[]): Reader
   return (value) => allowed.find((one) => one === value) ?? wrong(`one of ${allowed.join(', ')}`)
 }
 
+/** `50,100,200` */
+export const counts: Reader<readonly number[]> = (value) => {
+  const numbers = list(value).map(Number)
+  const isGood = numbers.length > 0 && numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= 10_000_000)
+  return isGood ? numbers : wrong('a list of whole numbers from 1 to 10000000')
+}
+
+/** DNS names, or none of them. */
+export const namesOrNone: Reader<readonly string[]> = (value) => {
+  const names = value.toLowerCase() === 'none' ? [] : list(value.toLowerCase())
+  return names.every((name) => /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/.test(name)) ? names : wrong('a list of DNS names, or none')
+}
+
 export const dnsServers: Reader<string[]> = (value) => {
   const servers = list(value)
   for (const server of servers) {
@@ -95,6 +111,17 @@ function network(part: string): Network {
     return wrong('a list of networks such as 127.0.0.0/8,10.1.2.3')
   }
 }
+
+/** Who may hand mail in without logging in, and for which workspace (an id, a key part or a name). */
+export interface RelayNetwork { readonly network: Network; readonly workspace: string }
+
+export const relays: Reader<RelayNetwork[]> = (value) => list(value).map((part) => {
+  const at = part.indexOf('=')
+  const [networks, workspace] = [cidrs(part.slice(0, Math.max(at, 0))), part.slice(at + 1).trim()]
+  const [first] = networks
+  if (first === undefined || workspace === '') return wrong('a list of network=workspace such as 10.1.0.0/16=Shop')
+  return { network: first, workspace }
+})
 
 export const routes: Reader<RouteRule[]> = (value) => list(value).map((part) => {
   const [domain, target] = part.split(/=(.*)/s)

@@ -3,7 +3,8 @@
  * `load.ts` reads the environment through this table; `docs/settings.md` is printed from it. A new setting is one row here.
  * `NAME_FILE` works for every row: the value is then the trimmed content of that file (for mounted secrets).
  */
-import { choice, cidrs, count, dataDir, decimal, dnsServers, letters, port, proxies, routes, seconds, text, url, urlOrNone, type Reader } from './read.ts'
+import { BLOCKLISTS } from './blocklists.ts'
+import { choice, cidrs, count, counts, dataDir, decimal, dnsServers, letters, namesOrNone, port, proxies, relays, routes, seconds, text, token, url, urlOrNone, type Reader } from './read.ts'
 
 export interface Setting<T> {
   readonly env: string
@@ -38,7 +39,16 @@ export const SETTINGS = {
   keyPrefix: setting({ env: 'KEY_PREFIX', read: letters, default: 'ms', reason: 'the letters in front of every API key' }),
   defaultPlan: setting({ env: 'DEFAULT_PLAN', read: choice('free', 'launch', 'custom', 'enterprise'), default: 'free', reason: 'plan of a new workspace' }),
   masterKey: optional({ env: 'MASTER_KEY', read: text, reason: '32 bytes in hex or base64 that seal keys and secrets; generated into DATA_DIR when not set, must be the same on every machine' }),
+  adminToken: optional({ env: 'ADMIN_TOKEN', read: token, reason: 'opens the operator\'s endpoints (docs/operating.md), as it is or as sha256:<hash in hex>; generated into DATA_DIR when not set, must be the same on every machine with an api' }),
   bounceDomain: optional({ env: 'BOUNCE_DOMAIN', read: text, reason: 'domain of the return-path; bounces.HOSTNAME when not set' }),
+  submissionPort: setting({ env: 'SUBMISSION_PORT', read: port, default: '587', reason: 'where programs hand mail in, with STARTTLS (docs/submission.md); 2587 where this user may not have a port below 1024' }),
+  submissionTlsPort: setting({ env: 'SUBMISSION_TLS_PORT', read: port, default: '465', reason: 'the same with TLS from the first byte; 2465 where this user may not have a port below 1024' }),
+  submissionAltPort: setting({ env: 'SUBMISSION_ALT_PORT', read: port, default: '2525', reason: 'the same as SUBMISSION_PORT, for networks that block that one' }),
+  submissionConnections: setting({ env: 'SUBMISSION_CONNECTIONS', read: count, default: '2000', reason: 'connections to the submission ports of one process; one network gets a fifth of them' }),
+  submissionPlainLogin: setting({ env: 'SUBMISSION_PLAIN_LOGIN', read: choice('loopback', 'anywhere'), default: 'loopback', reason: 'where from one may log in without TLS; anywhere lets keys be read on the way' }),
+  submissionPerKey: setting({ env: 'SUBMISSION_PER_KEY', read: count, default: '1000', unit: 'messages/s', reason: 'most that one key may hand in by SMTP, averaged over 10 s; the plan of its workspace limits it too' }),
+  submissionPerNetwork: setting({ env: 'SUBMISSION_PER_NETWORK', read: count, default: '1000', unit: 'messages/s', reason: 'the same for one IPv4 address or IPv6 /64; none for our own machine and for RELAY_NETWORKS' }),
+  relayNetworks: setting({ env: 'RELAY_NETWORKS', read: relays, default: '', reason: 'who may hand mail in without logging in: network=workspace,… with the id or name of the workspace' }),
   inboundPort: setting({ env: 'INBOUND_PORT', read: port, default: '25', reason: 'where bounces and complaints come in (docs/bounces.md); 2526 where this user may not have a port below 1024' }),
   inboundConnections: setting({ env: 'INBOUND_CONNECTIONS', read: count, default: '1000', reason: 'connections to the inbound port of one process; one network gets a fifth of them' }),
   tlsCertFile: optional({ env: 'TLS_CERT_FILE', read: text, reason: 'the certificate of our SMTP servers, PEM with its chain; self-signed when not set' }),
@@ -52,6 +62,9 @@ export const SETTINGS = {
   smtpOutPort: setting({ env: 'SMTP_OUT_PORT', read: port, default: '25', reason: 'port of the receiving servers' }),
   sandboxDnsPort: setting({ env: 'SANDBOX_DNS_PORT', read: port, default: '2553', reason: 'loopback port of the built-in DNS server; it takes the place of DNS_SERVERS in sandbox mode' }),
   sandboxSmtpPort: setting({ env: 'SANDBOX_SMTP_PORT', read: port, default: '2552', reason: 'loopback port of the built-in receiver; it takes the place of SMTP_OUT_PORT in sandbox mode' }),
+  warmUp: setting({ env: 'WARM_UP', read: counts, default: '50,100,200,400,800,1600,3200,6400,12800,25600', unit: 'mails a day', reason: 'what a warming source may send to one receiver, step by step; after the last it is free (docs/egress.md)' }),
+  egressCheckTarget: setting({ env: 'EGRESS_CHECK_TARGET', read: text, default: 'gmail.com', reason: 'a domain whose MX, or a host or address, that tells whether a source reaches port 25; none = not asked' }),
+  blocklists: setting({ env: 'BLOCKLISTS', read: namesOrNone, default: BLOCKLISTS.map(({ zone }) => zone).join(','), reason: 'DNS blocklists that are asked for our sources; none = not at all' }),
   routes: setting({ env: 'ROUTES', read: routes, default: '', reason: 'transport map: domain=smtp://host:port,… with * for all other domains' }),
   allowPrivateTargets: setting({ env: 'ALLOW_PRIVATE_TARGETS', read: cidrs, default: '', reason: 'networks that webhooks and MX may reach although private or loopback' }),
   retryScale: setting({ env: 'RETRY_SCALE', read: decimal, default: '1', unit: 'factor', reason: 'multiplies every retry time' }),
@@ -63,6 +76,7 @@ export const SETTINGS = {
   maxImportBytes: setting({ env: 'MAX_IMPORT_BYTES', read: count, default: '268435456', unit: 'bytes', reason: 'one file of contacts; a million rows take about 100 MB, and it must arrive within five minutes' }),
   maxRecipients: setting({ env: 'MAX_RECIPIENTS', read: count, default: '50', reason: 'recipients of one message' }),
   outboundSessions: setting({ env: 'OUTBOUND_SESSIONS', read: count, default: '500', reason: 'SMTP connections of one outbound process' }),
+  shapingFile: optional({ env: 'SHAPING_FILE', read: text, reason: 'your own shaping file instead of config/shaping.yaml (docs/shaping.md); it is read again when it changes' }),
   plansFile: optional({ env: 'PLANS_FILE', read: text, reason: 'JSON that replaces or adds plans (config/plans.ts shows the shape)' }),
   logLevel: setting({ env: 'LOG_LEVEL', read: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), default: 'info', reason: 'JSON lines on stdout' }),
 } as const

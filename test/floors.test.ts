@@ -6,15 +6,15 @@ const FLOORS: readonly (readonly string[])[] = [
   ['config', 'src', 'migrations'],                                            // tools
   ['src/mail'],                                                                // language
   ['src/queue', 'src/limits', 'src/workspaces', 'src/auth', 'src/domains', 'src/templates', 'src/sandbox', 'src/events', 'src/suppression',
-    'src/contacts', 'src/imports', 'src/segments', 'src/score'], // facts
+    'src/contacts', 'src/imports', 'src/segments', 'src/score', 'src/egress'], // facts
   ['src/messages', 'src/webhooks'],
-  ['src/campaigns', 'src/automations', 'src/subscribe'],
-  ['mta/claim', 'mta/compose', 'mta/route', 'mta/limits', 'mta/smtp', 'mta/security', 'mta/classify'],       // stages
+  ['src/campaigns', 'src/automations', 'src/subscribe', 'src/operator'],
+  ['mta/claim', 'mta/compose', 'mta/route', 'mta/egress', 'mta/limits', 'mta/smtp', 'mta/security', 'mta/classify'],       // stages
   ['mta/transport'],
-  ['mta', 'mta/sandbox', 'api', 'api/routes', 'api/sending', 'api/pages', 'src/worker'],   // wiring and mains
+  ['mta', 'mta/inbound', 'mta/submission', 'mta/sandbox', 'api', 'api/routes', 'api/sending', 'api/pages', 'src/worker'],   // wiring and mains
 ]
 /** Neighbours that must not see each other. */
-const STAGES = ['mta/claim', 'mta/compose', 'mta/route', 'mta/limits', 'mta/smtp', 'mta/security', 'mta/classify']
+const STAGES = ['mta/claim', 'mta/compose', 'mta/route', 'mta/egress', 'mta/limits', 'mta/smtp', 'mta/security', 'mta/classify']
 const WALLS: readonly (readonly [string, string])[] = [
   ['api', 'mta'], ['api', 'src/worker'], ['mta', 'src/worker'],
   ...STAGES.flatMap((one, i) => STAGES.slice(i + 1).map((other) => [one, other] as const)),

@@ -1,7 +1,9 @@
 /**
- * In whose name a domain signs now, and where its bounces come to. Only the outbound process opens the keys; the API never reads one back.
+ * In whose name a domain signs now, where its bounces come to, and by which egress pool it leaves. Only the outbound process opens the keys;
+ * the API never reads one back.
  * The cache answers for a few seconds without asking, so a removed domain stops sending, and a new key begins to sign, within that time.
  */
+import { REGIONS, type Region } from '#config/regions.ts'
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/db.ts'
 import { mailFromOf } from './records.ts'
@@ -22,6 +24,8 @@ export type SendingDomain =
     readonly keys: readonly SigningKey[]
     /** The domain's own bounce subdomain, once its MX and SPF were seen; null: the operator's. */
     readonly mailFrom: string | null
+    /** The egress pool that its mail leaves by: its own, else its workspace's, else that of its region. */
+    readonly pool: string
   }
   | { readonly kind: 'gone' }
   | { readonly kind: 'not-verified' }
@@ -30,6 +34,8 @@ interface Row {
   readonly domain: string
   readonly maySend: boolean
   readonly hasMailFrom: boolean
+  readonly region: Region
+  readonly egressPool: string | null
   readonly id: string | null
   readonly selector: string
   readonly algorithm: SigningKey['algorithm']
@@ -38,8 +44,8 @@ interface Row {
 
 const LOAD = prepared('signing-keys-load', `
 SELECT d.domain, d.verification_status IN ('verified', 'degraded') AS "maySend", d.mail_from_status = 'verified' AS "hasMailFrom",
-  k.id, k.selector, k.algorithm, k.private_key
-FROM domains d LEFT JOIN dkim_keys k ON k.domain_id = d.id AND k.state = 'active'
+  d.region, coalesce(d.egress_pool, w.egress_pool) AS "egressPool", k.id, k.selector, k.algorithm, k.private_key
+FROM domains d JOIN workspaces w ON w.id = d.workspace_id LEFT JOIN dkim_keys k ON k.domain_id = d.id AND k.state = 'active'
 WHERE d.id = $1 ORDER BY k.algorithm DESC`)
 
 export async function loadSendingDomain(ctx: Pick<Context, 'db' | 'vault'>, domainId: string): Promise<SendingDomain> {
@@ -50,7 +56,7 @@ export async function loadSendingDomain(ctx: Pick<Context, 'db' | 'vault'>, doma
   const keys = rows.flatMap(({ id, domain, selector, algorithm, private_key: sealed }) => id === null ? [] : [{
     keyId: id, domain, selector, algorithm, privateKey: () => ctx.vault.open('dkim', sealed),
   }])
-  return { kind: 'ready', keys, mailFrom: first.hasMailFrom ? mailFromOf(first.domain) : null }
+  return { kind: 'ready', keys, mailFrom: first.hasMailFrom ? mailFromOf(first.domain) : null, pool: first.egressPool ?? REGIONS[first.region].pool }
 }
 
 const FRESH_MS = 5000

@@ -19,10 +19,17 @@ type Verdict = Pick<Moving, 'move' | 'reason' | 'dueAt' | 'isCounted' | 'eventDa
 
 /** The move that ends this attempt. `nowMs` is when the outcome was known. */
 export function moveFor(claimed: Claimed, attempt: Attempt, rules: RetryRules & { readonly nowMs: number }): Moving {
+  const { outcome } = attempt
+  if (outcome.kind === 'held') return hold(claimed, outcome, rules)
   return {
     messageId: claimed.messageId, n: claimed.n, lease: claimed.lease, attempt: { number: claimed.attempt, record: attempt },
-    ...judge(claimed, attempt.outcome, rules),
+    ...judge(claimed, outcome, rules),
   }
+}
+
+/** It comes again when there may be a way for it, or when its time is over, which is found out then. */
+function hold(claimed: Claimed, { detail, untilMs }: Extract<Outcome, { kind: 'held' }>, { lifetimeSeconds }: RetryRules): Moving {
+  return releaseOf(claimed, new Date(Math.min(untilMs, lastMoment(claimed, lifetimeSeconds) + 1)), detail)
 }
 
 /** Given back without a try: nothing was said to any server. */
@@ -30,7 +37,7 @@ export function releaseOf(claimed: { readonly messageId: string; readonly n: num
   return { messageId: claimed.messageId, n: claimed.n, move: 'release', lease: claimed.lease, reason, dueAt, isCounted: false, attempt: null, eventData: null }
 }
 
-function judge(claimed: Claimed, outcome: Outcome, rules: RetryRules & { readonly nowMs: number }): Verdict {
+function judge(claimed: Claimed, outcome: Exclude<Outcome, { kind: 'held' }>, rules: RetryRules & { readonly nowMs: number }): Verdict {
   if (outcome.kind === 'deferred') return deferOrExpire(claimed, outcome, rules)
   if (outcome.kind === 'delivered') return { move: 'deliver', reason: null, dueAt: null, isCounted: true, eventData: { reply: outcome.reply.text, code: outcome.reply.code } }
   if (outcome.kind === 'bounced') return { move: 'bounce', reason: outcome.detail, dueAt: null, isCounted: true, eventData: bounceData(outcome) }

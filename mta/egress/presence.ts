@@ -1,0 +1,21 @@
+/**
+ * Whether an address is on this machine: the kernel says so when a socket is bound to it. A socket that cannot be had for any other reason
+ * (no file descriptor left) proves nothing, and the address is taken to be there.
+ */
+import { createSocket } from 'node:dgram'
+import { isIPv6 } from 'node:net'
+
+/** EAFNOSUPPORT: a machine without IPv6. */
+const ABSENT = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
+
+export type IsOnHost = (address: string) => Promise<boolean>
+
+export const isOnHost: IsOnHost = (address) => new Promise((resolve) => {
+  const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4' })
+  const end = (isThere: boolean): void => {
+    socket.close()
+    resolve(isThere)
+  }
+  socket.once('error', (error: NodeJS.ErrnoException) => end(!ABSENT.has(error.code ?? '')))
+  socket.bind({ port: 0, address, exclusive: true }, () => end(true))
+})
