@@ -1,6 +1,7 @@
 /**
- * Self-signed certificates for test servers, made once per set of names and
- * process. They are valid for a day around now, so no test outlives one.
+ * Certificates for test servers: self-signed ones, made once per set of names and
+ * process, and those of an authority of the test's own. They are valid for a day
+ * around now, so no test outlives one, unless they are to be expired.
  */
 import { isIP } from 'node:net'
 import { generate } from 'selfsigned'
@@ -23,12 +24,30 @@ export function certificateFor(names: readonly string[]): Promise<Certificate> {
   return certificate
 }
 
-async function make(names: readonly string[]): Promise<Certificate> {
-  const now = Date.now()
+export interface Authority {
+  /** PEM; for EXTRA_CA_FILE. */
+  readonly cert: string
+  /** Its certificate stands behind the one that is made, as servers show it. */
+  issue(names: readonly string[], options?: { readonly isExpired?: boolean }): Promise<Certificate>
+}
+
+export async function createAuthority(): Promise<Authority> {
+  const own = await make(['Test Authority'])
+  return {
+    cert: own.cert,
+    issue: async (names, { isExpired = false } = {}) => {
+      const { key, cert } = await make(names, { ca: own, isExpired })
+      return { key, cert: `${cert}\n${own.cert}` }
+    },
+  }
+}
+
+async function make(names: readonly string[], { ca, isExpired = false }: { ca?: Certificate; isExpired?: boolean } = {}): Promise<Certificate> {
+  const now = Date.now() - (isExpired ? 3 * DAY_MS : 0)
   const { private: key, cert } = await generate([{ name: 'commonName', value: names[0] ?? 'localhost' }], {
-    keyType: 'rsa', algorithm: 'sha256', notBeforeDate: new Date(now - DAY_MS), notAfterDate: new Date(now + DAY_MS),
+    keyType: 'rsa', algorithm: 'sha256', notBeforeDate: new Date(now - DAY_MS), notAfterDate: new Date(now + DAY_MS), ...(ca !== undefined && { ca }),
     extensions: [
-      { name: 'basicConstraints', cA: true },
+      { name: 'basicConstraints', cA: ca === undefined },
       { name: 'subjectAltName', altNames: names.map((name) => (isIP(name) ? { type: 7, ip: name } : { type: 2, value: name })) },
     ],
   })

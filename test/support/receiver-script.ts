@@ -4,6 +4,8 @@
  * rule is answered as a friendly server would.
  */
 
+import type { Certificate } from './certificate.ts'
+
 /** greeting: on connect. body: once the first bytes of a message are there (`bodyAfter`). other: any command not named here. */
 export type ReceiverStage =
   'greeting' | 'ehlo' | 'helo' | 'starttls' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot' | 'rset' | 'noop' | 'quit' | 'other'
@@ -44,6 +46,8 @@ type Answer = string | Act | undefined
 export interface ReceiverScript {
   /** Our name in the greeting and in the certificate. */
   readonly name?: string
+  /** Shown instead of a self-signed one for our name. */
+  readonly certificate?: Certificate
   /** EHLO keywords by extension; false is not offered. */
   readonly offers?: Partial<Record<'pipelining' | 'starttls' | 'size' | 'smtputf8' | 'eightBitMime', boolean>>
   /** The limit announced with SIZE, bytes. */

@@ -39,7 +39,7 @@ interface ReceiverAddress {
 
 /** Starts a receiver with this script. */
 export async function startReceiver(script: ReceiverScript = {}, { host = '127.0.0.1', port = 0 }: ReceiverAddress = {}): Promise<Receiver> {
-  const certificate = await certificateFor([script.name ?? 'mx.test', 'localhost', host])
+  const certificate = script.certificate ?? await certificateFor([script.name ?? 'mx.test', 'localhost', host])
   const messages: ReceivedMessage[] = []
   const commands: { connection: number; line: string }[] = []
   const connections = new Set<ReceiverConnection>()

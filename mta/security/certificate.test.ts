@@ -1,0 +1,102 @@
+/** Certificates as they are shown in real handshakes. */
+import assert from 'node:assert/strict'
+import { createHash, X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { connect, createServer } from 'node:tls'
+import type { TlsaRecord } from '#src/dns-answer.ts'
+import { createAuthority, type Authority, type Certificate } from '#test/support/certificate.ts'
+import { isUsable, judgeByAuthorities, judgeByTlsa, type Peer } from './certificate.ts'
+
+const HOST = 'mx.test'
+const NOW = Date.now()
+
+/** What a client sees that trusts `ca`. */
+async function shake(shown: Certificate, ca?: string): Promise<Peer & { destroy(): void }> {
+  const server = createServer(shown, (socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect({
+    host: '127.0.0.1', port: (server.address() as AddressInfo).port, servername: HOST, rejectUnauthorized: false, ...(ca !== undefined && { ca }),
+  })
+  await once(socket, 'secureConnect')
+  server.close()
+  return socket
+}
+
+function record(usage: number, selector: number, matchingType: number, pem: string): TlsaRecord {
+  const certificate = new X509Certificate(pem)
+  const bytes = selector === 0 ? certificate.raw : certificate.publicKey.export({ type: 'spki', format: 'der' })
+  return { usage, selector, matchingType, certificate: matchingType === 0 ? bytes : createHash(matchingType === 1 ? 'sha256' : 'sha512').update(bytes).digest() }
+}
+
+describe('certificates', () => {
+  let authority: Authority
+  let good: Certificate
+  const open: { destroy(): void }[] = []
+  before(async () => {
+    authority = await createAuthority()
+    good = await authority.issue([HOST])
+  })
+  after(() => open.forEach((socket) => socket.destroy()))
+  const see = async (shown: Certificate, ca?: string): Promise<Peer> => {
+    const peer = await shake(shown, ca)
+    open.push(peer)
+    return peer
+  }
+
+  describe('by the authorities', () => {
+    const codeOf = async (shown: Certificate, ca?: string): Promise<string | undefined> => judgeByAuthorities(await see(shown, ca), HOST)?.code
+    it('one that they know, for the host', async () => assert.equal(await codeOf(good, authority.cert), undefined))
+    it('expired', async () => assert.equal(await codeOf(await authority.issue([HOST], { isExpired: true }), authority.cert), 'certificate-expired'))
+    it('for another host', async () => assert.equal(await codeOf(await authority.issue(['other.test']), authority.cert), 'certificate-host-mismatch'))
+    it('of nobody they know', async () => assert.equal(await codeOf(good), 'certificate-not-trusted'))
+  })
+
+  describe('by TLSA records', () => {
+    const judge = async (shown: Certificate, records: readonly TlsaRecord[], names = [HOST]): Promise<string | undefined> =>
+      judgeByTlsa(await see(shown), records, names, NOW)?.code
+    const leaf = (): string => good.cert
+    for (const selector of [0, 1]) {
+      for (const matching of [0, 1, 2]) {
+        it(`3 ${selector} ${matching}`, async () => assert.equal(await judge(good, [record(3, selector, matching, leaf())]), undefined))
+        it(`2 ${selector} ${matching}`, async () => assert.equal(await judge(good, [record(2, selector, matching, authority.cert)]), undefined))
+      }
+    }
+    it('usage 3 cares for neither name nor date', async () => {
+      const old = await authority.issue(['other.test'], { isExpired: true })
+      assert.equal(await judge(old, [record(3, 1, 1, old.cert)]), undefined)
+    })
+    it('usage 2 cares for the date', async () => {
+      assert.equal(await judge(await authority.issue([HOST], { isExpired: true }), [record(2, 1, 1, authority.cert)]), 'certificate-expired')
+    })
+    it('usage 2 cares for the name, of which one is enough', async () => {
+      const other = await authority.issue(['other.test'])
+      assert.equal(await judge(other, [record(2, 1, 1, authority.cert)]), 'certificate-host-mismatch')
+      assert.equal(await judge(other, [record(2, 1, 1, authority.cert)], [HOST, 'other.test']), undefined)
+    })
+    it('usage 2 does not believe a certificate that only stands beside its anchor', async () => {
+      const stranger = await (await createAuthority()).issue([HOST])
+      const [own = ''] = stranger.cert.split(/(?<=-----END CERTIFICATE-----\n?)(?=\s*-----BEGIN)/)
+      assert.notEqual(await judge({ key: stranger.key, cert: `${own}\n${authority.cert}` }, [record(2, 1, 1, authority.cert)]), undefined)
+    })
+    it('usage 2 is not met by the server\'s own certificate', async () => assert.equal(await judge(good, [record(2, 1, 1, leaf())]), 'validation-failure'))
+    it('one that matches nothing', async () => {
+      const other = await authority.issue([HOST])
+      assert.equal(await judge(other, [record(3, 1, 1, leaf()), record(3, 0, 2, leaf())]), 'validation-failure')
+    })
+    it('one of several is enough', async () => {
+      const next = await authority.issue([HOST])
+      assert.equal(await judge(good, [record(3, 1, 1, next.cert), record(3, 1, 1, leaf())]), undefined)
+    })
+
+    const unusable = (change: Partial<TlsaRecord>): boolean => isUsable({ ...record(3, 1, 1, leaf()), ...change })
+    it('which records are usable', () => {
+      assert.ok(unusable({}))
+      assert.ok(unusable({ usage: 2 }))
+      assert.deepEqual([0, 1, 4, 255].filter((usage) => unusable({ usage })), [])
+      assert.deepEqual([2, 255].filter((selector) => unusable({ selector })), [])
+      assert.deepEqual([0, 1, 2, 3].filter((matchingType) => unusable({ matchingType, certificate: Buffer.alloc(0) })), [])
+      assert.ok(!unusable({ certificate: Buffer.alloc(31) }))
+    })
+  })
+})

@@ -1,0 +1,172 @@
+/** Which policy a domain has, with a real DNS server, a real policy host, and the policies in a real PostgreSQL. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ServerResponse } from 'node:http'
+import { createResolver } from '#mta/route/resolve.ts'
+import { createOutgoing, type Outgoing } from '#src/outgoing.ts'
+import { createAuthority } from '#test/support/certificate.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { startDns, type TestDns } from '#test/support/dns.ts'
+import { ENFORCE, startPolicyHost, type PolicyHost } from '#test/support/policy-host.ts'
+import { until } from '#test/support/until.ts'
+import { createStsFetch } from './sts-fetch.ts'
+import { createStsStore } from './sts-store.ts'
+import { createSts, type Sts } from './sts.ts'
+
+const MINUTES = 60_000
+
+describe('MTA-STS: which policy a domain has', () => {
+  let dns: TestDns
+  let host: PolicyHost
+  let ctx: TestContext
+  let outgoing: Outgoing
+  const folder = mkdtempSync('/tmp/mailstead-test-sts-')
+  const resolvers: { stop(): void }[] = []
+  let domains = 0
+
+  before(async () => {
+    const authority = await createAuthority()
+    const extraCaFile = join(folder, 'ca.pem')
+    writeFileSync(extraCaFile, authority.cert)
+    dns = await startDns({})
+    host = await startPolicyHost(authority)
+    ctx = await createContext({ DNS_SERVERS: dns.server, EXTRA_CA_FILE: extraCaFile, ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOSTNAME: 'mta.sender.example' })
+    outgoing = createOutgoing(ctx.config)
+  })
+  after(async () => {
+    resolvers.forEach((resolver) => resolver.stop())
+    outgoing.close()
+    await ctx.close()
+    await Promise.all([dns.stop(), host.stop()])
+    rmSync(folder, { recursive: true })
+  })
+
+  /** A process that has just begun. */
+  function fresh(patienceMs?: number): Sts {
+    const { clock } = ctx
+    const resolver = createResolver({ config: ctx.config, clock, timeoutMs: 200 })
+    resolvers.push(resolver)
+    return createSts({
+      clock, store: createStsStore(ctx), fetchPolicy: createStsFetch(outgoing, host.port), txt: (name) => resolver.txt(name),
+      ...(patienceMs === undefined ? {} : { patienceMs }),
+    })
+  }
+  function newDomain(policy: Parameters<PolicyHost['publish']>[2] = ENFORCE('mx.test')): string {
+    const domain = `d${++domains}.example`
+    host.publish(dns.zone, domain, policy)
+    return domain
+  }
+  const fetchesOf = (domain: string): number => host.requests.filter((name) => name === `mta-sts.${domain}`).length
+  const idOf = async (sts: Sts, domain: string): Promise<string | null> => (await sts.find(domain)).policy?.id ?? null
+
+  it('is fetched once, however many ask, and known to the next process', async () => {
+    const domain = newDomain()
+    const sts = fresh()
+    const found = await Promise.all([sts.find(domain), sts.find(domain), sts.find(domain)])
+    assert.partialDeepStrictEqual(found[0], { policy: { id: '1', mode: 'enforce', mx: ['mx.test'], maxAgeSeconds: 86_400 }, trouble: null })
+    assert.equal(await idOf(sts, domain), '1')
+    assert.equal(await idOf(fresh(), domain), '1')
+    assert.equal(fetchesOf(domain), 1)
+  })
+
+  it('is none without a record, and nobody is asked for it', async () => {
+    assert.deepEqual((await fresh().find('none.example')).policy, null)
+    assert.deepEqual(await fresh().find('[192.0.2.1]'), { policy: null, trouble: null })
+    assert.equal(dns.queries.filter(({ name }) => name.includes('[')).length, 0)
+  })
+
+  it('is fetched anew when the record has another id', async () => {
+    const domain = newDomain()
+    const sts = fresh()
+    assert.equal(await idOf(sts, domain), '1')
+    host.publish(dns.zone, domain, ENFORCE('other.test'), '2')
+    ctx.advance(6 * MINUTES)
+    assert.partialDeepStrictEqual((await sts.find(domain)).policy, { id: '2', mx: ['other.test'] })
+  })
+
+  it('that is known holds when the record is gone, DNS fails, or the new one cannot be fetched', async () => {
+    const domain = newDomain()
+    assert.equal(await idOf(fresh(), domain), '1')
+    dns.zone[`_mta-sts.${domain}`] = {}
+    assert.equal(await idOf(fresh(), domain), '1')
+    dns.zone[`_mta-sts.${domain}`] = { trouble: 'servfail' }
+    assert.equal(await idOf(fresh(), domain), '1')
+    host.publish(dns.zone, domain, 'no policy', '2')
+    assert.equal(await idOf(fresh(), domain), '1')
+    ctx.advance(25 * 60 * MINUTES)
+    assert.equal(await idOf(fresh(), domain), null)
+  })
+
+  it('a failed fetch is not repeated for five minutes', async () => {
+    const domain = newDomain('no policy')
+    const sts = fresh()
+    assert.partialDeepStrictEqual(await sts.find(domain), { policy: null, trouble: { code: 'sts-policy-invalid' } })
+    await sts.find(domain)
+    assert.equal(fetchesOf(domain), 1)
+    ctx.advance(6 * MINUTES)
+    await sts.find(domain)
+    assert.equal(fetchesOf(domain), 2)
+  })
+
+  const answer = (status: number, headers: Record<string, string>, body: string) => (_: unknown, response: ServerResponse): void => {
+    response.writeHead(status, headers).end(body)
+  }
+  const WRONG: readonly (readonly [string, Parameters<PolicyHost['publish']>[2], string, RegExp])[] = [
+    ['a redirect', answer(302, { location: '/elsewhere' }, ''), 'sts-policy-fetch-error', /answers 302/],
+    ['404', answer(404, {}, ''), 'sts-policy-fetch-error', /answers 404/],
+    ['another type', answer(200, { 'content-type': 'text/html' }, ENFORCE('mx.test')), 'sts-policy-invalid', /not text\/plain/],
+    ['more than 64 KB', answer(200, { 'content-type': 'text/plain' }, `${ENFORCE('mx.test')}${'x: y\n'.repeat(20_000)}`), 'sts-policy-invalid', /longer than 64 KB/],
+    ['nonsense', answer(200, { 'content-type': 'text/plain' }, '\0\u{7f}nonsense'), 'sts-policy-invalid', /version/],
+    ['a cut connection', (_, response) => response.socket?.destroy(), 'sts-policy-fetch-error', /cannot be used/],
+  ]
+  for (const [what, policy, code, text] of WRONG) {
+    it(`is none where the policy host answers with ${what}`, async () => {
+      const { policy: found, trouble } = await fresh().find(newDomain(policy))
+      assert.deepEqual([found, trouble?.code], [null, code])
+      assert.match(trouble?.text ?? '', text)
+    })
+  }
+
+  it('is none where the policy host is in a private network, or has another name\'s certificate', async () => {
+    const [inside, foreign] = [newDomain(), newDomain()]
+    dns.zone[`mta-sts.${inside}`] = { A: ['10.0.0.1'] }
+    assert.match((await fresh().find(inside)).trouble?.text ?? '', /private/)
+    const certificate = await (await createAuthority()).issue([`mta-sts.${foreign}`])
+    const stranger = await startPolicyHost({ cert: '', issue: () => Promise.resolve(certificate) })
+    assert.partialDeepStrictEqual(await createStsFetch(outgoing, stranger.port)(foreign), { kind: 'failed', code: 'sts-webpki-invalid' })
+    await stranger.stop()
+  })
+
+  it('does not keep mail waiting, and is there when it has come', async () => {
+    let respond = (): void => {}
+    const domain = newDomain((_, response) => { respond = () => void response.writeHead(200, { 'content-type': 'text/plain' }).end(ENFORCE('mx.test')) })
+    const sts = fresh(50)
+    assert.partialDeepStrictEqual(await sts.find(domain), { policy: null, trouble: { code: 'sts-policy-fetch-error' } })
+    await until(() => fetchesOf(domain) === 1)
+    respond()
+    await until(async () => await idOf(sts, domain) === '1')
+    assert.equal(fetchesOf(domain), 1)
+  })
+
+  it('is fetched anew every day, by one process, before it ends', async () => {
+    const domain = newDomain()
+    const sts = fresh()
+    await sts.find(domain)
+    ctx.advance(13 * 60 * MINUTES)
+    host.publish(dns.zone, domain, ENFORCE('next.test'), '2')
+    await Promise.all([sts.refresh(), fresh().refresh()])
+    assert.equal(fetchesOf(domain), 2)
+    ctx.advance(13 * 60 * MINUTES)
+    dns.zone[`_mta-sts.${domain}`] = { trouble: 'servfail' }
+    assert.partialDeepStrictEqual((await fresh().find(domain)).policy, { id: '2', mx: ['next.test'] })
+  })
+
+  it('is found while PostgreSQL is away', async () => {
+    const resolver = createResolver({ config: { ...ctx.config, dnsServers: [dns.server] }, clock: ctx.clock })
+    resolvers.push(resolver)
+    const away = { ...ctx, db: { ...ctx.db, query: () => Promise.reject(new Error('away')) } }
+    const sts = createSts({ clock: ctx.clock, store: createStsStore(away), fetchPolicy: createStsFetch(outgoing, host.port), txt: (name) => resolver.txt(name) })
+    assert.equal(await idOf(sts, newDomain()), '1')
+  })
+})
