@@ -17,6 +17,7 @@ interface Running {
 
 const ROLES: Readonly<Record<string, (ctx: Context, redisUrl: string) => Promise<Running>>> = {
   outbound: startOutbound,
+  submission: async (ctx) => (await import('./submission/submission.ts')).startSubmission(ctx),
   // loaded only where it runs: a receiver, a parser and certificates are of no use to a process that sends
   sandbox: async (ctx) => (await import('./sandbox/sandbox.ts')).startSandbox(ctx),
 }

@@ -38,6 +38,26 @@ function carriedBy(ip: Ip): string | null {
   return carrier === undefined ? null : ip.toByteArray().slice(carrier.at, carrier.at + 4).join('.')
 }
 
+/** Whether an address of a peer, as a socket tells it, is in a network; an IPv4 one that came by an IPv6 socket is an IPv4 one. */
+export function isInNetwork(address: string, network: Network): boolean {
+  return ipaddr.isValid(address) && isInside(ipaddr.process(address), network)
+}
+
+/** Whether a peer is our own machine. */
+export function isLoopback(address: string): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
+}
+
+/** What one customer of a provider has at least (RFC 6177). */
+const IPV6_BYTES = 8
+
+/** Whose an address is, for counting: itself, or the /64 of an IPv6 one. */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address
+  const ip = ipaddr.process(address)
+  return ip.kind() === 'ipv4' ? ip.toString() : ip.toByteArray().slice(0, IPV6_BYTES).join('.')
+}
+
 function isInside(ip: Ip, [network, bits]: Network): boolean {
   return ip.kind() === network.kind() && ip.match(network, bits)
 }

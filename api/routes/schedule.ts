@@ -5,6 +5,7 @@ import { messageIdOf } from '#src/id.ts'
 import { cancelScheduled, listScheduled, type ScheduledView } from '#src/messages/schedule.ts'
 import { isZone, readMoment } from '#src/moment.ts'
 import type { Tier } from '#src/queue/tiers.ts'
+import { TIER_WORDS } from '#src/queue/tier-words.ts'
 import { pageData, paging } from '#api/paging.ts'
 import { readPart } from '#api/read.ts'
 import { route } from '#api/route.ts'
@@ -13,7 +14,7 @@ import { cancelledAnswer, scheduledAnswer, scheduledPage } from '#api/sending/an
 import { MESSAGE_REF, sendBody, type SendBody } from '#api/sending/body.ts'
 import { digestOf } from '#api/sending/digest.ts'
 import { idempotencyKeyOf, send } from '#api/sending/send.ts'
-import { TIER_WORDS, tierName } from '#api/sending/tier.ts'
+import { tierName } from '#api/sending/tier.ts'
 import { answerSent, SENDING_ERRORS, sendingPaths } from './send.ts'
 
 interface Scheduled {

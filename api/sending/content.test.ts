@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { foldContent, isHtml } from './content.ts'
+import { isHtml } from '#src/mail/html-signs.ts'
+import { foldContent } from './content.ts'
 
 describe('what is HTML', () => {
   for (const text of [

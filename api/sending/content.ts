@@ -1,20 +1,9 @@
-/**
- * What a message says: `body` (HTML or text, detected or told by `is_html`), `html`, `text`, folded into one HTML and one text part.
- * HTML is a text with at least one tag that HTML knows, in its place as a tag; `a < b`, `<john@example.com>` and `<3` are text.
- */
-const TAGS =
-  'a|abbr|address|article|b|blockquote|body|br|button|center|code|del|div|dl|em|font|footer|form|h[1-6]|head|header|hr|html|i' +
-  '|img|input|ins|label|li|link|main|meta|nav|ol|p|pre|s|section|small|span|strike|strong|style|sub|sup|svg|table|tbody|td|tfoot' +
-  '|th|thead|title|tr|u|ul|video'
-const HTML = new RegExp(`<(?:!doctype\\s+html|/?(?:${TAGS})(?=[\\s/>])[^<>]*>)`, 'i')
+/** What a message says: `body` (HTML or text, detected or told by `is_html`), `html`, `text`, folded into one HTML and one text part. */
+import { isHtml } from '#src/mail/html-signs.ts'
 
 export interface Content {
   readonly html: string | null
   readonly text: string | null
-}
-
-export function isHtml(text: string): boolean {
-  return HTML.test(text)
 }
 
 /** A body by its kind. `told` is what the client says of it. */

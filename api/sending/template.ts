@@ -1,9 +1,10 @@
 /** Subject and parts of a message: as given, or rendered from a stored template. Whatever a template does wrong is INVALID_TEMPLATE. */
 import { refuse, type Refusal } from '#src/errors.ts'
+import { isHtml } from '#src/mail/html-signs.ts'
 import { findTemplate } from '#src/templates/store.ts'
 import type { ApiContext } from '#api/context.ts'
 import type { SendBody } from './body.ts'
-import { divide, isHtml, type Content } from './content.ts'
+import { divide, type Content } from './content.ts'
 
 export interface MessageContent extends Content {
   readonly subject: string

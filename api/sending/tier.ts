@@ -1,18 +1,7 @@
-/** The names by which clients call a tier in a body (`priority` of a scheduled message, `tier` of a batch). */
+/** A tier in a body. */
 import { z } from 'zod'
+import { TIER_WORDS, tierOf } from '#src/queue/tier-words.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-
-const NAMES: Readonly<Record<string, Tier>> = {
-  instant: 'instant',
-  high: 'high',
-  normal: 'normal',
-  async: 'normal',
-  queue: 'normal',
-  bulk: 'bulk',
-  low: 'bulk',
-}
-
-export const TIER_WORDS = Object.keys(NAMES)
 
 /** `normal` when it is left out. */
 export const tierName = z
@@ -20,7 +9,7 @@ export const tierName = z
   .nullish()
   .meta({ enum: TIER_WORDS })
   .transform((given, sink): Tier => {
-    const tier = NAMES[(given ?? '').toLowerCase() || 'normal']
-    if (tier === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${TIER_WORDS.join(', ')}` })
+    const tier = tierOf(given || 'normal')
+    if (tier === null) sink.addIssue({ code: 'custom', message: `must be one of ${TIER_WORDS.join(', ')}` })
     return tier ?? 'normal'
   })

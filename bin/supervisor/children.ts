@@ -41,6 +41,7 @@ export function rolesFor(isSandbox: boolean): readonly (readonly Role[])[] {
     { name: 'api', args: ['api'] },
     { name: 'mta', args: ['mta', '--roles', 'outbound'] },
     { name: 'worker', args: ['worker'] },
+    { name: 'submission', args: ['mta', '--roles', 'submission'] },
   ]
   return isSandbox ? [roles, [{ name: 'sandbox', args: ['mta', '--roles', 'sandbox'] }]] : [roles]
 }

@@ -7,6 +7,7 @@ import type { Clock } from '#src/clock.ts'
 export interface Shelf<T> {
   get(name: string): T | undefined
   put(name: string, value: T): void
+  drop(name: string): void
   clear(): void
   readonly size: number
 }
@@ -28,6 +29,7 @@ export function createShelf<T>(clock: Clock, bounds: { readonly max: number; rea
       const oldest = entries.size > bounds.max ? entries.keys().next().value : undefined
       if (oldest !== undefined) entries.delete(oldest)
     },
+    drop: (name) => void entries.delete(name),
     clear: () => entries.clear(),
     get size() {
       return entries.size

@@ -34,6 +34,13 @@ describe('attempts', () => {
     const taken = await Promise.all(Array.from({ length: 100 }, () => attempts.take('crowd', { max: 7, windowMs: 60_000 })))
     assert.equal(taken.filter((wait) => wait === null).length, 7)
   })
+  it('are looked at without being counted, by all processes', async () => {
+    const [one, two] = [createAttempts(redis, clock), createAttempts(redis, clock)]
+    assert.equal(await two.look('failures', LIMIT), null)
+    for (let i = 0; i < LIMIT.max; i++) await one.take('failures', LIMIT)
+    const wait = await two.look('failures', LIMIT)
+    assert.ok(wait !== null && wait >= 1 && wait <= 60)
+  })
   it('leave nothing in Redis when their time is over', async () => {
     await createAttempts(redis, clock).take('short', { max: 1, windowMs: 1 })
     assert.ok(await redis.pttl('mailstead:attempts:{short}') <= 1)
@@ -44,7 +51,9 @@ describe('attempts', () => {
     assert.deepEqual([await attempts.take('a', LIMIT), await attempts.take('a', LIMIT), await attempts.take('a', LIMIT)], [null, null, 60])
     clock.nowMs += 45_500
     assert.equal(await attempts.take('a', LIMIT), 15)
+    assert.equal(await attempts.look('a', LIMIT), 15)
     clock.nowMs += 14_500
+    assert.equal(await attempts.look('a', LIMIT), null)
     assert.equal(await attempts.take('a', LIMIT), null)
     away.disconnect()
   })

@@ -15,6 +15,8 @@ export interface AttemptLimit {
 export interface Attempts {
   /** Counts one attempt. Whole seconds until the next may be made, at least 1; null when this one may. */
   take(name: string, limit: AttemptLimit): Promise<number | null>
+  /** The same without counting one: for what is only counted when it fails. Null when one may be made. */
+  look(name: string, limit: AttemptLimit): Promise<number | null>
 }
 
 const PATIENCE_MS = 500
@@ -38,23 +40,53 @@ export function createAttempts(redis: Redis, clock: Clock): Attempts {
     return { made: 1, leftMs: windowMs }
   }
 
+  function readOwn(name: string): Count {
+    const known = own.get(name)
+    return known === undefined ? NONE : { made: known.made, leftMs: known.endMs - clock.now() }
+  }
+
   return {
     async take(name, { max, windowMs }) {
       const { made, leftMs } = (await countShared(redis, name, windowMs)) ?? countOwn(name, windowMs)
-      return made <= max ? null : Math.max(1, Math.ceil(leftMs / 1000))
+      return made <= max ? null : wholeSeconds(leftMs)
+    },
+    async look(name, { max }) {
+      const { made, leftMs } = (await readShared(redis, name)) ?? readOwn(name)
+      return made < max || leftMs <= 0 ? null : wholeSeconds(leftMs)
     },
   }
+}
+
+const NONE: Count = { made: 0, leftMs: 0 }
+
+function wholeSeconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000))
+}
+
+function keyOf(name: string): string {
+  return `mailstead:attempts:{${name}}`
 }
 
 /** Null when Redis cannot be asked now. */
 async function countShared(redis: Redis, name: string, windowMs: number): Promise<Count | null> {
   if (!isRedisReady(redis)) return null
-  const key = `mailstead:attempts:{${name}}`
+  const key = keyOf(name)
   // not PEXPIRE NX: that came with Redis 7
-  const asked = redis.multi().set(key, 0, 'PX', windowMs, 'NX').incr(key).pttl(key).exec().catch(() => null)
-  const patience = new AbortController()
-  const replies = await Promise.race([asked, sleep(PATIENCE_MS, null, { signal: patience.signal }).catch(() => null)])
-  patience.abort()
+  const replies = await inTime(redis.multi().set(key, 0, 'PX', windowMs, 'NX').incr(key).pttl(key).exec())
   const [made, leftMs] = [replies?.[1]?.[1], replies?.[2]?.[1]]
   return typeof made === 'number' && typeof leftMs === 'number' ? { made, leftMs } : null
+}
+
+async function readShared(redis: Redis, name: string): Promise<Count | null> {
+  if (!isRedisReady(redis)) return null
+  const replies = await inTime(redis.multi().get(keyOf(name)).pttl(keyOf(name)).exec())
+  const [made, leftMs] = [replies?.[0]?.[1], replies?.[1]?.[1]]
+  return typeof leftMs === 'number' ? { made: Number(made ?? 0), leftMs } : null
+}
+
+async function inTime<T>(asked: Promise<T>): Promise<T | null> {
+  const patience = new AbortController()
+  const answer = await Promise.race([asked.catch(() => null), sleep(PATIENCE_MS, null, { signal: patience.signal }).catch(() => null)])
+  patience.abort()
+  return answer
 }

@@ -17,9 +17,9 @@ export interface Talk {
   hangUp(): void
 }
 
-/** Connects and hears the greeting. */
-export async function talkSmtp(port: number, host = '127.0.0.1'): Promise<Talk> {
-  let socket: Socket = connect(port, host)
+/** Connects, from a certain address of ours where one is given, and hears the greeting. */
+export async function talkSmtp(port: number, host = '127.0.0.1', localAddress?: string): Promise<Talk> {
+  let socket: Socket = connect({ port, host, ...(localAddress === undefined ? {} : { localAddress }) })
   let reader = listen(socket)
   const talk: Talk = {
     say: (line) => {

@@ -14,12 +14,12 @@ import { openDb, type Db } from '#src/db.ts'
 import { openLog } from '#src/log.ts'
 import { openRedis, type Redis } from '#src/redis.ts'
 import { openVault, type Vault } from '#src/vault.ts'
-import { request, type TestAnswer, type TestCall } from './api.ts'
+import { OPERATOR, request, type TestAnswer, type TestCall } from './api.ts'
 import { Child } from './child.ts'
 import { createSender, type Sender } from './sender.ts'
 import { createDatabase, startPostgres, startRedis, type TestServer } from './stores.ts'
 
-const ROLES = { api: ['api'], mta: ['mta'], mta2: ['mta'], worker: ['worker'] } as const satisfies Record<string, readonly string[]>
+const ROLES = { api: ['api'], mta: ['mta'], mta2: ['mta'], worker: ['worker'], submission: ['mta', '--roles', 'submission'] } as const satisfies Record<string, readonly string[]>
 export type RoleName = keyof typeof ROLES
 
 export interface SystemOrder {
@@ -38,7 +38,7 @@ export interface System extends Sender {
   readonly redisServer: TestServer
   /** Only of a crashable system. */
   readonly postgres: TestServer
-  /** `mta2` is there to be started by a test that wants two. */
+  /** `mta2` and `submission` are there to be started by a test that wants them. */
   readonly roles: Readonly<Record<RoleName, Child>>
   /** One request to a path below /api/v1, with the regular key when no other is given. Rejects when there is no answer. */
   call(method: string, path: string, call?: TestCall): Promise<TestAnswer>
@@ -51,7 +51,7 @@ export interface System extends Sender {
 
 /** Short times, so that what takes minutes in life takes moments here; a lease long enough that a busy machine does not end it. */
 const ENV = {
-  HTTP_HOST: '127.0.0.1', HOSTNAME: 'mta.sender.example', MASTER_KEY: '5a'.repeat(32), ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
+  HTTP_HOST: '127.0.0.1', HOSTNAME: 'mta.sender.example', MASTER_KEY: '5a'.repeat(32), ADMIN_TOKEN: OPERATOR, ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
   RETRY_SCALE: '0.01', LEASE_SECONDS: '15', RECONCILE_SECONDS: '1', LOG_LEVEL: 'info',
 } as const
 
@@ -74,8 +74,8 @@ async function build(order: SystemOrder, undo: Undo, stop: () => Promise<void>):
   const { databaseUrl, postgres } = await openDatabase(order.isCrashable ?? false, undo)
   const redisServer = await startRedis()
   undo.push(() => redisServer.stop())
-  const port = await freePort()
-  const env = { ...ENV, DATABASE_URL: databaseUrl, REDIS_URL: redisServer.url, DATA_DIR: dir, HTTP_PORT: String(port), ...order.env }
+  const [port, ...ports] = await Promise.all(Array.from({ length: 4 }, freePort))
+  const env = { ...ENV, DATABASE_URL: databaseUrl, REDIS_URL: redisServer.url, DATA_DIR: dir, HTTP_PORT: String(port), ...submissionPorts(ports), ...order.env }
   const config = loadConfig(env)
   const log = openLog({ logLevel: 'silent' }, 'test')
   const db = openDb(databaseUrl, log, 4)
@@ -122,7 +122,11 @@ async function openDatabase(isCrashable: boolean, undo: Undo): Promise<{ databas
 
 function makeRoles(dir: string, env: Readonly<Record<string, string>>): Record<RoleName, Child> {
   const of = (name: RoleName): Child => new Child({ args: ROLES[name], env, home: dir, logName: `${name}.log` })
-  return { api: of('api'), mta: of('mta'), mta2: of('mta2'), worker: of('worker') }
+  return { api: of('api'), mta: of('mta'), mta2: of('mta2'), worker: of('worker'), submission: of('submission') }
+}
+
+function submissionPorts(ports: readonly number[]): Record<string, string> {
+  return Object.fromEntries(['SUBMISSION_PORT', 'SUBMISSION_TLS_PORT', 'SUBMISSION_ALT_PORT'].map((name, i) => [name, String(ports[i])]))
 }
 
 /** A port that stays the same when the api is started again. */

@@ -1,0 +1,28 @@
+/** What every part of submission is given: the context of the process and the services that its start has built. */
+import type { Plan, Plans } from '#config/plans.ts'
+import type { Keyring } from '#src/auth/keys.ts'
+import type { Context } from '#src/context.ts'
+import type { Attempts } from '#src/limits/attempts.ts'
+import type { RequestRate } from '#src/limits/request-rate.ts'
+import type { Acceptor } from '#src/messages/accept.ts'
+import type { Renderer } from '#src/templates/render.ts'
+import type { Held } from './octets.ts'
+import type { Relays } from './sender.ts'
+
+export interface SubmissionContext extends Context {
+  readonly plans: Plans
+  readonly keyring: Keyring
+  readonly acceptor: Acceptor
+  readonly rate: RequestRate
+  readonly attempts: Attempts
+  readonly relays: Relays
+  readonly renderer: Renderer
+  readonly held: Held
+}
+
+/** The plan by its name. A name that the configuration no longer knows is the smallest plan, never an unlimited one. */
+export function planOf({ plans }: Pick<SubmissionContext, 'plans'>, name: string): Plan {
+  const plan = plans[name] ?? plans['free']
+  if (plan === undefined) throw new Error('there is no plan "free"')
+  return plan
+}

@@ -1,0 +1,48 @@
+/** The envelope: parameters that nobody offered are refused (RFC 5321 4.1.1.11, smtp-server lets them pass), addresses are read by the one address rule. */
+import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
+import { parseAddress } from '#src/mail/address.ts'
+import type { Addressee, Mailbox } from '#src/messages/submission.ts'
+import { Reply } from './reply.ts'
+
+/** RFC 1870, RFC 6152, RFC 6531; AUTH of RFC 4954 5, which is not used. */
+const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'AUTH'])
+const NO_PARAMETERS: ReadonlySet<string> = new Set()
+const BEYOND_ASCII = /[^\x20-\x7e]/
+
+export function judgeMail({ address, args }: SMTPServerAddress): Reply | null {
+  return judgeParameters(args, MAIL_PARAMETERS) ?? (isAnnounced(address, args) ? null : NOT_ANNOUNCED)
+}
+
+export function judgeRecipient({ address, args }: SMTPServerAddress, session: SMTPServerSession): Reply | null {
+  const { mailFrom } = session.envelope
+  const wrong = judgeParameters(args, NO_PARAMETERS) ?? (mailFrom !== false && isAnnounced(address, mailFrom.args) ? null : NOT_ANNOUNCED)
+  if (wrong !== null) return wrong
+  const read = parseAddress(address)
+  return read.ok ? null : new Reply(553, `5.1.3 ${read.reason}`)
+}
+
+const NOT_ANNOUNCED = new Reply(553, '5.6.7 An address beyond ASCII needs SMTPUTF8 at MAIL')
+
+function judgeParameters(args: SMTPServerAddress['args'], known: ReadonlySet<string>): Reply | null {
+  const unknown = Object.keys(args === false ? {} : args).find((name) => !known.has(name))
+  return unknown === undefined ? null : new Reply(555, `5.5.4 The parameter ${unknown.slice(0, 40)} was not offered`)
+}
+
+/** The part before the "@": a domain has an ASCII form. */
+function isAnnounced(address: string, args: SMTPServerAddress['args']): boolean {
+  return !BEYOND_ASCII.test(address.slice(0, Math.max(0, address.lastIndexOf('@')))) || (args !== false && 'SMTPUTF8' in args)
+}
+
+/** Those of the envelope, as the API would have named them: whom neither To nor Cc shows is a Bcc. */
+export function addresseesOf({ envelope }: SMTPServerSession, shown: { readonly to: readonly Mailbox[]; readonly cc: readonly Mailbox[] }): Addressee[] {
+  const [to, cc] = [shown.to, shown.cc].map((list) => new Set(list.map(({ email }) => email.toLowerCase())))
+  const found = new Map<string, Addressee>()
+  for (const { address: given } of envelope.rcptTo) {
+    const read = parseAddress(given)
+    if (!read.ok) continue // none of these was taken at RCPT
+    const { address, domain } = read.address
+    const name = address.toLowerCase()
+    if (!found.has(name)) found.set(name, { address, domain, kind: to?.has(name) === true ? 'to' : cc?.has(name) === true ? 'cc' : 'bcc' })
+  }
+  return [...found.values()]
+}

@@ -1,0 +1,122 @@
+/**
+ * The features of the API by header: X-Priority-Tier, X-Tag, X-Metadata, X-Idempotency-Key, X-Template-Id, X-Params. They are read here
+ * and taken out of what is sent. What cannot be read is refused with its reason, never ignored: who wrote it wants it to have an effect.
+ */
+import { readHeaderText } from '#src/mail/header-text.ts'
+import type { Submission } from '#src/messages/submission.ts'
+import { TIER_WORDS, tierOf } from '#src/queue/tier-words.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+import { badContent } from './reply.ts'
+
+export interface MailOptions {
+  readonly tier: Tier
+  readonly tags: readonly string[]
+  readonly metadata: Submission['metadata']
+  readonly idempotencyKey: string | null
+  readonly templateId: string | null
+  /** Of the template. */
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+type Metadata = NonNullable<Submission['metadata']>
+type Draft = { -readonly [K in keyof MailOptions]: MailOptions[K] }
+
+const MAX_TAGS = 50
+const MAX_NAME = 128
+const MAX_METADATA = 100
+const MAX_TEXT = 2000
+const MAX_KEY = 256
+
+/** Each takes a value over and answers what is wrong with it, or null. */
+const READERS: Readonly<Record<string, (options: Draft, value: string) => string | null>> = {
+  'x-priority-tier': readTier,
+  'x-tag': readTags,
+  'x-metadata': readMetadata,
+  'x-idempotency-key': readKey,
+  'x-template-id': (options, value) => {
+    options.templateId = value
+    return value === '' ? 'is empty' : null
+  },
+  'x-params': readParams,
+  'x-template-data': readParams,
+}
+
+export function isOption(name: string): boolean {
+  return Object.hasOwn(READERS, name)
+}
+
+/** @throws a Reply that names the field and what is wrong with it. */
+export function readOptions(fields: readonly { readonly name: string; readonly line: string }[]): MailOptions {
+  const options: Draft = { tier: 'normal', tags: [], metadata: null, idempotencyKey: null, templateId: null, params: {} }
+  for (const { name, line } of fields) {
+    if (!isOption(name)) continue
+    const wrong = READERS[name]?.(options, textOf(name, line)) ?? null
+    if (wrong !== null) throw badContent(`${name}: ${wrong}`)
+  }
+  return options
+}
+
+/** Longer than other fields are shown: params may be many. */
+function textOf(name: string, line: string): string {
+  const value = line.slice(line.indexOf(':') + 1)
+  const isJson = name !== 'x-tag' && name !== 'x-priority-tier' && /^\s*[{[]/.test(value)
+  return isJson ? Buffer.from(value.replaceAll(/\r?\n/g, ''), 'latin1').toString().trim() : readHeaderText(value)
+}
+
+function readTier(options: Draft, value: string): string | null {
+  const tier = tierOf(value)
+  if (tier === null) return `must be one of ${TIER_WORDS.join(', ')}`
+  options.tier = tier
+  return null
+}
+
+/** One field for each tag, or several with commas between them. */
+function readTags(options: Draft, value: string): string | null {
+  const tags = value.split(',').map((tag) => tag.trim()).filter((tag) => tag !== '')
+  if (tags.some((tag) => tag.length > MAX_NAME)) return `a tag has at most ${MAX_NAME} characters`
+  options.tags = [...new Set([...options.tags, ...tags])]
+  return options.tags.length > MAX_TAGS ? `at most ${MAX_TAGS} tags` : null
+}
+
+/** A JSON object, or `name=value` with commas or semicolons between them; several fields add up. */
+function readMetadata(options: Draft, value: string): string | null {
+  const read = value.startsWith('{') ? readObject(value) : readPairs(value)
+  if (read === null) return 'must be a JSON object or name=value, …'
+  const entries = Object.entries(read)
+  if (entries.some(([name]) => name === '' || name.length > MAX_NAME)) return `a name has 1 to ${MAX_NAME} characters`
+  if (!entries.every(([, one]) => isPlain(one))) return `is flat: texts of at most ${MAX_TEXT} characters, numbers, true, false and null`
+  options.metadata = { ...options.metadata, ...read as Metadata }
+  return Object.keys(options.metadata).length > MAX_METADATA ? `at most ${MAX_METADATA} entries` : null
+}
+
+function isPlain(value: unknown): boolean {
+  if (typeof value === 'string') return value.length <= MAX_TEXT && !value.includes('\0')
+  return value === null || typeof value === 'boolean' || Number.isFinite(value)
+}
+
+function readPairs(value: string): Record<string, unknown> | null {
+  const pairs = value.split(/[,;]/).map((pair) => pair.trim()).filter((pair) => pair !== '')
+  if (pairs.some((pair) => !pair.includes('='))) return null
+  return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()]))
+}
+
+function readObject(json: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null
+  } catch {
+    return null
+  }
+}
+
+function readKey(options: Draft, value: string): string | null {
+  options.idempotencyKey = value
+  return value === '' || value.length > MAX_KEY ? `has 1 to ${MAX_KEY} characters` : null
+}
+
+function readParams(options: Draft, value: string): string | null {
+  const params = readObject(value)
+  if (params === null) return 'must be a JSON object'
+  options.params = { ...options.params, ...params }
+  return null
+}

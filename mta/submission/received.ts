@@ -1,0 +1,18 @@
+/** The Received field that we put in front (RFC 5321 4.4): who handed the mail in, how (RFC 3848, RFC 6531 4.3), and our id for it. */
+import { isIPv6 } from 'node:net'
+import type { SMTPServerSession } from 'smtp-server'
+
+export interface Receipt {
+  /** Our name. */
+  readonly by: string
+  readonly id: string
+  readonly at: Date
+}
+
+export function receivedField({ hostNameAppearsAs, remoteAddress, transmissionType, envelope }: SMTPServerSession, { by, id, at }: Receipt): string {
+  const helo = hostNameAppearsAs.replaceAll(/[^!-'*-~]/g, '?').slice(0, 255)
+  const address = isIPv6(remoteAddress) ? `IPv6:${remoteAddress}` : remoteAddress
+  const isUtf8 = envelope.mailFrom !== false && envelope.mailFrom.args !== false && 'SMTPUTF8' in envelope.mailFrom.args
+  const how = isUtf8 ? transmissionType.replace(/^E?SMTP/, 'UTF8SMTP') : transmissionType
+  return `Received: from ${helo} ([${address}])\r\n\tby ${by} with ${how} id ${id};\r\n\t${at.toUTCString().replace('GMT', '+0000')}\r\n`
+}

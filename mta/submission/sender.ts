@@ -1,0 +1,85 @@
+/**
+ * Who hands mail in, and in whose name: a Regular key, which speaks for its one domain, or a relay network, which speaks for every verified
+ * domain of its workspace. A domain that lost its records (degraded) still sends. What is known of a relay's workspace and domains is a
+ * few seconds old at most.
+ */
+import type { RelayNetwork } from '#config/read.ts'
+import type { Caller } from '#src/auth/keys.ts'
+import { createShelf } from '#src/auth/shelf.ts'
+import type { Context } from '#src/context.ts'
+import { prepared } from '#src/db.ts'
+import { isInNetwork } from '#src/network.ts'
+import { findWorkspace } from '#src/workspaces/workspaces.ts'
+
+export interface Sender {
+  readonly workspaceId: string
+  readonly plan: string
+  /** Null for a relay network. */
+  readonly keyId: string | null
+  /** The domain's id, or why mail from it is not taken. */
+  domainOf(domain: string): DomainVerdict | Promise<DomainVerdict>
+}
+
+export type DomainVerdict = { readonly ok: true; readonly domainId: string } | { readonly ok: false; readonly reason: string }
+
+const SENDING: ReadonlySet<string> = new Set(['verified', 'degraded'])
+
+export function senderOfKey({ keyId, workspaceId, plan, domainId, domain, domainStatus }: Caller): Sender {
+  return {
+    workspaceId, plan, keyId,
+    domainOf: (wanted) => {
+      if (domain === null || domainId === null) return { ok: false, reason: 'This key is not bound to a sender' }
+      if (wanted !== domain) return { ok: false, reason: `This key sends for ${domain} only, and From is of ${wanted}` }
+      return SENDING.has(domainStatus ?? '') ? { ok: true, domainId } : { ok: false, reason: `The domain ${domain} is not verified` }
+    },
+  }
+}
+
+export interface Relays {
+  /** The workspace that an address may send for without logging in; null when it is in none of the networks. */
+  find(address: string): Promise<Sender | null>
+}
+
+const FIND_DOMAIN = prepared('relay-domain', 'SELECT id, verification_status AS status FROM domains WHERE workspace_id = $1 AND domain = $2')
+const FRESH = { max: 10_000, ttlMs: 5000 }
+
+/** `networks` as the operator wrote them: the first that fits counts. */
+export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, networks: readonly RelayNetwork[]): Relays {
+  const senders = createShelf<Promise<Sender | null>>(ctx.clock, FRESH)
+  const verdicts = createShelf<Promise<DomainVerdict>>(ctx.clock, FRESH)
+
+  async function loadSender(workspace: string): Promise<Sender | null> {
+    const found = await findWorkspace(ctx.db, workspace)
+    if (found.kind !== 'found') {
+      ctx.log.warn({ workspace, found: found.kind }, 'RELAY_NETWORKS names a workspace that there is not')
+      return null
+    }
+    const { id, plan } = found.workspace
+    return { workspaceId: id, plan, keyId: null, domainOf: (domain) => remember(verdicts, `${id} ${domain}`, () => loadVerdict(id, domain)) }
+  }
+
+  async function loadVerdict(workspaceId: string, domain: string): Promise<DomainVerdict> {
+    const { rows: [row] } = await ctx.db.query<{ id: string; status: string }>(FIND_DOMAIN, [workspaceId, domain])
+    if (row === undefined) return { ok: false, reason: `${domain} is no domain of this workspace` }
+    return SENDING.has(row.status) ? { ok: true, domainId: row.id } : { ok: false, reason: `The domain ${domain} is not verified` }
+  }
+
+  return {
+    find: (address) => {
+      const network = networks.find((one) => isInNetwork(address, one.network))
+      return network === undefined ? Promise.resolve(null) : remember(senders, network.workspace, () => loadSender(network.workspace))
+    },
+  }
+}
+
+/** One question for all who ask at once; one that fails is not remembered. */
+function remember<T>(shelf: ReturnType<typeof createShelf<Promise<T>>>, name: string, load: () => Promise<T>): Promise<T> {
+  const known = shelf.get(name)
+  if (known !== undefined) return known
+  const loading = load().catch((error: unknown) => {
+    shelf.drop(name)
+    throw error
+  })
+  shelf.put(name, loading)
+  return loading
+}

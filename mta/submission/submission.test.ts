@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createTransport } from 'nodemailer'
+import { readMessage, type MessageView } from '#src/messages/read.ts'
+import { messageIdOf } from '#src/id.ts'
+import { saveTemplate } from '#src/templates/store.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { createSender, type Sender } from '#test/support/sender.ts'
+import { handIn, logInSmtp, plainToken } from '#test/support/smtp-client.ts'
+import { talkSmtp, type Talk } from '#test/support/smtp-talk.ts'
+import { until } from '#test/support/until.ts'
+import { startSubmission, type Submission } from './submission.ts'
+
+const ENV = {
+  SUBMISSION_PORT: '0', SUBMISSION_TLS_PORT: '0', SUBMISSION_ALT_PORT: '0', MAX_RECIPIENTS: '60', MAX_MESSAGE_BYTES: '200000',
+  HOSTNAME: 'mx.sender.example',
+}
+
+interface Stored { readonly raw: Buffer; readonly view: MessageView }
+
+describe('submission', () => {
+  let ctx: TestContext
+  let sender: Sender
+  let submission: Submission
+  const talks: Talk[] = []
+  before(async () => {
+    ctx = await createContext(ENV)
+    sender = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'sender.example' })
+    submission = await startSubmission(ctx)
+  })
+  after(async () => {
+    await submission.stop()
+    await ctx.close()
+  })
+  afterEach(() => talks.splice(0).forEach((talk) => talk.hangUp()))
+
+  const open = async (key: string | null = sender.regular, port = submission.ports.plain): Promise<Talk> => {
+    const talk = await logInSmtp(port, key)
+    talks.push(talk)
+    return talk
+  }
+  const mail = (headers: string, body = 'Hello\r\n'): string => `From: Shop <shop@sender.example>\r\nTo: a@b.example\r\nSubject: Hi\r\n${headers}\r\n${body}`
+  const hand = async (content: string | Buffer, to: string | string[] = 'a@b.example', parameters = ''): Promise<string> =>
+    handIn(await open(), { from: 'app@client.test', to, content, parameters })
+  const find = async (reply: string): Promise<Stored> => {
+    const id = messageIdOf(/queued as (em_[0-9a-f]{32})$/.exec(reply)?.[1] ?? '')
+    assert.ok(id !== null, reply)
+    const view = await readMessage(ctx.db, sender.workspaceId, id)
+    const { rows: [row] } = await ctx.db.query<{ raw: Buffer }>('SELECT raw FROM messages WHERE id = $1', [id])
+    assert.ok(view !== null && row !== undefined)
+    return { raw: row.raw, view }
+  }
+
+  describe('who may hand in', () => {
+    it('nobody without logging in', async () => {
+      const talk = await open(null)
+      assert.match(await talk.say('MAIL FROM:<a@b.example>'), /^530 5\.7\.0 /)
+    })
+    it('PLAIN and LOGIN with any name; the reply to EHLO offers them', async () => {
+      const talk = await talkSmtp(submission.ports.alt)
+      const hello = await talk.say('EHLO client.test')
+      for (const offer of ['AUTH PLAIN LOGIN', 'STARTTLS', 'SMTPUTF8', '8BITMIME', 'PIPELINING', 'ENHANCEDSTATUSCODES', 'SIZE 345536']) assert.match(hello, new RegExp(`250[- ]${offer}`))
+      assert.doesNotMatch(hello, /DSN|CHUNKING/)
+      assert.match(await talk.say('AUTH LOGIN'), /^334 /)
+      assert.match(await talk.say(Buffer.from(sender.regular).toString('base64')), /^334 /)
+      assert.match(await talk.say(Buffer.from(sender.regular).toString('base64')), /^235 /)
+      talk.hangUp()
+    })
+    it('a wrong key and an Admin key get 535, the third ends the connection', async () => {
+      const talk = await open(null)
+      assert.match(await talk.say(`AUTH PLAIN ${plainToken('nonsense')}`), /^535 5\.7\.8 /)
+      assert.match(await talk.say(`AUTH PLAIN ${plainToken(sender.admin)}`), /^535 5\.7\.8 .*Admin key/)
+      assert.match(await talk.say(`AUTH PLAIN ${plainToken(`${sender.regular.slice(0, -1)}x`)}`), /^535 /)
+      assert.match(await talk.hear(), /^421 4\.7\.0 /)
+      assert.equal(await talk.hear(), '')
+    })
+    it('a key that is switched off ends with the next mail, on an open connection too', async () => {
+      const other = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'switched.example' })
+      const talk = await open(other.regular)
+      const letter = { from: 'a@switched.example', to: 'x@b.example', content: 'From: a@switched.example\r\n\r\nx' }
+      assert.match(await handIn(talk, letter), /^250 /)
+      await ctx.db.query('UPDATE api_keys SET is_active = false WHERE workspace_id = $1', [other.workspaceId])
+      await until(async () => (await handIn(talk, letter)).startsWith('535 5.7.8'))
+    })
+    it('STARTTLS: what came before it is forgotten, and the key is asked for again', async () => {
+      const talk = await open()
+      assert.match(await talk.say('STARTTLS'), /^220 /)
+      await talk.secure()
+      assert.match(await talk.say('EHLO client.test'), /AUTH PLAIN LOGIN/)
+      assert.match(await talk.say('MAIL FROM:<a@b.example>'), /^530 /)
+      assert.match(await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
+      assert.match(await handIn(talk, { from: 'a@b.example', to: 'x@b.example', content: mail('') }), /^250 2\.0\.0 /)
+    })
+    it('TLS from the first byte, with a client that people use', async () => {
+      const transport = createTransport({ host: '127.0.0.1', port: submission.ports.tls, secure: true, tls: { rejectUnauthorized: false }, auth: { user: 'x', pass: sender.regular } })
+      const { response } = await transport.sendMail({ from: 'Ü <ü@sender.example>', to: 'a@b.example', bcc: 'hidden@b.example', subject: 'Grüße', text: 'Hallo', attachments: [{ filename: 'x.bin', content: Buffer.alloc(5000, 7) }] })
+      const { view, raw } = await find(response)
+      assert.equal(view.subject, 'Grüße')
+      assert.deepEqual(view.from, { email: 'ü@sender.example', name: 'Ü' })
+      assert.deepEqual(view.recipients.map(({ address, kind }) => [address, kind]), [['a@b.example', 'to'], ['hidden@b.example', 'bcc']])
+      assert.ok(!raw.includes('hidden@'))
+      transport.close()
+    })
+    it('after too many failures a network waits, with a good key too', async () => {
+      const own = await createContext(ENV)
+      const port = await startSubmission(own)
+      try {
+        const reply = async (): Promise<string> => {
+          const talk = await talkSmtp(port.ports.plain)
+          await talk.say('EHLO x.test')
+          const answer = await talk.say(`AUTH PLAIN ${plainToken('wrong')}`)
+          talk.hangUp()
+          return answer
+        }
+        for (let i = 0; i < 30; i++) assert.match(await reply(), /^535 /)
+        assert.match(await reply(), /^454 4\.7\.0 Too many failed logins/)
+      } finally {
+        await port.stop()
+        await own.close()
+      }
+    })
+  })
+
+  describe('in whose name', () => {
+    for (const [what, from, expected] of [
+      ['another domain', 'x@other.example', /^550 5\.7\.1 .*sender\.example only/],
+      ['a subdomain', 'x@sub.sender.example', /^550 5\.7\.1/],
+      ['two authors, one of another domain', 'a@sender.example, b@other.example', /^550 5\.7\.1/],
+      ['a name that looks right', '"shop@sender.example" <x@other.example>', /^550 5\.7\.1/],
+      ['an address in a comment', 'x@other.example (shop@sender.example)', /^550 5\.7\.1/],
+      ['an old form with the name in a comment', 'shop@sender.example (The Shop)', /^250 /],
+      ['two authors of the domain', 'a@sender.example, "B, C" <b@SENDER.example>', /^250 /],
+      ['folded', 'The Shop\r\n <shop@sender.example>', /^250 /],
+      ['no address', 'The Shop', /^550 5\.6\.0/],
+    ] as const)
+      it(what, async () => assert.match(await hand(`From: ${from}\r\n\r\nx`), expected))
+    it('no From, and two of them', async () => {
+      assert.match(await hand('Subject: x\r\n\r\nx'), /^550 5\.6\.0 .*no From/)
+      assert.match(await hand('From: a@sender.example\r\nFrom : b@other.example\r\n\r\nx'), /^550 5\.6\.0 .*more than one From/)
+    })
+    it('a domain that lost its verification', async () => {
+      const other = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'failed.example' })
+      await ctx.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [other.domainId])
+      const reply = await handIn(await open(other.regular), { from: 'x@failed.example', to: 'a@b.example', content: 'From: x@failed.example\r\n\r\nx' })
+      assert.match(reply, /^550 5\.7\.1 The domain failed\.example is not verified/)
+    })
+    it('the monthly quota is 452', async () => {
+      const small = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'small.example', plan: 'free' })
+      await ctx.db.query(`INSERT INTO usage (workspace_id, period, used) VALUES ($1, date_trunc('month', now() AT TIME ZONE 'UTC'), 999999)`, [small.workspaceId])
+      const talk = await open(small.regular)
+      const letter = { from: 'x@small.example', to: 'a@b.example', content: 'From: x@small.example\r\n\r\nx' }
+      assert.match(await handIn(talk, letter), /^250 /)
+      assert.match(await handIn(talk, letter), /^452 4\.7\.1 The monthly quota/)
+    })
+  })
+
+  describe('octets', () => {
+    for (const [what, content] of [
+      ['bare LF', mail('', 'a\nb\r\n')], ['bare CR', mail('', 'a\rb\r\n')], ['NUL', mail('', 'a\0b\r\n')],
+      ['LF dot LF', mail('', 'a\n.\nMAIL FROM:<evil@x.example>\nRCPT TO:<v@x.example>\nDATA\nFrom: shop@sender.example\n\nsmuggled\r\n')],
+      ['LF dot CRLF', mail('', 'a\n.\r\nMAIL FROM:<evil@x.example>\r\n')], ['CR dot CR', mail('', 'a\r.\rMAIL FROM:<evil@x.example>\r\n')],
+      ['CR LF dot CR', mail('', 'a\r\n.\rb\r\n')],
+      ['bare LF in the header', 'From: shop@sender.example\nBcc: x@y.example\r\n\r\nx'],
+    ] as const)
+      it(`${what} is refused, and nothing of it is a command`, async () => {
+        const talk = await open()
+        for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await talk.say(line)
+        talk.send(`${content}\r\n.\r\n`)
+        assert.match(await talk.hear(), /^550 5\.6\.0 /)
+        assert.match(await talk.say('NOOP'), /^250 /)
+      })
+    it('too large, declared or not', async () => {
+      const talk = await open()
+      assert.match(await talk.say('MAIL FROM:<a@b.example> SIZE=9999999'), /^552 5\.3\.4 /)
+      assert.match(await handIn(talk, { from: 'a@b.example', to: 'a@b.example', content: mail('', `${'x'.repeat(998)}\r\n`.repeat(400)) }), /^552 5\.3\.4 /)
+      assert.match(await handIn(talk, { from: 'a@b.example', to: 'a@b.example', content: mail('') }), /^250 /)
+    })
+    it('who never stops is cut off', async () => {
+      const talk = await open()
+      for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await talk.say(line)
+      talk.send(mail(''))
+      for (let i = 0; i < 40; i++) talk.send(`${'x'.repeat(998)}\r\n`.repeat(100))
+      assert.equal(await talk.hear(), '')
+    })
+    it('dots at the start of lines, empty mails and mails without a body', async () => {
+      for (const body of ['.\r\n..\r\n.x\r\n', '', '\r\n\r\n', '.\r\n']) {
+        const { raw } = await find(await hand(mail('', body)))
+        assert.equal(raw.subarray(raw.indexOf('\r\n\r\n') + 4).toString(), `${body}\r\n`, JSON.stringify(body))
+      }
+      const { raw } = await find(await hand('From: shop@sender.example'))
+      assert.ok(raw.toString().endsWith('\r\n\r\n'))
+    })
+  })
+
+  describe('what is added and taken away', () => {
+    it('Received, Date and Message-ID; Bcc in all its forms goes', async () => {
+      const { raw, view } = await find(await hand(mail('Bcc: one@x.example,\r\n\ttwo@x.example\r\nX-Other: stays\r\nBCC : three@x.example\r\nResent-Bcc: four@x.example\r\n')))
+      const text = raw.toString()
+      assert.match(text, /^Received: from client\.test \(\[127\.0\.0\.1\]\)\r\n\tby mx\.sender\.example with ESMTPA id [0-9a-f]{32};\r\n\t.* \+0000\r\nFrom: /)
+      assert.match(text, /\r\nX-Other: stays\r\nDate: .* \+0000\r\nMessage-ID: <[0-9a-f]{32}@sender\.example>\r\n\r\nHello\r\n\r\n$/)
+      assert.doesNotMatch(text, /bcc|one@|two@|three@|four@/i)
+      assert.equal(view.tier, 'normal')
+    })
+    it('those that are there stay as they are', async () => {
+      const { raw } = await find(await hand(mail('date: yesterday\r\nMESSAGE-ID: <mine@x>\r\nX-Weird:\r\n\tfolded  \r\nnot a field\r\n')))
+      assert.match(raw.toString(), /Subject: Hi\r\ndate: yesterday\r\nMESSAGE-ID: <mine@x>\r\nX-Weird:\r\n\tfolded {2}\r\nnot a field\r\n\r\nHello/)
+    })
+  })
+
+  describe('the features of the API by header', () => {
+    it('tier, tags and metadata, and none of it goes out', async () => {
+      const { raw, view } = await find(await hand(mail('X-Priority-Tier: HIGH\r\nX-Tag: invoice\r\nX-Tag: =?utf-8?q?M=C3=A4rz?=, vip\r\nX-Metadata: {"order": 7,\r\n "paid": true}\r\nx-metadata: customer=42; ref=a=b\r\n')))
+      assert.equal(view.tier, 'high')
+      assert.deepEqual(view.tags, ['invoice', 'März', 'vip'])
+      assert.deepEqual(view.metadata, { order: 7, paid: true, customer: '42', ref: 'a=b' })
+      assert.doesNotMatch(raw.toString(), /x-(tag|metadata|priority)/i)
+    })
+    for (const field of ['X-Priority-Tier: urgent', 'X-Metadata: {"a": {}}', 'X-Metadata: nothing', `X-Tag: ${'x'.repeat(200)}`, 'X-Idempotency-Key: ', 'X-Template-Id: nope', 'X-Params: ['])
+      it(`${field.slice(0, 40)} is refused with its reason`, async () => assert.match(await hand(mail(`${field}\r\n`)), /^550 5\.6\.0 x-/i))
+    it('X-Idempotency-Key: the same mail is answered as the first, another is refused', async () => {
+      const first = await hand(mail('X-Idempotency-Key: k1\r\nDate: Mon, 1 Jan 2024 00:00:00 +0000\r\nMessage-ID: <1@x>\r\n'))
+      const second = await hand(mail('X-Idempotency-Key: k1\r\nDate: Mon, 1 Jan 2024 00:00:09 +0000\r\nMessage-ID: <2@x>\r\n'))
+      assert.equal(second, first)
+      assert.match(await hand(mail('X-Idempotency-Key: k1\r\n', 'another')), /^554 5\.6\.0 /)
+      assert.match(await hand(mail('X-Idempotency-Key: k1\r\n'), 'other@b.example'), /^554 5\.6\.0 /)
+    })
+    it('the same Message-ID is two mails', async () => {
+      assert.notEqual(await hand(mail('Message-ID: <same@x>\r\n')), await hand(mail('Message-ID: <same@x>\r\n')))
+    })
+    it('X-Template-Id brings the body', async () => {
+      const saved = await saveTemplate({ db: ctx.db, renderer: { check: () => Promise.resolve({ ok: true }) } }, sender.workspaceId, { name: 't', subject: 'Order {{n}}', body: '<p>Dear {{name}}</p>' })
+      assert.equal(saved.kind, 'saved')
+      const id = saved.kind === 'saved' ? saved.template.id : ''
+      const reply = await hand(`From: shop@sender.example\r\nTo: Ann <a@b.example>\r\nX-Template-Id: ${id}\r\nX-Params: {"name": "Änn", "n": 7}\r\nX-Own: yes\r\n\r\nignored`)
+      const { view } = await find(reply)
+      assert.equal(view.subject, 'Order 7')
+      const { rows: [row] } = await ctx.db.query('SELECT html, raw, headers FROM messages WHERE subject = $1', ['Order 7'])
+      assert.deepEqual(row, { html: '<p>Dear Änn</p>', raw: null, headers: [['X-Own', 'yes']] })
+    })
+  })
+
+  describe('the envelope', () => {
+    it('counts and not the header: 50 recipients and more, up to the limit, then 452', async () => {
+      const talk = await open()
+      await talk.say('MAIL FROM:<a@b.example>')
+      for (let i = 0; i < 60; i++) assert.match(await talk.say(`RCPT TO:<r${i}@b.example>`), /^250 /)
+      assert.match(await talk.say('RCPT TO:<r60@b.example>'), /^452 4\.5\.3 /)
+      await talk.say('DATA')
+      talk.send(`${mail('')}\r\n.\r\n`)
+      const { view } = await find(await talk.hear())
+      assert.equal(view.recipients.length, 60)
+    })
+    it('each address once, in whatever case', async () => {
+      const { view } = await find(await hand(mail(''), ['a@b.example', 'A@B.example', 'c@b.example']))
+      assert.deepEqual(view.recipients.map(({ address, kind }) => [address, kind]), [['A@b.example', 'to'], ['c@b.example', 'bcc']])
+    })
+    for (const [command, expected] of [
+      ['MAIL FROM:<a@b.example> RET=FULL', /^555 5\.5\.4 /], ['MAIL FROM:<a@b.example> XYZ=1', /^555 5\.5\.4 /], ['MAIL FROM:<>', /^250 /],
+      ['MAIL FROM:<ü@b.example>', /^553 5\.6\.7 /], ['MAIL FROM:<ü@b.example> SMTPUTF8', /^250 /], ['MAIL FROM:<a@b.example> BODY=8BITMIME SIZE=100', /^250 /],
+      ['MAIL FROM:<a@b.example> BODY=BINARYMIME', /^501 /],
+    ] as const)
+      it(command, async () => assert.match(await (await open()).say(command), expected))
+    it('an address that is none, or has no domain', async () => {
+      const talk = await open()
+      await talk.say('MAIL FROM:<a@b.example>')
+      for (const address of ['nobody', 'a@localhost', 'a@[127.0.0.1]']) assert.match(await talk.say(`RCPT TO:<${address}>`), /^5\d\d 5\.1\.[13] /, address)
+      assert.match(await talk.say('RCPT TO:<a@b.example> NOTIFY=NEVER'), /^555 5\.5\.4 /)
+    })
+    it('UTF-8 addresses', async () => {
+      const { view } = await find(await hand('From: shop@sender.example\r\nTo: δοκιμή@παράδειγμα.example\r\n\r\nx', 'δοκιμή@παράδειγμα.example', ' SMTPUTF8'))
+      assert.deepEqual(view.recipients.map(({ address, kind }) => [address, kind]), [['δοκιμή@xn--hxajbheg2az3al.example', 'to']])
+    })
+    it('RSET, and a pipelined transaction', async () => {
+      const talk = await open()
+      talk.send('MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nRSET\r\nDATA\r\n')
+      for (const expected of [/^250 /, /^250 /, /^250 /, /^503 /]) assert.match(await talk.hear(), expected)
+      talk.send(`MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${mail('')}\r\n.\r\nMAIL FROM:<a@b.example>\r\nQUIT\r\n`)
+      for (const expected of [/^250 /, /^250 /, /^354 /, /^250 2\.0\.0 /, /^250 /, /^221 /]) assert.match(await talk.hear(), expected)
+    })
+  })
+
+  describe('clients that do not behave', () => {
+    it('a thousand that say nothing leave room for one that does', async function () {
+      this.timeout(20_000)
+      const idle = await Promise.all(Array.from({ length: 1000 }, async () => {
+        const socket = connect(submission.ports.plain, '127.0.0.1')
+        socket.on('error', () => {})
+        await new Promise((resolve) => socket.once('data', resolve))
+        return socket
+      }))
+      assert.match(await hand(mail('')), /^250 /)
+      idle.forEach((socket) => socket.destroy())
+    })
+    it('a broken TLS handshake, a lost connection in DATA and endless lines harm nobody else', async () => {
+      const broken = connect(submission.ports.tls, '127.0.0.1', () => broken.end('EHLO x\r\n'))
+      broken.on('error', () => {})
+      const lost = await open()
+      for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await lost.say(line)
+      lost.send(mail(''))
+      lost.hangUp()
+      const endless = await open()
+      endless.send('x'.repeat(200_000))
+      assert.match(await endless.hear(), /^421 /)
+      await sleep(50)
+      assert.match(await hand(mail('')), /^250 /)
+    })
+  })
+})

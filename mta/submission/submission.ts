@@ -1,0 +1,112 @@
+/**
+ * The submission role: the ports where programs hand mail in as they would to any mail server. SUBMISSION_PORT and SUBMISSION_ALT_PORT
+ * begin in the clear and offer STARTTLS, SUBMISSION_TLS_PORT is TLS from the first byte. Any number of these processes may run.
+ *
+ * Stops in order: listens no more, lets transactions end for a while, waits for what is being committed. A client that is cut off has no
+ * 250 and sends again.
+ */
+import type { Server, Socket } from 'node:net'
+import type { SMTPServerOptions } from 'smtp-server'
+import { loadPlans } from '#config/plans.ts'
+import { createPeers } from '#mta/inbound/peers.ts'
+import { listenAt, type Place } from '#mta/listen.ts'
+import type { Certificate } from '#mta/sandbox/certificate.ts'
+import { loadServerCertificate } from '#mta/server-certificate.ts'
+import { createKeyring } from '#src/auth/keys.ts'
+import type { Context } from '#src/context.ts'
+import { createAttempts } from '#src/limits/attempts.ts'
+import { createRequestRate } from '#src/limits/request-rate.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { createRenderer } from '#src/templates/render.ts'
+import type { SubmissionContext } from './context.ts'
+import { createHandlers } from './handlers.ts'
+import { createRelays } from './sender.ts'
+import { SubmissionServer } from './server.ts'
+import { maxOctets } from './take.ts'
+
+export interface Submission {
+  readonly ports: { readonly plain: number; readonly tls: number; readonly alt: number }
+  stop(): Promise<void>
+}
+
+const IDLE_MS = 5 * 60_000 // RFC 5321 4.5.3.2.7
+const CLOSE_MS = 3000
+const OF_ONE_NETWORK = 0.2
+
+/** @throws ConfigError when a port cannot be had or the certificate cannot be read. */
+export async function startSubmission(base: Context): Promise<Submission> {
+  const ctx: SubmissionContext = {
+    ...base, plans: loadPlans(base.config.plansFile), keyring: createKeyring(base), acceptor: createAcceptor(base),
+    rate: createRequestRate(base.redis, base.clock), attempts: createAttempts(base.redis, base.clock),
+    relays: createRelays(base, base.config.relayNetworks), renderer: createRenderer(), held: { bytes: 0 },
+  }
+  const ports = createPorts(ctx, await loadServerCertificate(base))
+  const close = async (): Promise<void> => {
+    await ports.close()
+    await ctx.acceptor.drain()
+    await Promise.allSettled([ctx.keyring.stop(), ctx.rate.stop(), ctx.renderer.stop()])
+  }
+  const { config } = base
+  try {
+    const plain = await ports.open({ what: 'submission', setting: 'SUBMISSION_PORT', port: config.submissionPort, fallback: 2587 }, false)
+    const tls = await ports.open({ what: 'submission over TLS', setting: 'SUBMISSION_TLS_PORT', port: config.submissionTlsPort, fallback: 2465 }, true)
+    const alt = await ports.open({ what: 'submission', setting: 'SUBMISSION_ALT_PORT', port: config.submissionAltPort, fallback: 2525 }, false)
+    base.log.info({ plain, tls, alt }, 'takes mail by SMTP')
+    return { ports: { plain, tls, alt }, stop: close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+interface Ports {
+  open(place: Place, isTls: boolean): Promise<number>
+  close(): Promise<void>
+}
+
+function createPorts(ctx: SubmissionContext, certificate: Certificate): Ports {
+  const servers: SubmissionServer[] = []
+  const sockets = new Set<Socket>()
+  const peers = createPeers(Math.ceil(ctx.config.submissionConnections * OF_ONE_NETWORK))
+  const watch = (socket: Socket): void => {
+    const address = socket.remoteAddress ?? ''
+    if (!peers.enter(address)) return void socket.destroy()
+    sockets.add(socket)
+    socket.once('close', () => {
+      sockets.delete(socket)
+      peers.leave(address)
+    })
+  }
+  const begin = (port: number, isTls: boolean): Server => {
+    const server = createServer(ctx, certificate, isTls)
+    server.server.on('connection', watch)
+    servers.push(server)
+    return server.listen(port)
+  }
+  return {
+    open: (place, isTls) => listenAt(ctx, place, (port) => begin(port, isTls)),
+    close: async () => {
+      await Promise.all(servers.filter((one) => one.server.listening).map((one) => new Promise<void>((resolve) => { one.close(resolve) })))
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+function createServer(ctx: SubmissionContext, certificate: Certificate, isTls: boolean): SubmissionServer {
+  const server: SubmissionServer = new SubmissionServer({
+    ...optionsOf(ctx, certificate), secure: isTls, ...createHandlers(ctx, (session) => server.visitOf(session)),
+  }, ctx.config.submissionPlainLogin === 'anywhere')
+  // without a listener one broken TLS handshake ends the process
+  server.on('error', (error) => ctx.log.debug({ err: error }, 'a client of a submission port failed'))
+  return server
+}
+
+function optionsOf({ config }: SubmissionContext, certificate: Certificate): SMTPServerOptions {
+  return {
+    ...certificate, minVersion: 'TLSv1.2', name: config.serverName, banner: 'Mailstead', logger: false,
+    authMethods: ['PLAIN', 'LOGIN'], authOptional: true, allowInsecureAuth: true, // where AUTH is taken is judged by the visit
+    disabledCommands: ['WIZ', 'SHELL', 'KILL'], disableReverseLookup: true, hideENHANCEDSTATUSCODES: false, hideDSN: true,
+    size: maxOctets(config), maxRecipients: config.maxRecipients, maxClients: config.submissionConnections,
+    socketTimeout: IDLE_MS, closeTimeout: CLOSE_MS,
+  }
+}

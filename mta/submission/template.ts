@@ -1,0 +1,37 @@
+/**
+ * X-Template-Id: the mail brings From, To, Cc, its Subject if it has one, and its own fields; the template brings the body, rendered with
+ * X-Params. A body that stands in the mail is not sent: most programs cannot hand in a mail without one.
+ */
+import { isHtml } from '#src/mail/html-signs.ts'
+import { readHeaderText } from '#src/mail/header-text.ts'
+import type { Submission } from '#src/messages/submission.ts'
+import { findTemplate } from '#src/templates/store.ts'
+import type { SubmissionContext } from './context.ts'
+import type { Letter } from './letter.ts'
+import { isOption } from './options.ts'
+import { badContent } from './reply.ts'
+
+const MAX_SUBJECT = 998
+const MAX_HEADERS = 100
+const FIELD_NAME = /^[!-9;-~]{1,76}$/
+/** They stand in the mail that is made, or say how the body was written that is not sent. */
+const NOT_TAKEN = /^(?:from|to|cc|bcc|subject|date|message-id|mime-version|received|return-path|dkim-signature|content-.*|resent-.*)$/
+
+type Rendered = Pick<Submission, 'subject' | 'html' | 'text' | 'headers'>
+
+/** @throws a Reply. */
+export async function renderLetter(ctx: SubmissionContext, workspaceId: string, { options, subject, fields }: Letter): Promise<Rendered> {
+  const template = await findTemplate(ctx.db, workspaceId, options.templateId ?? '')
+  if (template === null) throw badContent('x-template-id: there is no such template')
+  const asHtml = isHtml(template.body)
+  const rendered = await ctx.renderer.render({ template, params: options.params, isHtml: asHtml })
+  if (!rendered.ok) throw badContent(`The template cannot be rendered: ${rendered.reason}`)
+  const line = subject || rendered.subject.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
+  if (line === '' || line.length > MAX_SUBJECT) throw badContent(`The rendered subject must have 1 to ${MAX_SUBJECT} characters`)
+  return { subject: line, html: asHtml ? rendered.html : null, text: asHtml ? null : rendered.html, headers: ownFields(fields) }
+}
+
+function ownFields(fields: Letter['fields']): Submission['headers'] {
+  return fields.filter(({ name }) => FIELD_NAME.test(name) && !NOT_TAKEN.test(name) && !isOption(name)).slice(0, MAX_HEADERS)
+    .map(({ line }) => [line.slice(0, line.indexOf(':')).trim(), readHeaderText(line.slice(line.indexOf(':') + 1))])
+}

@@ -1,0 +1,188 @@
+/** Mail that a program hands in by SMTP, on its whole way: the octets that arrive are those that were sent, signed and with what was listed added. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { createTransport } from 'nodemailer'
+import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import type { ReceivedMessage } from '#test/support/receiver-connection.ts'
+import { handIn, logInSmtp } from '#test/support/smtp-client.ts'
+import { talkSmtp } from '#test/support/smtp-talk.ts'
+
+const idOf = (reply: string): string => /^250 2\.0\.0 queued as (em_[0-9a-f]{32})$/.exec(reply)?.[1] ?? assert.fail(reply)
+const headOf = (bytes: Buffer): string => bytes.toString('latin1', 0, bytes.indexOf('\r\n\r\n') + 2)
+const bodyOf = (bytes: Buffer): Buffer => bytes.subarray(bytes.indexOf('\r\n\r\n') + 4)
+
+/** As lines end on the wire: in CRLF, the last one too. */
+function onTheWire(body: Buffer): Buffer {
+  return Buffer.concat([body, Buffer.from('\r\n')])
+}
+
+const SMIME = ['MIME-Version: 1.0', 'Content-Type: multipart/signed; protocol="application/pkcs7-signature"; micalg=sha-256;', ' boundary="----A \'b\'"', '', ''].join('\r\n')
+const ODD: Readonly<Record<string, readonly [head: string, body: string | Buffer]>> = {
+  'S/MIME: white space at the end of lines, a preamble, an epilogue': [SMIME, '\r\npreamble  \r\n------A \'b\'\r\nContent-Type: text/plain\r\n\r\nline \t\r\n\r\n\r\n------A \'b\'\r\nContent-Type: application/pkcs7-signature\r\n\r\nMIIB\r\n------A \'b\'--\r\nepilogue\r\n\r\n\r\n'],
+  'PGP/MIME': ['Content-Type: multipart/encrypted; boundary=x; protocol="application/pgp-encrypted"\r\n', '--x\r\nContent-Type: application/pgp-encrypted\r\n\r\nVersion: 1\r\n--x\r\nContent-Type: application/octet-stream\r\n\r\n-----BEGIN PGP MESSAGE-----\r\n\r\nhQ==\r\n-----END PGP MESSAGE-----\r\n--x--\r\n'],
+  'an invitation': ['Content-Type: text/calendar; method=REQUEST; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n', 'BEGIN:VCALENDAR\r\nSUMMARY:Grüße \r\n folded\r\nEND:VCALENDAR\r\n'],
+  'Latin-1 without a word of it': ['', Buffer.from('Gr\xfc\xdfe\r\n\xa0\xff\x80\r\n', 'latin1')],
+  'broken MIME': ['MIME-Version: 1.0 (odd)\r\nContent-Type: multipart/mixed; boundary=\r\nContent-Type: text/html\r\n', '--\r\n--x\r\n'],
+  'dots, long lines and form feeds': ['', `.\r\n..\r\n${'y'.repeat(5000)}\r\n\f\v\x7f\r\n.`],
+  'nothing at all': ['', ''],
+  'more than comes with a claim': ['', `${'z'.repeat(76)}\r\n`.repeat(6000)],
+}
+
+describe('submission by SMTP', function () {
+  this.timeout(60_000)
+  let office: PostOffice
+  let port: number
+  before(async () => {
+    office = await openPostOffice({ RELAY_NETWORKS: '127.0.0.9=sender.example,127.0.0.10/32=nobody' })
+    await office.system.roles.submission.start()
+    port = office.system.config.submissionPort
+  })
+  after(() => office.stop())
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  })
+
+  const hand = async (to: string, content: string | Buffer): Promise<string> => {
+    const talk = await logInSmtp(port, office.system.regular)
+    const reply = await handIn(talk, { from: 'app@intern.example', to, content })
+    talk.hangUp()
+    return idOf(reply)
+  }
+  const verdicts = async ({ bytes }: ReceivedMessage): Promise<string[]> => {
+    const resolver = (name: string): Promise<string[][]> => Promise.resolve([[office.system.dkimRecords[name] ?? '']])
+    return (await dkimVerify(bytes, { strict: true, resolver })).results.map(({ status }) => status.result)
+  }
+
+  it('arrives with what was listed added, and both signatures verify', async () => {
+    const mx = await office.open('arrives.example')
+    const id = await hand('ann@arrives.example', 'From: "The Shop" <shop@sender.example>\r\nTo: ann@arrives.example\r\nBcc: x@y.example,\r\n z@y.example\r\nSubject: =?utf-8?B?R3LDvMOfZQ==?=\r\nX-Tag: hello\r\n\r\nHello\r\n')
+    const told = await office.settle(id)
+    assert.equal(told.status, 'delivered')
+    const [received] = mx.messages
+    assert.ok(received !== undefined)
+    const head = headOf(received.bytes).replaceAll(/DKIM-Signature: [^]*?(?=\r\n[^ \t])\r\n/g, '')
+    assert.match(head, /^Received: from client\.test \(\[127\.0\.0\.1\]\)\r\n\tby mta\.sender\.example with ESMTPA id [0-9a-f]{32};\r\n\t[^\r]*\r\nFrom: "The Shop" <shop@sender\.example>\r\nTo: ann@arrives\.example\r\nSubject: =\?utf-8\?B\?R3LDvMOfZQ==\?=\r\nDate: [^\r]*\r\nMessage-ID: <[0-9a-f]{32}@sender\.example>\r\n$/)
+    assert.deepEqual(await verdicts(received), ['pass', 'pass'])
+    assert.match(received.from, /^b-[a-z2-7]{45}@/)
+    const { body } = await office.system.call('GET', `/public/emails/get-email?id=${id}`)
+    assert.equal(body['data']?.['subject'], 'Grüße')
+    assert.deepEqual(told.events.map(({ type }) => type), ['email.queued', 'email.sent', 'email.delivered'])
+  })
+
+  for (const [what, [head, body]] of Object.entries(ODD))
+    it(`survives: ${what}`, async () => {
+      const domain = `odd${Object.keys(ODD).indexOf(what)}.example`
+      const mx = await office.open(domain)
+      const content = Buffer.concat([Buffer.from(`From: shop@sender.example\r\nSubject: x\r\n${head.replace(/(\r\n)+$/, '\r\n')}\r\n`), Buffer.from(body)])
+      await office.settle(await hand(`a@${domain}`, content))
+      const [received] = mx.messages
+      assert.ok(received !== undefined)
+      assert.deepEqual(bodyOf(received.bytes), onTheWire(Buffer.from(body)))
+      assert.ok(headOf(received.bytes).includes(head.replace(/(\r\n)+$/, '')))
+      assert.deepEqual(await verdicts(received), ['pass', 'pass'])
+    })
+
+  it('whatever octets there are in lines, they arrive', async () => {
+    const mx = await office.open('any.example')
+    const octet = fc.integer({ min: 1, max: 255 }).filter((code) => code !== 10 && code !== 13)
+    const line = fc.array(fc.oneof(octet, fc.constantFrom(0x2e, 0x20, 0x09, 0x2d)), { maxLength: 40 }).map((codes) => Buffer.from(codes))
+    const body = fc.array(line, { maxLength: 12 }).map((lines) => Buffer.concat(lines.flatMap((one) => [one, Buffer.from('\r\n')])))
+    const talk = await logInSmtp(port, office.system.regular)
+    let n = 0
+    await fc.assert(fc.asyncProperty(body, async (given) => {
+      const to = `m${++n}@any.example`
+      const reply = await handIn(talk, { from: 'a@b.example', to, content: Buffer.concat([Buffer.from('From: shop@sender.example\r\nX-Priority-Tier: instant\r\n\r\n'), given]) })
+      await office.settle(idOf(reply))
+      const received = mx.messages.find((one) => one.to.includes(to))
+      assert.deepEqual(bodyOf(received?.bytes ?? Buffer.alloc(0)), onTheWire(given))
+    }), { numRuns: 60 })
+    talk.hangUp()
+  })
+
+  it('several recipients and a Bcc: each gets it, on a return-path of their own', async () => {
+    const mx = await office.open('several.example')
+    const talk = await logInSmtp(port, office.system.regular)
+    const reply = await handIn(talk, { from: 'a@b.example', to: ['a@several.example', 'b@several.example', 'blind@several.example'],
+      content: 'From: shop@sender.example\r\nTo: a@several.example\r\nCc: b@several.example\r\nBcc: blind@several.example\r\n\r\nx' })
+    await office.settle(idOf(reply))
+    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), ['a@several.example', 'b@several.example', 'blind@several.example'])
+    assert.equal(new Set(mx.messages.map(({ from }) => from)).size, 3)
+    assert.ok(mx.messages.every(({ bytes }) => !bytes.includes('blind')))
+    talk.hangUp()
+  })
+
+  it('suppressed recipients are not sent to', async () => {
+    const mx = await office.open('listed.example')
+    await office.system.db.query(`INSERT INTO suppressions (workspace_id, address, cause, kind) VALUES ($1, 'no@listed.example', 'asked', 'manual')`, [office.system.workspaceId])
+    const told = await office.settle(await hand('No@listed.example', 'From: shop@sender.example\r\n\r\nx'))
+    assert.equal(told.recipients[0]?.state, 'suppressed')
+    assert.equal(mx.messages.length, 0)
+  })
+
+  it('a relay network hands in without logging in, for every verified domain of its workspace and no other', async () => {
+    const mx = await office.open('relayed.example')
+    const say = async (from: string, address: string): Promise<string> => {
+      const talk = await talkSmtp(port, '127.0.0.1', address)
+      await talk.say('EHLO relay.test')
+      const reply = await handIn(talk, { from: 'root@relay.test', to: 'a@relayed.example', content: `From: ${from}\r\n\r\nx` })
+      talk.hangUp()
+      return reply
+    }
+    await office.settle(idOf(await say('cron@sender.example', '127.0.0.9')))
+    assert.equal(mx.messages.length, 1)
+    assert.match(headOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)), /with ESMTP id /)
+    assert.match(await say('cron@other.example', '127.0.0.9'), /^550 5\.7\.1 other\.example is no domain of this workspace/)
+    assert.match(await say('cron@sender.example', '127.0.0.8'), /^530 5\.7\.0 /)
+    assert.match(await say('cron@sender.example', '127.0.0.10'), /^530 5\.7\.0 /)
+  })
+
+  it('an address beyond ASCII needs a receiver with SMTPUTF8', async () => {
+    const mx = await office.open('xn--bcher-kva.example')
+    const talk = await logInSmtp(port, office.system.regular)
+    const reply = await handIn(talk, { from: 'a@b.example', to: 'ü@bücher.example', parameters: ' SMTPUTF8', content: 'From: shop@sender.example\r\nTo: ü@bücher.example\r\nSubject: Grüße\r\n\r\nx' })
+    talk.hangUp()
+    const told = await office.settle(idOf(reply))
+    if (told.status === 'delivered') assert.deepEqual(mx.messages[0]?.to, ['ü@xn--bcher-kva.example'])
+    else assert.match(told.recipients[0]?.reason ?? '', /SMTPUTF8/)
+  })
+
+  it('a client that people use: nodemailer, STARTTLS, several mails on one connection', async () => {
+    const mx = await office.open('nodemailer.example')
+    const transport = createTransport({ host: '127.0.0.1', port, requireTLS: true, pool: true, maxConnections: 1, tls: { rejectUnauthorized: false }, auth: { user: office.system.regular, pass: office.system.regular } })
+    for (let i = 0; i < 3; i++) {
+      const { response } = await transport.sendMail({ from: 'shop@sender.example', to: `n${i}@nodemailer.example`, subject: `Mail ${i}`, html: '<b>x</b>', headers: { 'X-Priority-Tier': 'instant' }, dsn: { id: 'x', return: 'headers', notify: 'never', recipient: 'shop@sender.example' } })
+      await office.settle(idOf(response))
+    }
+    assert.equal(mx.messages.length, 3)
+    transport.close()
+  })
+
+  it('a client that people use: smtplib of Python', async function () {
+    const mx = await office.open('python.example')
+    const script = `
+import smtplib, ssl, sys
+from email.message import EmailMessage
+context = ssl._create_unverified_context()
+with smtplib.SMTP('127.0.0.1', int(sys.argv[1])) as smtp:
+    smtp.starttls(context=context)
+    smtp.login('anything', sys.argv[2])
+    mail = EmailMessage()
+    mail['From'] = 'shop@sender.example'
+    mail['To'] = 'p@python.example'
+    mail['Subject'] = 'Gr\\u00fc\\u00dfe'
+    mail.set_content('.\\nHallo \\u00e4\\n')
+    print(smtp.send_message(mail))
+`
+    try {
+      await promisify(execFile)('python3', ['-c', script, String(port), office.system.regular])
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return this.skip()
+      throw error
+    }
+    await mx.until(1)
+    assert.match(bodyOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)).toString(), /^\.\r\nHallo ä/)
+  })
+})
