@@ -1,5 +1,5 @@
 /**
- * The mail transfer process, by roles: `outbound` sends, `sandbox` is the built-in receiver of a system without a public name.
+ * The mail transfer process, by roles: `outbound` sends, `inbound` takes bounces and complaints, `sandbox` is the built-in receiver of a system without a public name.
  * A store that is away at the start is waited for. Stops in the reverse order of its start.
  */
 import type { Config } from '#config/load.ts'
@@ -17,6 +17,8 @@ interface Running {
 
 const ROLES: Readonly<Record<string, (ctx: Context, redisUrl: string) => Promise<Running>>> = {
   outbound: startOutbound,
+  // parsers and certificates are of no use to a process that sends
+  inbound: async (ctx) => (await import('./inbound/inbound.ts')).startInbound(ctx),
   submission: async (ctx) => (await import('./submission/submission.ts')).startSubmission(ctx),
   // loaded only where it runs: a receiver, a parser and certificates are of no use to a process that sends
   sandbox: async (ctx) => (await import('./sandbox/sandbox.ts')).startSandbox(ctx),

@@ -5,7 +5,7 @@ import { globSync, readFileSync } from 'node:fs'
 const FLOORS: readonly (readonly string[])[] = [
   ['config', 'src', 'migrations'],                                            // tools
   ['src/mail'],                                                                // language
-  ['src/queue', 'src/limits', 'src/workspaces', 'src/auth', 'src/domains', 'src/templates', 'src/sandbox', 'src/events', 'src/suppression',
+  ['src/queue', 'src/shaping', 'src/limits', 'src/workspaces', 'src/auth', 'src/domains', 'src/templates', 'src/sandbox', 'src/providers', 'src/events', 'src/suppression',
     'src/contacts', 'src/imports', 'src/segments', 'src/score', 'src/egress'], // facts
   ['src/messages', 'src/webhooks'],
   ['src/campaigns', 'src/automations', 'src/subscribe', 'src/operator'],

@@ -29,6 +29,8 @@ export interface Moving {
   readonly attempt: { readonly number: number; readonly record: Attempt } | null
   /** `data` of the events this move emits. */
   readonly eventData: object | null
+  /** Of the last event it emits, where something else names it; a new id when not given. */
+  readonly eventId?: string
 }
 
 export interface Moved extends News {
@@ -121,6 +123,8 @@ function detailOf({ outcome }: Attempt): string | null {
 }
 
 function eventColumns(moves: readonly Moving[], now: Date): unknown[][] {
-  const rows = moves.flatMap((moving, i) => emitted(moving).map((type, k) => ({ ord: i + 1, k: k + 1, id: newId(now.getTime()), type, data: jsonOrNull(moving.eventData) })))
+  const rows = moves.flatMap((moving, i) => emitted(moving).map((type, k, { length }) => ({
+    ord: i + 1, k: k + 1, id: (k === length - 1 ? moving.eventId : undefined) ?? newId(now.getTime()), type, data: jsonOrNull(moving.eventData),
+  })))
   return columnsOf(rows, [(e) => e.ord, (e) => e.k, (e) => e.id, (e) => e.type, (e) => e.data])
 }

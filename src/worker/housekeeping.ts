@@ -8,11 +8,20 @@ import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 10 * 60 * 1000
 
+/** The smallest UUIDv7 of that long ago, in SQL. */
+function idOfAge(interval: string): string {
+  return `(lpad(to_hex((extract(epoch FROM now() - interval '${interval}') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`
+}
+
 const OLD = [
   `DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'`,
   `DELETE FROM webhook_attempts WHERE at < now() - interval '30 days'`,
   `DELETE FROM imports WHERE is_cleared AND finished_at < now() - interval '30 days'`, // its row errors quote cells
   `DELETE FROM webhook_deliveries WHERE state <> 'pending' AND created_at < now() - interval '30 days'`,
+  `DELETE FROM inbound_reports WHERE id < ${idOfAge('30 days')} AND due_at IS NULL`,
+  // letters that nobody's token is in
+  `DELETE FROM inbound_reports WHERE message_id IS NULL
+     AND id < (SELECT id FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC OFFSET 1000 LIMIT 1)`,
 ] as const
 
 export function housekeepingLoop(ctx: Context): LoopSpec {

@@ -1,0 +1,110 @@
+/**
+ * The inbound role: takes bounces and complaints at the inbound port and applies them. Taking and applying are apart: 250 means that the
+ * report is stored, and what is stored is applied by whichever inbound process comes to it, after a crash too.
+ */
+import type { Context } from '#src/context.ts'
+import { isDatabaseAway } from '#src/db.ts'
+import { isWorthRepeating } from '#src/messages/move.ts'
+import { loadServerCertificate } from '#mta/server-certificate.ts'
+import { applyDue } from './apply.ts'
+import { createLetterBox } from './letter-box.ts'
+import { type Incoming, Reply, startListener } from './listener.ts'
+import { createReader } from './reader.ts'
+import { type Arrived, createTaking } from './store.ts'
+import { findToken } from './target.ts'
+
+export interface Inbound {
+  readonly port: number
+  stop(): Promise<void>
+}
+
+/** What another process left behind, or what waits, is looked for so often. */
+const LOOK_MS = 2000
+const RETRY_MS = 500
+
+/** @throws ConfigError when the port cannot be had. */
+export async function startInbound(ctx: Context): Promise<Inbound> {
+  const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
+  const reader = createReader()
+  const applying = startApplying(ctx, () => applyDue(ctx, reader))
+  const taking = createTaking(ctx, () => applying.wake())
+  const letters = createLetterBox(() => ctx.clock.now())
+  const recipientOf = ({ target, raw }: Incoming): Arrived['recipient'] => {
+    if (target.kind === 'return-path') return target
+    return target.kind === 'complaint' ? findToken(raw, mac) : null
+  }
+  const take = async (incoming: Incoming): Promise<void> => {
+    const recipient = recipientOf(incoming)
+    if (recipient === null && !letters.mayTake()) throw new Reply(452, '4.3.1 Too many letters, come again later')
+    await taking.add({ ...incoming, recipient })
+  }
+  const listener = await startListener({ ctx, mac, certificate: await loadServerCertificate(ctx), take })
+    .catch(async (error: unknown) => {
+      await applying.stop()
+      throw error
+    })
+  return {
+    port: listener.port,
+    stop: async () => {
+      await listener.stop()
+      await taking.drain()
+      await applying.stop()
+      await reader.stop()
+    },
+  }
+}
+
+interface Applying {
+  wake(): void
+  /** Waits for the round under way. */
+  stop(): Promise<void>
+}
+
+/** One round at a time, at once when something was stored. A round that fails is done again. */
+function startApplying(ctx: Context, round: () => Promise<boolean>): Applying {
+  let isStopped = false
+  let isWoken = false
+  let ring = (): void => undefined
+
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      ring = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  async function tryRound(): Promise<boolean> {
+    try {
+      return await round()
+    } catch (error) {
+      const isUsual = isDatabaseAway(error) || isWorthRepeating(error)
+      ctx.log[isUsual ? 'debug' : 'error']({ err: error }, 'reports could not be applied; they are tried again')
+      await pause(RETRY_MS)
+      return false
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      isWoken = false
+      const isMore = await tryRound()
+      if (!isMore && !isWoken && !isStopped) await pause(LOOK_MS)
+    }
+  }
+
+  const running = run()
+  return {
+    wake: () => {
+      isWoken = true
+      ring()
+    },
+    stop: async () => {
+      isStopped = true
+      ring()
+      await running
+    },
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Reads reports in a thread of its own, so that a mail made to be hard to read holds up neither the SMTP talk nor the others: one that
+ * takes too long, or too much memory, ends the thread and is told as unreadable; the thread is started anew. A thread that cannot be
+ * started is our own fault: that throws, and nothing is lost. One batch at a time.
+ */
+import { Worker } from 'node:worker_threads'
+import type { Report } from '#mta/classify/report.ts'
+import type { Answer, Question } from './reader-thread.ts'
+
+export interface Reader {
+  /** One for each mail, in order; null where it could not be read. */
+  read(raws: readonly Buffer[]): Promise<(Report | null)[]>
+  stop(): Promise<void>
+}
+
+const MEMORY = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
+/** For one mail. An ordinary one takes about a millisecond, the worst that is known a tenth of a second. */
+const LONGEST_MS = 3000
+const START_MS = 30_000
+
+export function createReader(longestMs = LONGEST_MS): Reader {
+  let thread: Worker | null = null
+  let isStopped = false
+  let fault: unknown = null
+
+  function start(): Worker {
+    const fresh = new Worker(new URL('./reader-thread.ts', import.meta.url), { resourceLimits: MEMORY, env: {}, execArgv: [] })
+    fresh.on('exit', () => { if (thread === fresh) thread = null })
+    fresh.on('error', (error) => { fault = isOutOfMemory(error) ? null : error })
+    fresh.unref()
+    return fresh
+  }
+
+  /** How many of them were read until the end, or until the thread died over one. */
+  async function readSome(raws: readonly Buffer[]): Promise<Answer['report'][]> {
+    const isNew = thread === null
+    const worker = thread ??= start()
+    const reports: Answer['report'][] = []
+    fault = null
+    const { promise, resolve } = Promise.withResolvers<null>()
+    let timer = setTimeout(() => void worker.terminate(), isNew ? START_MS : longestMs)
+    const take = ({ report }: Answer): void => {
+      reports.push(report)
+      clearTimeout(timer)
+      timer = setTimeout(() => void worker.terminate(), longestMs)
+      if (reports.length === raws.length) resolve(null)
+    }
+    const end = (): void => resolve(null)
+    worker.on('message', take).once('exit', end)
+    worker.ref()
+    worker.postMessage({ raws } satisfies Question, [])
+    await promise
+    clearTimeout(timer)
+    worker.off('message', take).off('exit', end)
+    worker.unref()
+    if (fault !== null) throw fault
+    return reports
+  }
+
+  return {
+    async read(raws) {
+      const reports: (Report | null)[] = []
+      while (reports.length < raws.length) {
+        if (isStopped) throw new Error('the reader was stopped')
+        reports.push(...await readSome(raws.slice(reports.length)))
+        if (reports.length < raws.length) reports.push(null)
+      }
+      return reports
+    },
+    stop: async () => {
+      isStopped = true
+      await thread?.terminate()
+    },
+  }
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+}

@@ -1,0 +1,53 @@
+/**
+ * Whom the inbound port takes mail for: the return-paths that we gave out, the addresses for complaints, and the postmaster. Everybody
+ * else is refused at RCPT, before a byte of the mail is taken. A token is proved by its MAC, so what is forged is never stored.
+ */
+import type { Config } from '#config/load.ts'
+import { type Mac, readReturnPath } from '#src/mail/verp.ts'
+
+export type Target =
+  /** The token names the recipient that it is about. The domain does not matter: return-paths may be below a sending domain. */
+  | { readonly kind: 'return-path'; readonly messageId: string; readonly n: number }
+  /** Feedback loops of receivers, and people. What it is about stands in the mail. */
+  | { readonly kind: 'complaint' }
+  /** RFC 5321 4.5.1 */
+  | { readonly kind: 'postmaster' }
+
+export type TargetKind = Target['kind']
+
+/** Local parts at the bounce domain and at the name of this server. */
+const ROLES: Readonly<Record<string, TargetKind>> = { abuse: 'complaint', fbl: 'complaint', postmaster: 'postmaster' }
+
+export interface Doors {
+  readonly config: Pick<Config, 'bounceDomain' | 'serverName'>
+  readonly mac: Mac
+}
+
+/** Null for an address that is not ours to take mail for. */
+export function readTarget(address: string, { config, mac }: Doors): Target | null {
+  const recipient = readReturnPath(address, mac)
+  if (recipient !== null) return { kind: 'return-path', ...recipient }
+  const at = address.lastIndexOf('@')
+  const [local, domain] = at < 0 ? [address, null] : [address.slice(0, at), address.slice(at + 1).toLowerCase()]
+  const role = ROLES[local.toLowerCase()]
+  // RFC 5321 4.1.1.3: postmaster is the one address without a domain
+  const isOurs = domain === null ? role === 'postmaster' : domain === config.bounceDomain || domain === config.serverName
+  return role === undefined || !isOurs ? null : { kind: role } as Target
+}
+
+const TOKEN = /\bb-[a-z2-7]{45}(?=@)/gi
+/** Tokens that are tried in one mail. */
+const MOST_TOKENS = 20
+
+/** The first of our return-paths that a mail quotes: where a complaint that came to a common address names what it is about. */
+export function findToken(raw: Buffer, mac: Mac): { readonly messageId: string; readonly n: number } | null {
+  // soft line breaks of quoted-printable may cut a token
+  const text = raw.toString('latin1').replaceAll(/=\r?\n/g, '')
+  let left = MOST_TOKENS
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (left-- === 0) return null
+    const recipient = readReturnPath(token, mac)
+    if (recipient !== null) return recipient
+  }
+  return null
+}

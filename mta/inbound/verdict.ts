@@ -1,0 +1,114 @@
+/**
+ * What a report means for the recipient that its token names. The token says who; the text says only what happened. Pure: apply.ts
+ * carries it out. A bounce moves a recipient that was handed over, a complaint is an event; everything else changes nothing but is counted.
+ * Nothing here answers a mail, so no loop can begin.
+ */
+import { getDomain } from 'tldts'
+import type { Report, ReportedRecipient } from '#mta/classify/report.ts'
+import { MOVES, type State } from '#src/messages/state.ts'
+
+/** What a report changed, one sentence each. */
+export const RESULTS = {
+  bounced:      'the recipient was delivered or handed over, and is bounced now',
+  delivered:    'the recipient was handed over, and is delivered now',
+  complained:   'the recipient reported the message as spam',
+  unsubscribed: 'the recipient wants no more of it',
+  noted:        'a delay, or news that change nothing',
+  counted:      'an automatic answer, or no report at all',
+  repeated:     'that was known before',
+  unreadable:   'nothing could be made of it',
+  gone:         'its message is not stored any more',
+  waits:        'its recipient is being sent to right now; looked at again in a moment',
+  kept:         'a letter to the postmaster, or a complaint that names none of our mail',
+} as const
+export type Result = keyof typeof RESULTS
+
+/** What a report says of our recipient. */
+export interface Facts {
+  readonly address: string | null
+  readonly hard: boolean
+  readonly status: string | null
+  readonly class: string
+  readonly diagnostic: string | null
+}
+
+export type Verdict =
+  | { readonly kind: 'bounce'; readonly facts: Facts }
+  | { readonly kind: 'confirm' }
+  | { readonly kind: 'complaint' | 'opt-out'; readonly feedbackType: string }
+  | { readonly kind: 'nothing'; readonly result: Result; readonly facts: Facts | null }
+
+export interface Subject {
+  readonly address: string
+  readonly state: State
+}
+
+/** A report that came faster than its delivery was settled is looked at again so many times. */
+const MOST_WAITS = 60
+
+const nothing = (result: Result, facts: Facts | null = null): Verdict => ({ kind: 'nothing', result, facts })
+
+/** `report` null: it could not be read. `subject` null: there is no such recipient any more. */
+export function judge(report: Report | null, subject: Subject | null, tries: number): Verdict {
+  if (report === null) return nothing('unreadable')
+  if (subject === null) return nothing('gone')
+  return JUDGES[report.kind](report, subject, tries)
+}
+
+type Judge = (report: Report, subject: Subject, tries: number) => Verdict
+
+const JUDGES: Readonly<Record<Report['kind'], Judge>> = {
+  bounce: (report, subject, tries) => {
+    const facts = factsOf(report, subject.address)
+    if (may('late_bounce', subject.state)) return { kind: 'bounce', facts }
+    return subject.state === 'sending' && tries < MOST_WAITS ? nothing('waits', facts) : nothing('repeated', facts)
+  },
+  delivered: (report, subject, tries) => {
+    const facts = factsOf(report, subject.address)
+    if (report.recipients.every(({ action }) => action !== 'delivered')) return nothing('noted', facts)
+    if (may('confirm', subject.state)) return { kind: 'confirm' }
+    return subject.state === 'sending' && tries < MOST_WAITS ? nothing('waits', facts) : nothing('repeated', facts)
+  },
+  delay: (report, subject) => nothing('noted', factsOf(report, subject.address)),
+  complaint: ({ feedbackType }) => COMPLAINTS[feedbackType ?? 'abuse']?.(feedbackType ?? 'abuse') ?? nothing('counted'),
+  autoreply: () => nothing('counted'),
+  other: () => nothing('counted'),
+}
+
+function may(move: keyof typeof MOVES, state: State): boolean {
+  return MOVES[move].from.some((from: State) => from === state)
+}
+
+/** RFC 5965 7.3 and its registry; what is not here (auth-failure, not-spam) is no complaint. */
+const COMPLAINTS: Readonly<Record<string, (feedbackType: string) => Verdict>> = {
+  abuse: (feedbackType) => ({ kind: 'complaint', feedbackType }),
+  fraud: (feedbackType) => ({ kind: 'complaint', feedbackType }),
+  virus: (feedbackType) => ({ kind: 'complaint', feedbackType }),
+  miscategorized: (feedbackType) => ({ kind: 'complaint', feedbackType }),
+  other: (feedbackType) => ({ kind: 'complaint', feedbackType }),
+  'opt-out': (feedbackType) => ({ kind: 'opt-out', feedbackType }),
+  'opt-out-list': (feedbackType) => ({ kind: 'opt-out', feedbackType }),
+}
+
+const UNKNOWN: Facts = { address: null, hard: false, status: null, class: 'unknown', diagnostic: null }
+
+/**
+ * Where the report is about another address than ours, ours passed the mail on: that address is dead, ours is a forward to nowhere. One in
+ * the same organisation is another name of the same mailbox. Of several that are not ours, the mildest counts.
+ */
+export function factsOf({ recipients }: Pick<Report, 'recipients'>, address: string): Facts {
+  const same = recipients.find((one) => one.address.toLowerCase() === address.toLowerCase())
+  const chosen = same ?? recipients.find(({ hard }) => !hard) ?? recipients[0]
+  if (chosen === undefined) return UNKNOWN
+  const isForward = chosen.hard && organisationOf(chosen.address) !== organisationOf(address)
+  return { ...pick(chosen), ...(isForward ? { class: 'forward-broken' } : {}) }
+}
+
+function pick({ address, hard, status, class: failureClass, diagnostic }: ReportedRecipient): Facts {
+  return { address, hard, status, class: failureClass, diagnostic }
+}
+
+function organisationOf(address: string): string {
+  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+  return getDomain(domain) ?? domain
+}

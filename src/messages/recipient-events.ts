@@ -1,0 +1,63 @@
+/**
+ * Events about a recipient that are no moves of its state: a complaint, an unsubscribe. Each type once for each recipient, however often
+ * and by however many at once it is reported: the recipient is locked while its events are looked at. Written with the webhook deliveries
+ * they cause, in the transaction of whoever calls.
+ */
+import { columnsOf, jsonOrNull } from '#src/columns.ts'
+import { prepared, type Queryable } from '#src/db.ts'
+import { NO_NEWS, type News } from '#src/events/news.ts'
+
+export interface RecipientEvent {
+  readonly id: string
+  readonly messageId: string
+  readonly n: number
+  readonly type: 'email.complained' | 'email.unsubscribed'
+  readonly data: object
+}
+
+export interface Raised extends News {
+  /** Ids of the events that were new. */
+  readonly raised: ReadonlySet<string>
+}
+
+const LOCK = prepared('recipient-events-lock', `
+SELECT 1 FROM recipients r JOIN unnest($1::uuid[], $2::smallint[]) AS i (message_id, n) ON r.message_id = i.message_id AND r.n = i.n
+ORDER BY r.message_id, r.n FOR NO KEY UPDATE OF r`)
+
+const RAISE = prepared('recipient-events-raise', `
+WITH input AS (
+  SELECT i.* FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[]) WITH ORDINALITY AS i (id, message_id, n, type, data, ord)
+  WHERE NOT EXISTS (SELECT FROM events e WHERE e.message_id = i.message_id AND e.n = i.n AND e.type = i.type)
+), alone AS (
+  UPDATE recipients r SET sequence = r.sequence + 1 FROM input i
+  WHERE r.message_id = i.message_id AND r.n = i.n AND r.is_only
+  RETURNING i.id, r.sequence
+), shared AS (
+  UPDATE messages m SET event_count = m.event_count + s.events
+  FROM (SELECT i.message_id, count(*) AS events FROM input i WHERE NOT EXISTS (SELECT FROM alone a WHERE a.id = i.id) GROUP BY i.message_id) s
+  WHERE m.id = s.message_id
+  RETURNING m.id, m.event_count - s.events AS base
+), new_events AS (
+  INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
+  SELECT i.id, r.workspace_id, i.type, i.message_id, i.n,
+    coalesce(a.sequence, s.base + row_number() OVER (PARTITION BY i.message_id ORDER BY i.ord)), r.address, i.data::jsonb, $6
+  FROM input i JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
+  LEFT JOIN alone a ON a.id = i.id LEFT JOIN shared s ON s.id = i.message_id
+  RETURNING id, workspace_id, type
+), new_deliveries AS (
+  INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
+  SELECT e.id, w.id, e.workspace_id, $6
+  FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]
+  RETURNING 1
+)
+SELECT ARRAY(SELECT id::text FROM new_events) AS raised, (SELECT count(*) FROM new_deliveries) AS deliveries,
+  ARRAY(SELECT DISTINCT workspace_id::text FROM new_events) AS workspaces`)
+
+/** Inside a transaction. The events of a batch are of different recipients or types. */
+export async function raiseRecipientEvents(tx: Queryable, events: readonly RecipientEvent[], now: Date): Promise<Raised> {
+  if (events.length === 0) return { ...NO_NEWS, raised: new Set() }
+  await tx.query(LOCK, columnsOf(events, [(e) => e.messageId, (e) => e.n]))
+  const columns = columnsOf(events, [(e) => e.id, (e) => e.messageId, (e) => e.n, (e) => e.type, (e) => jsonOrNull(e.data)])
+  const { rows: [row] } = await tx.query<{ raised: string[]; deliveries: number; workspaces: string[] }>(RAISE, [...columns, now])
+  return { raised: new Set(row?.raised), hasDeliveries: (row?.deliveries ?? 0) > 0, workspaces: row?.workspaces ?? [] }
+}

@@ -1,0 +1,91 @@
+/**
+ * A receiver whose directory is broken says "no such user" of everybody. Such an hour is known by the share of hard bounces that lies far
+ * above the receiver's own of the week before; while it lasts nothing is put on the suppression list on its word (condemn.ts).
+ *
+ * Counted by receiver and hour: hard bounces in the transaction that settles them, deliveries in memory and written every few seconds or
+ * with the next hard bounce. A process that dies loses the deliveries of a moment, which makes the guard more careful, not less.
+ */
+import { columnsOf } from '#src/columns.ts'
+import { prepared, type Queryable } from '#src/db.ts'
+
+const BASELINE_HOURS = 7 * 24
+
+export interface Hours {
+  readonly hard: number
+  readonly delivered: number
+}
+
+/** Hard bounces from which a share can be told. */
+const LEAST_HARD = 20
+/** Results that make a baseline. */
+const LEAST_BASELINE = 200
+/** The share of hard bounces that is taken for usual where a receiver has no baseline, and never thought less of. */
+const USUAL_SHARE = 0.05
+const JUMP = 4
+
+function shareOf({ hard, delivered }: Hours): number {
+  return hard + delivered === 0 ? 0 : hard / (hard + delivered)
+}
+
+/** Pure. `now` is the last hour or two, `week` what was before. */
+export function isJump(now: Hours, week: Hours): boolean {
+  if (now.hard < LEAST_HARD) return false
+  const usual = week.hard + week.delivered >= LEAST_BASELINE ? Math.max(shareOf(week), USUAL_SHARE) : USUAL_SHARE
+  return shareOf(now) > Math.min(JUMP * usual, (1 + usual) / 2)
+}
+
+const COUNT = prepared('receiver-hours-count', `
+INSERT INTO receiver_hours AS h (receiver, hour, delivered, hard)
+SELECT receiver, date_trunc('hour', $4::timestamptz), delivered, hard FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS i (receiver, delivered, hard)
+ORDER BY receiver COLLATE "C"
+ON CONFLICT (receiver, hour) DO UPDATE SET delivered = h.delivered + excluded.delivered, hard = h.hard + excluded.hard`)
+
+/** Adds to the hour. Rows are touched in one order, so that two batches cannot deadlock. */
+export async function countResults(tx: Queryable, results: ReadonlyMap<string, Hours>, now: Date): Promise<void> {
+  if (results.size === 0) return
+  const rows = [...results].map(([receiver, hours]) => ({ receiver, ...hours }))
+  await tx.query(COUNT, [...columnsOf(rows, [(r) => r.receiver, (r) => r.delivered, (r) => r.hard]), now])
+}
+
+const HOURS = prepared('receiver-hours-read', `
+SELECT receiver, coalesce(sum(hard) FILTER (WHERE is_now), 0)::bigint AS hard_now, coalesce(sum(delivered) FILTER (WHERE is_now), 0)::bigint AS delivered_now,
+  coalesce(sum(hard) FILTER (WHERE NOT is_now), 0)::bigint AS hard_week, coalesce(sum(delivered) FILTER (WHERE NOT is_now), 0)::bigint AS delivered_week
+FROM (
+  SELECT receiver, hard, delivered, hour > $2::timestamptz - interval '2 hours' AS is_now FROM receiver_hours
+  WHERE receiver = ANY ($1::text[]) AND hour > $2::timestamptz - interval '${BASELINE_HOURS} hours' AND hour <= $2
+) h GROUP BY receiver`)
+
+interface HoursRow {
+  readonly receiver: string; readonly hard_now: number; readonly delivered_now: number; readonly hard_week: number; readonly delivered_week: number
+}
+
+/** Those of the receivers whose hard bounces jumped at that moment: this hour and the one before it, against the week before them. */
+export async function findJumps(db: Queryable, receivers: readonly string[], at: Date): Promise<ReadonlySet<string>> {
+  if (receivers.length === 0) return new Set()
+  const { rows } = await db.query<HoursRow>(HOURS, [[...new Set(receivers)], at])
+  const jumped = rows.filter((row) => isJump(
+    { hard: row.hard_now, delivered: row.delivered_now }, { hard: row.hard_week, delivered: row.delivered_week }))
+  return new Set(jumped.map(({ receiver }) => receiver))
+}
+
+/** Deliveries of this process that are not yet written. */
+export interface Deliveries {
+  count(receiver: string): void
+  /** What was counted since; it is the caller's now, who gives it back (`restore`) when it cannot be written. */
+  take(): ReadonlyMap<string, Hours>
+  restore(counts: ReadonlyMap<string, Hours>): void
+}
+
+export function createDeliveries(): Deliveries {
+  let counts = new Map<string, number>()
+  const add = (receiver: string, by: number): void => { counts.set(receiver, (counts.get(receiver) ?? 0) + by) }
+  return {
+    count: (receiver) => add(receiver, 1),
+    take: () => {
+      const taken = counts
+      counts = new Map()
+      return new Map([...taken].map(([receiver, delivered]) => [receiver, { delivered, hard: 0 }]))
+    },
+    restore: (taken) => taken.forEach(({ delivered }, receiver) => add(receiver, delivered)),
+  }
+}

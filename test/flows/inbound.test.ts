@@ -1,0 +1,296 @@
+/** What comes back to the inbound port, as a postmaster would tell it: from the SMTP talk to the state, the event and the suppression list. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
+import { readMessage } from '#src/messages/read.ts'
+import { findSuppressions } from '#src/suppression/list.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { handOver, type HandedOver } from '#test/support/handed-over.ts'
+import { arfOf, bombOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports.ts'
+import { submit, talkSmtp } from '#test/support/smtp-talk.ts'
+import { until } from '#test/support/until.ts'
+
+describe('inbound', function () {
+  this.timeout(30_000)
+  let ctx: TestContext
+  let inbound: Inbound
+  let workspaceId: string
+  let count = 0
+  before(async () => {
+    ctx = await createContext({ HOSTNAME: 'mta.sender.example', INBOUND_PORT: '0', LOG_LEVEL: 'error' })
+    inbound = await startInbound(ctx)
+    workspaceId = await ctx.newWorkspace()
+  })
+  after(async () => {
+    await inbound.stop()
+    await ctx.close()
+  })
+
+  async function sent(address = `r${++count}@receiver.example`, outcome?: null): Promise<HandedOver> {
+    const [one] = await handOver(ctx, workspaceId, [address], outcome)
+    assert.ok(one !== undefined)
+    return one
+  }
+
+  /** Brings a report to the port; the reply to the dot. */
+  async function bring(to: string, content: string | Buffer): Promise<string> {
+    return (await submit(inbound.port, { from: '', to, content })).at(-1) ?? ''
+  }
+
+  const applied = async (): Promise<void> => until(async () => {
+    const { rows } = await ctx.db.query('SELECT 1 FROM inbound_reports WHERE due_at IS NOT NULL')
+    return rows.length === 0
+  }, () => 'reports were not applied')
+
+  async function results(messageId: string): Promise<string[]> {
+    const { rows } = await ctx.db.query<{ kind: string; result: string }>('SELECT kind, result FROM inbound_reports WHERE message_id = $1 ORDER BY id', [messageId])
+    return rows.map(({ kind, result }) => `${kind}: ${result}`)
+  }
+
+  async function told(messageId: string): Promise<{ state: string; events: readonly { type: string; data: Record<string, unknown> | null; sequence: number }[] }> {
+    const message = await readMessage(ctx.db, workspaceId, messageId)
+    return { state: message?.recipients[0]?.state ?? '', events: message?.events.slice(3) ?? [] }
+  }
+
+  const suppressionOf = async (address: string): Promise<{ kind: string; rule: string | null; text: string | undefined } | null> => {
+    const [found] = await findSuppressions(ctx.db, workspaceId, [address])
+    return found === undefined ? null : { kind: found.kind, rule: found.rule, text: found.reply?.text }
+  }
+
+  it('a hard bounce: bounced, told, suppressed with its cause', async () => {
+    const one = await sent()
+    assert.match(await bring(one.returnPath, dsnOf({ recipient: one.address })), /^250 2\.6\.0 /)
+    await applied()
+    const { state, events } = await told(one.messageId)
+    assert.equal(state, 'bounced')
+    assert.deepEqual(events.map(({ type, data }) => [type, data]), [['email.bounced', {
+      bounce_type: 'hard', bounce_code: '5.1.1', bounce_class: 'no-such-user', bounce_scope: 'recipient', bounce_message: '550 5.1.1 <x>: no such user here', late: true,
+    }]])
+    assert.deepEqual(await suppressionOf(one.address), { kind: 'hard_bounce', rule: 'no-such-user@1', text: '550 5.1.1 <x>: no such user here' })
+    const [entry] = await findSuppressions(ctx.db, workspaceId, [one.address])
+    assert.deepEqual([entry?.messageId, entry?.reply?.code, entry?.reply?.status], [one.messageId, 550, '5.1.1'])
+    const { rows: [event] } = await ctx.db.query('SELECT type FROM events WHERE id = $1', [entry?.eventId])
+    assert.equal(event?.['type'], 'email.bounced')
+  })
+
+  const SOFT: readonly (readonly [what: string, status: string, diagnostic: string])[] = [
+    ['a policy', '5.7.1', '554 5.7.1 <x>: message rejected by policy, no such user in our allow list'],
+    ['a full mailbox', '5.2.2', '552 5.2.2 mailbox full'],
+    ['a disabled mailbox', '5.2.1', '550 5.2.1 The account is disabled'],
+    ['spam', '5.1.1', '550 5.1.1 message looks like spam'],
+  ]
+  for (const [what, status, diagnostic] of SOFT) {
+    it(`a bounce for ${what}: bounced and soft, nobody is suppressed`, async () => {
+      const one = await sent()
+      await bring(one.returnPath, dsnOf({ recipient: one.address, status, diagnostic }))
+      await applied()
+      const { state, events } = await told(one.messageId)
+      assert.deepEqual([state, events[0]?.data?.['bounce_type']], ['bounced', 'soft'])
+      assert.equal(await suppressionOf(one.address), null)
+    })
+  }
+
+  it('the bounce of an old server, in words: bounced', async () => {
+    const one = await sent()
+    await bring(one.returnPath, textBounceOf(one.address))
+    await applied()
+    assert.deepEqual([(await told(one.messageId)).state, (await suppressionOf(one.address))?.rule], ['bounced', 'no-such-user@1'])
+  })
+
+  it('real bounces of many servers, each under the address of its mail: each is bounced, once', async () => {
+    const folder = join(import.meta.dirname, '../corpora')
+    const items = (JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as { file: string; format: string }[]).filter(({ format }) => format === 'dsn').slice(0, 40)
+    const all = await handOver(ctx, workspaceId, items.map((_, i) => `real${i}@corpus.example`))
+    await Promise.all(items.map(({ file }, i) => bring(all[i]?.returnPath ?? '', readFileSync(join(folder, file), 'latin1').replaceAll(/\r?\n/g, '\r\n').replaceAll(/^\./gm, '..'))))
+    await applied()
+    const { rows } = await ctx.db.query<{ type: string; count: number }>(
+      `SELECT type, count(*) AS count FROM events WHERE message_id = ANY ($1::uuid[]) GROUP BY type`, [all.map(({ messageId }) => messageId)])
+    const { rows: delays } = await ctx.db.query(`SELECT 1 FROM inbound_reports WHERE message_id = ANY ($1::uuid[]) AND kind = 'delay'`, [all.map(({ messageId }) => messageId)])
+    assert.equal(rows.find(({ type }) => type === 'email.bounced')?.count, items.length - delays.length)
+  })
+
+  it('a mailbox that passes its mail on to one that is dead: bounced, and suppressed only when it is said again a day later', async () => {
+    const address = 'forwarder@receiver.example'
+    const [first, second] = [await sent(address), await sent(address)]
+    await bring(first.returnPath, dsnOf({ recipient: 'gone@elsewhere.example' }))
+    await applied()
+    assert.deepEqual([(await told(first.messageId)).state, await suppressionOf(address)], ['bounced', null])
+    ctx.advance(25 * 3_600_000)
+    await bring(second.returnPath, dsnOf({ recipient: 'gone@elsewhere.example' }))
+    await applied()
+    assert.equal((await suppressionOf(address))?.rule, 'forward-broken@1')
+    assert.equal((await ctx.db.query('SELECT 1 FROM held_suppressions WHERE address = $1', [address])).rows.length, 0)
+  })
+
+  it('a replayed bounce changes nothing', async () => {
+    const one = await sent()
+    for (let i = 0; i < 3; i++) await bring(one.returnPath, dsnOf({ recipient: one.address }))
+    await applied()
+    assert.equal((await told(one.messageId)).events.length, 1)
+    assert.deepEqual(await results(one.messageId), ['bounce: bounced', 'bounce: repeated', 'bounce: repeated'])
+  })
+
+  it('of one recipient twenty reports are kept, however many come', async () => {
+    const one = await sent()
+    await Promise.all(Array.from({ length: 60 }, () => bring(one.returnPath, outOfOfficeOf())))
+    await bring(one.returnPath, outOfOfficeOf())
+    await applied()
+    assert.ok((await results(one.messageId)).length <= 60)
+    const before = (await results(one.messageId)).length
+    await bring(one.returnPath, outOfOfficeOf())
+    assert.equal((await results(one.messageId)).length, before)
+  })
+
+  it('a delay, a relay and an automatic answer change nothing', async () => {
+    const one = await sent()
+    await bring(one.returnPath, dsnOf({ recipient: one.address, action: 'delayed', status: '4.4.1', diagnostic: 'connection timed out' }))
+    await bring(one.returnPath, dsnOf({ recipient: one.address, action: 'relayed', status: '2.0.0', diagnostic: '250 ok' }))
+    await bring(one.returnPath, outOfOfficeOf())
+    await applied()
+    const { state, events } = await told(one.messageId)
+    assert.deepEqual([state, events.length, await results(one.messageId)], ['delivered', 0, ['delay: noted', 'delivered: noted', 'autoreply: counted']])
+  })
+
+  it('what was handed over is delivered when the receiver says so', async () => {
+    const one = await sent()
+    await ctx.db.query(`UPDATE recipients SET state = 'sent' WHERE message_id = $1`, [one.messageId])
+    await bring(one.returnPath, dsnOf({ recipient: one.address, action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }))
+    await applied()
+    const { state, events } = await told(one.messageId)
+    assert.deepEqual([state, events.map(({ type }) => type)], ['delivered', ['email.delivered']])
+  })
+
+  it('a bounce that is faster than our own books waits until its recipient is settled', async () => {
+    const one = await sent(undefined, null)
+    await bring(one.returnPath, dsnOf({ recipient: one.address }))
+    await until(async () => (await results(one.messageId))[0] === 'bounce: waits', () => 'it does not wait')
+    await ctx.db.query(`UPDATE recipients SET state = 'delivered', is_open = false, lease = NULL WHERE message_id = $1`, [one.messageId])
+    ctx.advance(3000)
+    await applied()
+    assert.deepEqual([(await told(one.messageId)).state, await results(one.messageId)], ['bounced', ['bounce: bounced']])
+  })
+
+  it('a complaint: told once, suppressed, and the message stays delivered', async () => {
+    const one = await sent()
+    await bring(one.returnPath, arfOf())
+    await bring(one.returnPath, arfOf('fraud'))
+    await applied()
+    const { state, events } = await told(one.messageId)
+    assert.deepEqual([state, events.map(({ type, data, sequence }) => [type, data, sequence])], ['delivered', [['email.complained', { feedback_type: 'abuse' }, 4]]])
+    assert.equal((await suppressionOf(one.address))?.kind, 'complaint')
+  })
+
+  it('a complaint to the common address finds its mail by the return-path that it quotes', async () => {
+    const one = await sent()
+    assert.match(await bring('fbl@bounces.mta.sender.example', arfOf('abuse', `Return-Path: <${one.returnPath}>`)), /^250 /)
+    await applied()
+    assert.deepEqual((await told(one.messageId)).events.map(({ type }) => type), ['email.complained'])
+  })
+
+  it('"opt out" is an unsubscribe, "not spam" is nothing', async () => {
+    const [one, other] = [await sent(), await sent()]
+    await bring(one.returnPath, arfOf('opt-out'))
+    await bring(other.returnPath, arfOf('not-spam'))
+    await applied()
+    assert.deepEqual((await told(one.messageId)).events.map(({ type }) => type), ['email.unsubscribed'])
+    assert.deepEqual([(await suppressionOf(one.address))?.kind, await suppressionOf(other.address)], ['unsubscribe', null])
+    assert.deepEqual(await results(other.messageId), ['complaint: counted'])
+  })
+
+  it('a report about a message that is not stored any more changes nothing', async () => {
+    const one = await sent()
+    await ctx.db.query('DELETE FROM recipients WHERE message_id = $1', [one.messageId])
+    await bring(one.returnPath, dsnOf({ recipient: one.address }))
+    await applied()
+    assert.deepEqual(await results(one.messageId), ['bounce: gone'])
+  })
+
+  it('mail that is made to be hard to read is stored and done with; what comes after it is read', async () => {
+    const all = await handOver(ctx, workspaceId, Array.from({ length: 6 }, (_, i) => `bomb${i}@receiver.example`))
+    for (const [i, { returnPath }] of all.entries()) assert.match(await bring(returnPath, bombOf(i)), /^250 /)
+    const one = await sent()
+    await bring(one.returnPath, dsnOf({ recipient: one.address }))
+    await applied()
+    assert.equal((await told(one.messageId)).state, 'bounced')
+  })
+
+  it('a bounce that brings back 25 MB is taken; its beginning is kept', async () => {
+    const one = await sent()
+    const content = dsnOf({ recipient: one.address }).replace('Hello\r\n--b1--', `${'x'.repeat(76)}\r\n`.repeat(340_000))
+    assert.match(await bring(one.returnPath, content), /^250 /)
+    await applied()
+    const { rows: [row] } = await ctx.db.query<{ size: number; kept: number }>('SELECT size, length(raw) AS kept FROM inbound_reports WHERE message_id = $1', [one.messageId])
+    assert.ok((row?.size ?? 0) > 26_000_000)
+    assert.equal(row?.kept, 131_072)
+    assert.equal((await told(one.messageId)).state, 'bounced')
+  })
+
+  describe('at the door', () => {
+    const refuse = (replies: readonly string[], pattern: RegExp): void => {
+      assert.match(replies.at(-1) ?? '', pattern)
+    }
+
+    it('a forged token is refused and nothing is stored', async () => {
+      const one = await sent()
+      const stored = async (): Promise<number> => (await ctx.db.query('SELECT 1 FROM inbound_reports')).rows.length
+      const before = await stored()
+      const forged = one.returnPath.replace(/^b-(.)/, (_, letter: string) => `b-${letter === 'a' ? 'b' : 'a'}`)
+      refuse(await submit(inbound.port, { from: '', to: forged, content: 'x' }), /^550 5\.7\.1 /)
+      assert.equal(await stored(), before)
+    })
+    for (const [what, to] of [['a stranger', 'ann@elsewhere.example'], ['nobody of ours', 'info@bounces.mta.sender.example'], ['an unsubscribe address', `u-${'a'.repeat(45)}@bounces.mta.sender.example`],
+      ['abuse of another domain', 'abuse@elsewhere.example']] as const) {
+      it(`${what} is refused`, async () => refuse(await submit(inbound.port, { from: 'a@b.example', to, content: 'x' }), /^550 5\.7\.1 /))
+    }
+    for (const to of ['postmaster@mta.sender.example', 'Postmaster@bounces.mta.sender.example', 'postmaster', 'abuse@bounces.mta.sender.example']) {
+      it(`${to} is taken and kept`, async () => {
+        assert.match(await bring(to, 'Subject: Hello\r\n\r\nIs somebody there?'), /^250 /)
+        const { rows } = await ctx.db.query('SELECT result FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC LIMIT 1')
+        assert.equal(rows[0]?.['result'], 'kept')
+      })
+    }
+    it('the token survives another case, and any domain', async () => {
+      const one = await sent()
+      const [local = ''] = one.returnPath.split('@')
+      assert.match(await bring(`${local.toUpperCase()}@bounce.customer.example`, dsnOf({ recipient: one.address })), /^250 /)
+    })
+    it('STARTTLS, 8BITMIME, SMTPUTF8, PIPELINING and SIZE are offered; AUTH is not; unknown parameters are refused', async () => {
+      const talk = await talkSmtp(inbound.port)
+      const offer = await talk.say('EHLO client.example')
+      for (const word of ['STARTTLS', '8BITMIME', 'SMTPUTF8', 'PIPELINING', 'SIZE']) assert.match(offer, new RegExp(word))
+      assert.doesNotMatch(offer, /AUTH/)
+      assert.match(await talk.say('STARTTLS'), /^220 /)
+      await talk.secure()
+      await talk.say('EHLO client.example')
+      assert.match(await talk.say('MAIL FROM:<> FOO=bar'), /^555 /)
+      assert.match(await talk.say('MAIL FROM:<> BODY=8BITMIME SIZE=1000 SMTPUTF8'), /^250 /)
+      talk.hangUp()
+    })
+    it('commands that come all at once are answered in order', async () => {
+      const one = await sent()
+      const talk = await talkSmtp(inbound.port)
+      await talk.say('EHLO client.example')
+      talk.send(`MAIL FROM:<>\r\nRCPT TO:<${one.returnPath}>\r\nRCPT TO:<no@such.example>\r\nDATA\r\n`)
+      assert.deepEqual([await talk.hear(), await talk.hear(), await talk.hear(), await talk.hear()].map((reply) => reply.slice(0, 3)), ['250', '250', '550', '354'])
+      talk.send(`${outOfOfficeOf()}.\r\n`)
+      assert.match(await talk.hear(), /^250 /)
+      talk.hangUp()
+    })
+    it('a client that hangs up in the middle leaves nothing behind', async () => {
+      const one = await sent()
+      const talk = await talkSmtp(inbound.port)
+      for (const line of ['EHLO client.example', 'MAIL FROM:<>', `RCPT TO:<${one.returnPath}>`, 'DATA']) await talk.say(line)
+      talk.send(dsnOf({ recipient: one.address }).slice(0, 500))
+      talk.hangUp()
+      const two = await sent()
+      await bring(two.returnPath, dsnOf({ recipient: two.address }))
+      await applied()
+      assert.deepEqual(await results(one.messageId), [])
+    })
+    it('letters are bounded', async () => {
+      const replies = await Promise.all(Array.from({ length: 130 }, () => bring('postmaster@mta.sender.example', 'x')))
+      assert.ok(replies.filter((reply) => reply.startsWith('452 4.3.1')).length >= 30)
+    })
+  })
+})
