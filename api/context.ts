@@ -7,6 +7,7 @@ import type { EventWatch } from '#src/events/watch.ts'
 import type { Attempts } from '#src/limits/attempts.ts'
 import type { RequestRate } from '#src/limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
+import type { OperatorToken } from '#src/operator/token.ts'
 import type { Renderer } from '#src/templates/render.ts'
 import type { AudiencePages } from './audience-pages.ts'
 import type { Metrics } from './metrics.ts'
@@ -15,6 +16,7 @@ export interface ApiContext extends Context {
   readonly plans: Plans
   readonly keyring: Keyring
   readonly acceptor: Acceptor
+  readonly operatorToken: OperatorToken
   readonly renderer: Renderer
   readonly rate: RequestRate
   readonly attempts: Attempts

@@ -14,6 +14,7 @@ import { createEventWatch } from '#src/events/watch.ts'
 import { createRequestRate } from '#src/limits/request-rate.ts'
 import { openLog } from '#src/log.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
+import { openOperatorToken } from '#src/operator/token.ts'
 import { openRedis } from '#src/redis.ts'
 import { createRenderer } from '#src/templates/render.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
@@ -88,6 +89,7 @@ function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): 
     metrics,
     keyring: createKeyring(base),
     renderer: createRenderer(),
+    operatorToken: openOperatorToken(base.config),
     rate: createRequestRate(base.redis, base.clock),
     attempts: createAttempts(base.redis, base.clock),
     contacts: createFinder(base.db),

@@ -8,11 +8,12 @@ import { errorBody } from './shapes.ts'
 /** What the endpoint may answer besides success. */
 export function errorsOf(spec: AnyRoute): ErrorCode[] {
   const { access } = spec
-  const isKeyed = access !== 'public'
+  const isKeyed = access !== 'public' && access !== 'operator'
   const hasBody = spec.body !== undefined || spec.accepts !== undefined
   const hasInput = spec.params !== undefined || spec.query !== undefined || hasBody
   const brought: readonly (readonly [boolean, readonly ErrorCode[]])[] = [
     [hasInput, ['VALIDATION_ERROR']],
+    [access === 'operator', ['UNAUTHORIZED', 'SERVICE_UNAVAILABLE']],
     [isKeyed, ['UNAUTHORIZED', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']],
     [isKeyed && access !== 'any', ['FORBIDDEN']],
     [typeof access === 'object', ['INSUFFICIENT_SCOPE']],

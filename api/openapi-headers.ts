@@ -24,7 +24,7 @@ export function headersOf(names: readonly (keyof typeof HEADERS)[]): Json {
 
 /** The headers of an endpoint's success. */
 export function successHeadersOf(spec: AnyRoute): Json {
-  const rate = spec.access === 'public' ? [] : RATE_HEADERS
+  const rate = spec.access === 'public' || spec.access === 'operator' ? [] : RATE_HEADERS
   return headersOf(['X-Request-Id', ...rate, ...(isIdempotent(spec) ? (['Idempotent-Replayed'] as const) : [])])
 }
 

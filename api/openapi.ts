@@ -13,6 +13,7 @@ import { pathsOf, type AnyRoute, type BodyKind } from './route.ts'
 
 const SECURITY_SCHEMES = {
   key: { type: 'http', scheme: 'bearer', description: 'An API key: `<prefix>_<workspace>.live_<secret>` or `.adm_<secret>`' },
+  operator: { type: 'http', scheme: 'bearer', description: 'The token of whoever runs the service (ADMIN_TOKEN). No key of a workspace is taken for it.' },
 }
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
@@ -93,7 +94,7 @@ function describeRoute(spec: AnyRoute, nth: number, books: Books): Json {
     ...(description === '' ? {} : { description }),
     tags: [groupOf(spec)],
     ...(nth === 0 ? {} : { deprecated: true }),
-    security: spec.access === 'public' ? [] : [{ key: [] }],
+    security: securityOf(spec),
     parameters: [
       ...parametersOf(spec.params, 'path', books.schemas),
       ...parametersOf(spec.query, 'query', books.schemas),
@@ -104,7 +105,12 @@ function describeRoute(spec: AnyRoute, nth: number, books: Books): Json {
   }
 }
 
-const KEYS = { any: 'Either kind of key.', regular: 'A Regular key.' }
+function securityOf({ access }: AnyRoute): Json[] {
+  if (access === 'public') return []
+  return [access === 'operator' ? { operator: [] } : { key: [] }]
+}
+
+const KEYS = { operator: 'The token of the operator.', any: 'Either kind of key.', regular: 'A Regular key.' }
 
 function accessOf({ access, needsLaunch }: AnyRoute): string | undefined {
   if (access === 'public') return undefined

@@ -11,10 +11,11 @@ import type { ErrorCode, Refusal } from '#src/errors.ts'
 import type { ApiContext } from './context.ts'
 
 /**
- * Who may call: everybody, any key, a Regular key (sending), or an Admin key that has the scope.
+ * Who may call: everybody, any key, a Regular key (sending), an Admin key that has the scope, or the operator of the service with his
+ * token, who belongs to no workspace.
  * A caller of the wrong kind gets 403 FORBIDDEN, an Admin key without the scope 403 INSUFFICIENT_SCOPE.
  */
-export type Access = 'public' | 'any' | 'regular' | { readonly admin: Scope }
+export type Access = 'public' | 'operator' | 'any' | 'regular' | { readonly admin: Scope }
 
 /**
  * How a body comes: `json`; `form`: application/x-www-form-urlencoded, whose fields the body schema gets as texts; `csv`: text/csv of any
@@ -43,7 +44,7 @@ export interface Further {
 export interface ApiRequest<A extends Access, P, Q, B> {
   /** The X-Request-Id. */
   readonly id: string
-  readonly caller: A extends 'public' ? null : Caller
+  readonly caller: A extends 'public' | 'operator' ? null : Caller
   readonly params: Read<P>
   readonly query: Read<Q>
   readonly body: Read<B>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createKey } from '#src/auth/keys.ts'
 import { ERRORS } from '#src/errors.ts'
-import { listOf, startApi, type Json, type TestAnswer, type TestApi, type TestCall } from '#test/support/api.ts'
+import { listOf, OPERATOR, startApi, type Json, type TestAnswer, type TestApi, type TestCall } from '#test/support/api.ts'
 import { errorsOf } from './openapi-errors.ts'
 import { pathsOf, type AnyRoute } from './route.ts'
 import { ROUTES } from './table.ts'
@@ -68,6 +68,15 @@ describe('the table of routes', () => {
           assert.equal(basic.headers.get('www-authenticate'), 'Bearer')
           assert.equal(basic.headers.get('x-ratelimit-limit'), null)
         })
+        if (spec.access === 'operator') {
+          it('lets the operator in, and no key', async () => {
+            for (const key of [api.regular, api.admin]) isRefused(await call(key), 'UNAUTHORIZED')
+            const answer = await call(OPERATOR)
+            assert.ok(answer.status < 500 && answer.status !== 401, JSON.stringify(answer.body))
+            assert.equal(answer.headers.get('x-ratelimit-limit'), null)
+          })
+          return
+        }
         it('tells the rate on every answer to a known key', async () => {
           for (const key of [api.regular, api.admin]) {
             const { headers } = await call(key)

@@ -1,5 +1,7 @@
 /** Every endpoint of the API, one line each. What an endpoint is stands in its file in `routes/`. */
 import type { AnyRoute } from './route.ts'
+import { ADMIN_QUEUE_ROUTES } from './routes/admin-queue.ts'
+import { ADMIN_SUSPENSION_ROUTES } from './routes/admin-suspensions.ts'
 import { AUDIENCE_ROUTES } from './routes/audiences.ts'
 import { AUTOMATION_ROUTES } from './routes/automations.ts'
 import { sendBatch } from './routes/batch.ts'
@@ -52,6 +54,8 @@ export const ROUTES: readonly AnyRoute[] = [
   ...WEBHOOK_ROUTES,
   ...WEBHOOK_LOG_ROUTES,
   ...SUBSCRIBE_ROUTES,
+  ...ADMIN_QUEUE_ROUTES,
+  ...ADMIN_SUSPENSION_ROUTES,
   healthz,
   readyz,
   metrics,

@@ -7,11 +7,11 @@ import assert from 'node:assert/strict'
 import { z, type ZodType } from 'zod'
 import { fillTenant, MARK, type Belongings, type Kind } from '#test/support/belongings.ts'
 import { firstOf, SAMPLES, type Own, type Sample } from '#test/support/samples.ts'
-import { startApi, textOf, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { OPERATOR, startApi, textOf, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
 import { pathsOf, type AnyRoute } from './route.ts'
 import { ROUTES } from './table.ts'
 
-const KEYED = ROUTES.filter(({ access }) => access !== 'public')
+const KEYED = ROUTES.filter(({ access }) => access !== 'public' && access !== 'operator')
 /** A field of such a name names something that somebody owns. */
 const NAMING = /(?:^|_)ids?$|[a-z]I[dD]s?$|^e?mails?$|^address(?:es)?$|^suppressions$|cursor|token/
 /** But not here. */
@@ -64,7 +64,7 @@ const CHILDREN: Readonly<Record<string, string>> = {
   workspaces: 'id = $1',
 }
 /** Nobody's: of the service itself. */
-const OF_THE_SERVICE = new Set(['migrations', 'migrations_lock', 'leases', 'suspensions', 'receiver_hours', 'sandbox_inbox'])
+const OF_THE_SERVICE = new Set(['migrations', 'migrations_lock', 'leases', 'suspensions', 'receiver_hours', 'operator_actions', 'domain_sites', 'dry_runs', 'sandbox_inbox'])
 
 interface Request {
   readonly spec: AnyRoute
@@ -196,6 +196,18 @@ describe('tenants are apart', () => {
     for (const spec of KEYED.filter(({ method, paths }) => method === 'GET' && !paths[0].includes(':'))) {
       const answer = await api.call('GET', `/${pathsOf(spec)[0]}`, { key: typeof spec.access === 'object' ? api.admin : api.regular })
       assert.ok(!JSON.stringify(answer.body).includes(MARK), spec.name)
+    }
+  })
+  it('no key of a workspace opens what is the operator\'s, and his token opens no workspace', async () => {
+    const routes = ROUTES.filter(({ access }) => access === 'operator')
+    assert.ok(routes.length > 5)
+    for (const spec of routes) for (const key of [api.admin, api.regular, null]) {
+      const answer = await api.call(spec.method, `/${pathsOf(spec)[0]}`, { key, ...(spec.body === undefined ? {} : { body: { all: true } }) })
+      assert.deepEqual([answer.status, answer.body['error']], [401, 'UNAUTHORIZED'], spec.name)
+    }
+    for (const spec of KEYED) {
+      const answer = await api.call(spec.method, `/${pathsOf(spec)[0]}`, { key: OPERATOR, ...(spec.body === undefined ? {} : { body: {} }) })
+      assert.equal(answer.status, 401, spec.name)
     }
   })
   it('every sample is of a route that is there', () => {

@@ -3,8 +3,7 @@
  * a value sealed for one purpose cannot be opened for another. The master key is generated once into DATA_DIR when it is not given.
  */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { keptSecret } from './kept-secret.ts'
 
 const VERSION = 1
 const IV_BYTES = 12
@@ -55,33 +54,13 @@ export function openVault(master: Buffer): Vault {
   }
 }
 
-/** Reads MASTER_KEY, else DATA_DIR/master.key, which is made (0600, once, also when two processes start together). */
+/** Reads MASTER_KEY, else DATA_DIR/master.key, which is made when it is not there. */
 export function loadMasterKey(config: { readonly masterKey: string | null; readonly dataDir: string }): Buffer {
-  return decodeKey(config.masterKey ?? keptKey(config.dataDir))
+  return decodeKey(config.masterKey ?? keptSecret(config.dataDir, 'master.key'))
 }
 
 function decodeKey(text: string): Buffer {
   const key = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64')
   if (key.length !== 32) throw new Error('MASTER_KEY must be 32 bytes, written as 64 hex digits or in base64 (openssl rand -hex 32)')
   return key
-}
-
-function keptKey(dataDir: string): string {
-  const path = join(dataDir, 'master.key')
-  mkdirSync(dataDir, { recursive: true })
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
-  }
-  const draft = `${path}.${process.pid}`
-  writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 })
-  try {
-    linkSync(draft, path) // the first link wins; a loser reads the winner's key
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-  } finally {
-    rmSync(draft, { force: true })
-  }
-  return readFileSync(path, 'utf8').trim()
 }

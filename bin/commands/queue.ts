@@ -1,36 +1,54 @@
-/** `mailstead queue`: the open mail of this installation, and the operator's hand on it. Filters go together; none means all. */
+/**
+ * `mailstead queue`: the open mail of this installation, and the operator's hand on it. Filters go together; none means all. The endpoints
+ * below /admin do the same by the same functions. A long action says how far it is; what is stopped half way, the worker goes on with.
+ */
+import { userInfo } from 'node:os'
 import { type Action, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
 import { withContext } from '#bin/cli-context.ts'
 import type { Context } from '#src/context.ts'
-import { hexOf, messageIdOf } from '#src/id.ts'
-import { countQueue, dropWaiting, listOpen, retryNow, type QueueFilter } from '#src/messages/queue-view.ts'
-import { STATES } from '#src/messages/state.ts'
-import { listSuspensions, resume, suspend } from '#src/queue/suspensions.ts'
-import { TIER_NAMES } from '#src/queue/tiers.ts'
+import type { Detail } from '#src/errors.ts'
+import { hexOf } from '#src/id.ts'
+import { COUNTED_BY_NAMES, countOpen, countTiers, listOpen, type QueueFilter } from '#src/messages/queue-view.ts'
+import { readMoment } from '#src/moment.ts'
+import { advance, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
+import { FILTER_FIELDS, readFilter, readStopped, type FilterField, type GivenFilter } from '#src/operator/filter.ts'
+import { findAction, listActions, recordAction } from '#src/operator/record.ts'
+import { listSuspensions, resume, suspend, SUSPENDABLE, type Stopped } from '#src/queue/suspensions.ts'
 import { whenReady } from '#src/redis.ts'
 
-const FILTERS = ['domain', 'tier', 'state', 'message']
-const FILTER_USAGE = '[--domain D] [--tier T] [--state S] [--message ID]'
+const optionOf = (field: string): string => field.replaceAll('_', '-')
+const FIELDS = Object.keys(FILTER_FIELDS) as FilterField[]
+const FILTERS = FIELDS.map(optionOf)
+const FILTER_USAGE = FILTERS.map((name) => `[--${name} ${name[0]?.toUpperCase() ?? ''}]`).join(' ')
+const STOPPED_USAGE = `DOMAIN|'*'|--site S|--workspace W|--campaign C`
 const USUAL_LIMIT = 50
 const MAX_LIMIT = 100_000
 const REDIS_WAIT_MS = 2000
+/** Between two lines about how far it is. */
+const TELL_MS = 2000
 
-function oneOf(call: Call, name: string, known: readonly string[]): string | undefined {
-  const value = call.option(name)
-  if (value === null) return undefined
-  if (!known.includes(value)) throw new UsageError(`--${name} is one of ${known.join(', ')}`)
-  return value
+function given(call: Call): GivenFilter {
+  const entries = FIELDS.map((field) => [field, call.option(optionOf(field))] as const)
+  return Object.fromEntries(entries.filter(([, text]) => text !== null)) as GivenFilter
 }
 
-function readFilter(call: Call): QueueFilter {
-  const message = call.option('message')
-  const messageId = message === null ? undefined : messageIdOf(message)
-  if (messageId === null) throw new UsageError(`${JSON.stringify(message)} is no message id`)
-  const given = { domain: call.option('domain') ?? undefined, tier: oneOf(call, 'tier', TIER_NAMES), state: oneOf(call, 'state', Object.keys(STATES)), messageId }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+function usageError(details: readonly Detail[]): UsageError {
+  return new UsageError(details.map(({ path, message }) => `${path === '' ? '' : `--${optionOf(path)} `}${message}`).join('; '))
 }
 
-function readLimit(call: Call): number {
+async function filterOf(call: Call, { db, clock }: Context): Promise<QueueFilter> {
+  const read = await readFilter(given(call), { db, nowMs: clock.now() })
+  if (!read.ok) throw usageError(read.details)
+  return read.filter
+}
+
+async function stoppedOf(call: Call, { db }: Context): Promise<Stopped> {
+  const read = await readStopped({ ...given(call), ...(call.words.length === 0 ? {} : { domain: call.word(0) }) }, db)
+  if (!read.ok) throw usageError(read.details)
+  return read.stopped
+}
+
+function limitOf(call: Call): number {
   const limit = Number(call.option('limit') ?? USUAL_LIMIT)
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) throw new UsageError(`--limit takes a number from 1 to ${MAX_LIMIT}`)
   return limit
@@ -41,62 +59,119 @@ async function tellRedis(ctx: Context, call: Call): Promise<void> {
   if (!await whenReady(ctx.redis, REDIS_WAIT_MS)) call.io.err('Redis does not answer; the change takes effect when it does.\n')
 }
 
+function operatorName(): string {
+  try {
+    return `command line, ${userInfo().username}`
+  } catch {
+    return 'command line' // a user id without a name
+  }
+}
+
+/** One action on mail, to its end, with its progress on stderr. */
+async function act(call: Call, verb: MailVerb): Promise<number> {
+  return withContext(call.io, async (ctx) => {
+    const filter = await filterOf(call, ctx)
+    await tellRedis(ctx, call)
+    const reason = call.option('reason') ?? MAIL_VERBS[verb].usualReason
+    const { id } = await beginAction(ctx, { verb, filter, reason, by: operatorName() })
+    let [seen, moved, toldAt] = [0, 0, performance.now()]
+    await advance(ctx, id, Infinity, (slice, done) => {
+      seen += slice
+      moved += done
+      if (performance.now() - toldAt < TELL_MS) return
+      toldAt = performance.now()
+      call.io.err(`${seen} looked at, ${moved} moved\n`)
+    })
+    const action = await findAction(ctx.db, id)
+    return call.answer(`${action?.moved ?? moved} recipients: ${MAIL_VERBS[verb].summary}.`, {
+      action: id, state: action?.state, moved: action?.moved, [MAIL_VERBS[verb].done]: action?.moved,
+    })
+  })
+}
+
+const shown = ({ kind, subject }: Stopped): string => kind === 'domain' ? (subject === '*' ? 'All mail' : `Mail to ${subject}`) : `Mail of the ${kind} ${subject}`
+
 const ACTIONS: Readonly<Record<string, Action>> = {
   status: {
     usage: 'status',
     run: (call) => withContext(call.io, async ({ db }) => {
-      const [counts, suspensions] = [await countQueue(db), await listSuspensions(db)]
+      const [counts, suspensions] = [await countTiers(db), await listSuspensions(db)]
       const rows = counts.map((row) => [row.tier, row.state, String(row.count), row.oldestDueAt.toISOString()])
-      const stopped = suspensions.map(({ kind, subject, reason }) => `suspended: ${kind} ${subject} (${reason})`)
+      const stopped = suspensions.map((one) => `suspended: ${one.kind} ${one.subject} (${one.reason})${one.until === null ? '' : ` until ${one.until.toISOString()}`}`)
       const text = rows.length === 0 ? 'The queue is empty.' : tableText(['TIER', 'STATE', 'COUNT', 'OLDEST DUE'], rows)
-      return call.answer([text, ...stopped].join('\n'), {
+      return call.answer([text, ...stopped].join('\n').replace(/[^\P{Cc}\n]/gu, '?'), {
         counts: counts.map((row) => ({ tier: row.tier, state: row.state, count: row.count, oldest_due_at: row.oldestDueAt })),
-        suspensions: suspensions.map(({ kind, subject, reason, createdAt, until }) => ({ kind, subject, reason, created_at: createdAt, until })),
+        suspensions: suspensions.map(({ kind, subject, reason, createdAt, until }) => ({
+          kind, subject, ...(kind === 'domain' ? { domain: subject } : {}), reason, created_at: createdAt, until,
+        })),
       })
     }),
   },
+  count: {
+    usage: `count --by ${COUNTED_BY_NAMES.join('|')} ${FILTER_USAGE} [--limit N]`, options: [...FILTERS, 'by', 'limit'],
+    run: (call) => {
+      const by = COUNTED_BY_NAMES.find((name) => name === call.required('by'))
+      if (by === undefined) throw new UsageError(`--by is one of ${COUNTED_BY_NAMES.join(', ')}`)
+      return withContext(call.io, async (ctx) => {
+        const counts = await countOpen(ctx.db, await filterOf(call, ctx), by, limitOf(call))
+        const rows = counts.map((row) => [row.name, String(row.count), row.oldestDueAt.toISOString()])
+        return call.answer(rows.length === 0 ? 'Nothing is open.' : tableText([by.toUpperCase(), 'COUNT', 'OLDEST DUE'], rows),
+          counts.map((row) => ({ [by]: row.name, count: row.count, oldest_due_at: row.oldestDueAt })))
+      })
+    },
+  },
   list: {
     usage: `list ${FILTER_USAGE} [--limit N]`, options: [...FILTERS, 'limit'],
-    run: (call) => withContext(call.io, async ({ db }) => {
-      const open = await listOpen(db, readFilter(call), readLimit(call))
+    run: (call) => withContext(call.io, async (ctx) => {
+      const { open } = await listOpen(ctx.db, await filterOf(call, ctx), { limit: limitOf(call), cursor: null })
       const rows = open.map((one) => [`em_${hexOf(one.messageId)}`, one.tier, one.state, one.dueAt.toISOString(), one.address, one.reason ?? ''])
       return call.answer(rows.length === 0 ? 'Nothing is open.' : tableText(['MESSAGE', 'TIER', 'STATE', 'DUE', 'RECIPIENT', 'WHY'], rows), open.map((one) => ({
-        email_id: `em_${hexOf(one.messageId)}`, recipient: one.address, tier: one.tier, state: one.state, due_at: one.dueAt, tries: one.tries, reason: one.reason,
+        email_id: `em_${hexOf(one.messageId)}`, recipient: one.address, workspace_id: one.workspaceId, tier: one.tier, state: one.state,
+        due_at: one.dueAt, tries: one.tries, reason: one.reason,
       })))
     }),
   },
-  retry: {
-    usage: `retry ${FILTER_USAGE}`, options: FILTERS,
-    run: (call) => withContext(call.io, async (ctx) => {
-      const filter = readFilter(call)
-      await tellRedis(ctx, call)
-      const moved = await retryNow(ctx, filter)
-      return call.answer(`${moved} recipients are due now.`, { retried: moved })
-    }),
+  retry: { usage: `retry ${FILTER_USAGE} [--reason WHY]`, options: [...FILTERS, 'reason'], run: (call) => act(call, 'retry') },
+  drop: {
+    usage: `drop ${FILTER_USAGE} --yes [--bounce] [--reason WHY]`, options: [...FILTERS, 'reason'], flags: ['yes', 'bounce'],
+    run: (call) => {
+      if (!call.has('yes')) throw new UsageError('dropped mail is gone for good: look with `queue list` first, then say --yes')
+      return act(call, call.has('bounce') ? 'bounce' : 'drop')
+    },
   },
   suspend: {
-    usage: `suspend DOMAIN|'*' [--reason WHY]`, options: ['reason'], words: [1, 1],
-    run: (call) => withContext(call.io, async (ctx) => {
-      await tellRedis(ctx, call)
-      await suspend(ctx, call.word(0), call.option('reason') ?? 'suspended by the operator')
-      return call.answer(`Mail to ${call.word(0)} waits until: mailstead queue resume ${call.word(0)}`, { suspended: call.word(0) })
-    }),
+    usage: `suspend ${STOPPED_USAGE} [--reason WHY] [--until TIME]`, options: [...SUSPENDABLE, 'reason', 'until'], words: [0, 1],
+    run: (call) => {
+      const until = call.option('until') === null ? null : readMoment(call.required('until'), 'UTC')
+      if (call.option('until') !== null && (until === null || until.getTime() <= Date.now())) throw new UsageError('--until takes a time to come: 2031-05-04T10:00:00Z')
+      return withContext(call.io, async (ctx) => {
+        const stopped = await stoppedOf(call, ctx)
+        const reason = call.option('reason') ?? 'suspended by the operator'
+        await tellRedis(ctx, call)
+        await suspend(ctx, stopped, reason, until)
+        await recordAction(ctx, { verb: 'suspend', subject: { [stopped.kind]: stopped.subject }, reason, by: operatorName() }, 'done')
+        const end = until === null ? 'it is resumed: mailstead queue resume' : until.toISOString()
+        return call.answer(`${shown(stopped)} waits until ${end}`, { suspended: stopped.subject, kind: stopped.kind, until })
+      })
+    },
   },
   resume: {
-    usage: `resume DOMAIN|'*'`, words: [1, 1],
+    usage: `resume ${STOPPED_USAGE}`, options: SUSPENDABLE, words: [0, 1],
     run: (call) => withContext(call.io, async (ctx) => {
+      const stopped = await stoppedOf(call, ctx)
       await tellRedis(ctx, call)
-      if (!await resume(ctx, call.word(0))) return call.fail(`${call.word(0)} is not suspended; mailstead queue status lists what is.`)
-      return call.answer(`Mail to ${call.word(0)} goes out again.`, { resumed: call.word(0) })
+      if (!await resume(ctx, stopped)) return call.fail(`${stopped.subject} is not suspended; mailstead queue status lists what is.`)
+      await recordAction(ctx, { verb: 'resume', subject: { [stopped.kind]: stopped.subject }, reason: '', by: operatorName() }, 'done')
+      return call.answer(`${shown(stopped)} goes out again.`, { resumed: stopped.subject, kind: stopped.kind })
     }),
   },
-  drop: {
-    usage: `drop ${FILTER_USAGE} --yes [--reason WHY]`, options: [...FILTERS, 'reason'], flags: ['yes'],
-    run: (call) => withContext(call.io, async (ctx) => {
-      const filter = readFilter(call)
-      if (!call.has('yes')) throw new UsageError('dropped mail is gone for good: look with `queue list` first, then say --yes')
-      const dropped = await dropWaiting(ctx, filter, call.option('reason') ?? 'dropped by the operator')
-      return call.answer(`${dropped} recipients were dropped.`, { dropped })
+  actions: {
+    usage: 'actions [--limit N]', options: ['limit'],
+    run: (call) => withContext(call.io, async ({ db }) => {
+      const actions = await listActions(db, { before: null, limit: limitOf(call) })
+      const rows = actions.map((one) => [one.beganAt.toISOString(), one.verb, JSON.stringify(one.subject), one.state, String(one.moved), one.by, one.reason])
+      return call.answer(rows.length === 0 ? 'Nothing was changed yet.' : tableText(['WHEN', 'WHAT', 'WHICH', 'STATE', 'MOVED', 'WHO', 'WHY'], rows),
+        actions.map(({ beganAt, endedAt, ...one }) => ({ ...one, began_at: beganAt, ended_at: endedAt })))
     }),
   },
 }

@@ -63,7 +63,7 @@ async function readSlice(ctx: Pick<Context, 'db'>, removed: RemovedDomain, tier:
 function failing(messageId: string, n: number, domain: string): Moving {
   const reason = `the sending domain ${domain} was removed`
   return {
-    messageId, n, move: 'expire', lease: null, reason, dueAt: null, isCounted: false, attempt: null,
+    messageId, n, move: 'give_up', lease: null, reason, dueAt: null, isCounted: false, attempt: null,
     eventData: { reason: 'domain-gone', message: reason },
   }
 }

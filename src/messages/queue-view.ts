@@ -1,85 +1,160 @@
-/** The queue as its operator sees and moves it: what is open, by tier, state and domain; due again now; dropped. Works on PostgreSQL, where the truth is. */
-import type { Context } from '#src/context.ts'
+/**
+ * The open mail of the whole installation as its operator sees it: which recipients, how many by what, and slices of them to act on. Works
+ * on PostgreSQL, where the truth is. Only reads; `src/operator/` acts. A slice is bounded however little of it is meant.
+ */
 import type { Queryable } from '#src/db.ts'
-import { addToSchedule, type Due } from '#src/queue/schedule.ts'
+import { hexOf, idOfHex } from '#src/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { moveRecipients, type Moving } from './move.ts'
-import { MOVES, type State } from './state.ts'
+import type { State } from './state.ts'
+import type { Cursor } from './waiting.ts'
 
-export interface QueueCount {
+/** Which open recipients are meant; what is given goes together, nothing given means all. */
+export interface QueueFilter {
+  readonly domain?: string
+  readonly site?: string
+  readonly workspace?: string
+  readonly campaign?: string
+  readonly tier?: Tier
+  readonly state?: State
+  readonly message?: string
+  /** Accepted before. */
+  readonly before?: string
+}
+
+export interface OpenRecipient extends Cursor {
+  readonly workspaceId: string
+  readonly address: string
+  readonly domain: string
   readonly tier: Tier
   readonly state: State
+  readonly tries: number
+  readonly reason: string | null
+}
+
+/** Of a recipient `r`, with the values of `filterValues` from the first parameter on. */
+const MEANT = `($1::text IS NULL OR r.domain = $1) AND ($2::text IS NULL OR r.tier = $2) AND ($3::text IS NULL OR r.state = $3)
+  AND ($4::uuid IS NULL OR r.message_id = $4) AND ($5::uuid IS NULL OR r.workspace_id = $5)
+  AND ($6::uuid IS NULL OR r.message_id < $6)
+  AND ($7::text IS NULL OR EXISTS (SELECT FROM domain_sites d WHERE d.domain = r.domain AND d.site = $7))
+  AND ($8::uuid IS NULL OR EXISTS (SELECT FROM campaign_recipients c WHERE c.message_id = r.message_id AND c.campaign_id = $8))`
+
+function filterValues(filter: QueueFilter): (string | null)[] {
+  const { domain, tier, state, message, workspace, before, site, campaign } = filter
+  return [domain, tier, state, message, workspace, before === undefined ? undefined : firstIdAt(before), site, campaign].map((value) => value ?? null)
+}
+
+/** The smallest id of that moment. */
+function firstIdAt(iso: string): string {
+  return idOfHex(Date.parse(iso).toString(16).padStart(12, '0').padEnd(32, '0'))
+}
+
+const COLUMNS = `r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.address, r.domain, r.tier, r.state, r.due_at AS "dueAt",
+  r.tries, r.reason`
+
+/** Soonest due first; `next` is null after the last. */
+export async function listOpen(
+  db: Queryable, filter: QueueFilter, at: { readonly limit: number; readonly cursor: Cursor | null },
+): Promise<{ readonly open: OpenRecipient[]; readonly next: Cursor | null }> {
+  const { rows } = await db.query<OpenRecipient>(
+    `SELECT ${COLUMNS} FROM recipients r WHERE r.is_open AND ${MEANT}
+       AND ($9::timestamptz IS NULL OR (r.due_at, r.message_id, r.n) > ($9, $10, $11))
+     ORDER BY r.due_at, r.message_id, r.n LIMIT $12`,
+    [...filterValues(filter), ...cursorValues(at.cursor), at.limit])
+  return { open: rows, next: rows.length < at.limit ? null : rows.at(-1) ?? null }
+}
+
+function cursorValues(cursor: Cursor | null): unknown[] {
+  return [cursor?.dueAt ?? null, cursor?.messageId ?? null, cursor?.n ?? null]
+}
+
+/** A cursor as it is handed out and comes back. */
+export function cursorText({ dueAt, messageId, n }: Cursor): string {
+  return `${dueAt.getTime()}_${hexOf(messageId)}_${n}`
+}
+
+/** Null for what is none of ours. */
+export function readCursor(text: string): Cursor | null {
+  const [, due, hex, n] = /^(\d{1,15})_([0-9a-f]{32})_(\d{1,5})$/.exec(text) ?? []
+  if (due === undefined || hex === undefined || n === undefined || Number(n) > 32_767) return null
+  return { dueAt: new Date(Number(due)), messageId: idOfHex(hex), n: Number(n) }
+}
+
+const AGE = `extract(epoch FROM now()) - ('x' || substr(replace(r.message_id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0`
+
+/** By what may be counted, and where its name is. */
+const COUNTED_BY = {
+  tier: 'r.tier',
+  state: 'r.state',
+  domain: 'r.domain',
+  site: `coalesce((SELECT d.site FROM domain_sites d WHERE d.domain = r.domain), 'not looked up yet')`,
+  workspace: 'r.workspace_id::text',
+  campaign: `coalesce((SELECT c.campaign_id::text FROM campaign_recipients c WHERE c.message_id = r.message_id LIMIT 1), 'none')`,
+  age: `CASE WHEN ${AGE} < 60 THEN 'under 1 minute' WHEN ${AGE} < 600 THEN 'under 10 minutes' WHEN ${AGE} < 3600 THEN 'under 1 hour'
+    WHEN ${AGE} < 21600 THEN 'under 6 hours' WHEN ${AGE} < 86400 THEN 'under 1 day' ELSE '1 day and more' END`,
+} as const satisfies Record<string, string>
+
+export type CountedBy = keyof typeof COUNTED_BY
+export const COUNTED_BY_NAMES = Object.keys(COUNTED_BY) as [CountedBy, ...CountedBy[]]
+
+export interface QueueCount {
+  readonly name: string
   readonly count: number
   /** The oldest due time among them. */
   readonly oldestDueAt: Date
 }
 
-/** Which open recipients are meant; nothing given means all. */
-export interface QueueFilter {
-  readonly domain?: string
-  readonly tier?: string
-  readonly state?: string
-  readonly messageId?: string
+/** The largest first. One look at all that is open. */
+export async function countOpen(db: Queryable, filter: QueueFilter, by: CountedBy, limit: number): Promise<QueueCount[]> {
+  return (await db.query<QueueCount>(
+    `SELECT ${COUNTED_BY[by]} AS name, count(*) AS count, min(r.due_at) AS "oldestDueAt" FROM recipients r WHERE r.is_open AND ${MEANT}
+     GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $9`, [...filterValues(filter), limit])).rows
 }
 
-export interface OpenRecipient {
-  readonly messageId: string
-  readonly n: number
-  readonly address: string
-  readonly domain: string
+export interface TierCount {
   readonly tier: Tier
   readonly state: State
-  readonly dueAt: Date
-  readonly tries: number
-  readonly reason: string | null
+  readonly count: number
+  readonly oldestDueAt: Date
 }
 
-export async function countQueue(db: Queryable): Promise<QueueCount[]> {
-  return (await db.query<QueueCount>(
+export async function countTiers(db: Queryable): Promise<TierCount[]> {
+  return (await db.query<TierCount>(
     'SELECT tier, state, count(*) AS count, min(due_at) AS "oldestDueAt" FROM recipients WHERE is_open GROUP BY tier, state ORDER BY tier, state')).rows
 }
 
-const FILTER = `is_open AND ($1::text IS NULL OR domain = $1) AND ($2::text IS NULL OR tier = $2) AND ($3::text IS NULL OR state = $3) AND ($4::uuid IS NULL OR message_id = $4)`
-
-function filterValues(filter: QueueFilter): (string | null)[] {
-  return [filter.domain?.toLowerCase() ?? null, filter.tier ?? null, filter.state ?? null, filter.messageId ?? null]
+/** Where a walk through what waits goes on: in this tier, after this recipient. */
+export interface Place {
+  readonly tier: Tier
+  readonly after: Cursor | null
 }
 
-/** Soonest due first. */
-export async function listOpen(db: Queryable, filter: QueueFilter, limit: number): Promise<OpenRecipient[]> {
-  return (await db.query<OpenRecipient>(
-    `SELECT message_id AS "messageId", n, address, domain, tier, state, due_at AS "dueAt", tries, reason FROM recipients WHERE ${FILTER} ORDER BY due_at, message_id, n LIMIT $5`,
-    [...filterValues(filter), limit])).rows
+export interface SliceRow extends Cursor {
+  readonly domain: string
+  readonly tier: Tier
+  readonly isMeant: boolean
 }
 
-const SLICE = 500
-
-/** Makes what waits for its turn or its next try due now; what its sender scheduled keeps its time. Answers how many moved. */
-export async function retryNow(ctx: Context, filter: QueueFilter): Promise<number> {
-  // a Redis that is away is no reason to stop: what is overdue is found by the worker
-  return moveWaiting(ctx, filter, (due) => addToSchedule(ctx, due).catch(() => undefined), { move: 'hasten', reason: 'made due by the operator' })
+export interface SliceOrder {
+  readonly filter: QueueFilter
+  readonly place: Place
+  /** Those that may be moved. */
+  readonly states: readonly State[]
+  /** Not changed since. */
+  readonly unchangedSince: Date
+  readonly limit: number
 }
 
-/** Takes what waits out for good. Answers how many moved. */
-export async function dropWaiting(ctx: Context, filter: QueueFilter, reason: string): Promise<number> {
-  return moveWaiting(ctx, filter, () => Promise.resolve(), { move: 'drop', reason })
-}
-
-async function moveWaiting(ctx: Context, filter: QueueFilter, done: (due: Due[]) => Promise<void>, how: Pick<Moving, 'move' | 'reason'>): Promise<number> {
-  const began = new Date(ctx.clock.now())
-  let count = 0
-  for (;;) {
-    const { rows } = await ctx.db.query<{ messageId: string; n: number; domain: string; tier: Tier }>(
-      `SELECT message_id AS "messageId", n, domain, tier FROM recipients WHERE ${FILTER} AND state = ANY ($5) AND updated_at < $6 LIMIT $7`,
-      [...filterValues(filter), MOVES[how.move].from, began, SLICE])
-    if (rows.length === 0) return count
-    const now = new Date(Math.max(ctx.clock.now(), began.getTime()))
-    const moves = rows.map(({ messageId, n }): Moving => ({
-      ...how, messageId, n, lease: null, isCounted: false, attempt: null, eventData: null, dueAt: how.move === 'hasten' ? now : null,
-    }))
-    const moved = await moveRecipients(ctx.db, moves, now)
-    await done(rows.filter((_, i) => moved.done.has(i)).map((row) => ({ ...row, dueMs: now.getTime() })))
-    count += moved.done.size
-    if (moved.done.size === 0) return count
-  }
+/** The next of a tier's open recipients, those that are meant and those that are not. A single message is found at once. */
+export async function readSlice(db: Queryable, { filter, place, states, unchangedSince, limit }: SliceOrder): Promise<SliceRow[]> {
+  const { tier, after } = place
+  const from = filter.message === undefined ? '' : 'AND message_id = $4'
+  return (await db.query<SliceRow>(
+    `SELECT r.message_id AS "messageId", r.n, r.domain, r.tier, r.due_at AS "dueAt",
+       (r.state = ANY ($9) AND r.updated_at < $10 AND ${MEANT}) AS "isMeant"
+     FROM (
+       SELECT * FROM recipients WHERE is_open AND tier = $11 ${from}
+         AND ($12::timestamptz IS NULL OR (due_at, message_id, n) > ($12, $13, $14))
+       ORDER BY due_at, message_id, n LIMIT $15) r
+     ORDER BY r.due_at, r.message_id, r.n`,
+    [...filterValues(filter), states, unchangedSince, tier, ...cursorValues(after), limit])).rows
 }

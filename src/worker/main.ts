@@ -10,7 +10,6 @@ import { loadMasterKey, openVault } from '#src/vault.ts'
 import { audienceClearLoop, audienceFoldLoop } from './audiences.ts'
 import { automationUpkeepLoop } from './automations.ts'
 import { domainCheckLoop, domainRemovalLoop, registrationLoop } from './domains.ts'
-import { heldSuppressionLoop } from './held-suppressions.ts'
 import { housekeepingLoop } from './housekeeping.ts'
 import { importLoop } from './imports.ts'
 import { leaseLoop } from './leases.ts'
@@ -22,7 +21,7 @@ import { unknownLoop } from './unknowns.ts'
 import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, heldSuppressionLoop, scoreLoop, operatorLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, scoreLoop, operatorLoop, housekeepingLoop]
 
 /**
  * A million rows pass through, and few of them are needed at a time: the heap is collected before it has grown by more than half. Measured

@@ -15,6 +15,9 @@ import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { assertDescribed } from '#test/support/conformance.ts'
 import { createDatabase, startRedis, type TestServer } from '#test/support/stores.ts'
 
+/** The operator's token of every system under test. */
+export const OPERATOR = 'the-operators-token-of-tests-0123456789'
+
 export interface TestAnswer {
   readonly status: number
   readonly headers: Headers
@@ -80,6 +83,7 @@ export async function startApi(env: Readonly<Record<string, string>> = {}, datab
     HTTP_PORT: '0',
     HTTP_HOST: '127.0.0.1',
     MASTER_KEY: '5a'.repeat(32),
+    ADMIN_TOKEN: OPERATOR,
     LOG_LEVEL: 'silent',
     ...env,
   })

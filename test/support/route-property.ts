@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { pathsOf, type AnyRoute } from '#api/route.ts'
 import { ROUTES } from '#api/table.ts'
 import type { Detail } from '#src/errors.ts'
-import { startApi, type Tenant, type TestApi } from './api.ts'
+import { OPERATOR, startApi, type Tenant, type TestApi } from './api.ts'
 import { fillTenant } from './belongings.ts'
 import { assertDescribed, type Observed } from './conformance.ts'
 import { firstOf, SAMPLES, type Own } from './samples.ts'
@@ -102,7 +102,7 @@ function merge(whole: unknown, other: unknown): unknown {
 
 function requestsOf(spec: AnyRoute, world: World): fc.Arbitrary<Asked> {
   const { tenant } = world
-  const own = typeof spec.access === 'object' ? tenant.admin : tenant.regular
+  const own = spec.access === 'operator' ? OPERATOR : typeof spec.access === 'object' ? tenant.admin : tenant.regular
   const key = fc.oneof(...Array.from({ length: 9 }, () => fc.constant(own)), fc.constantFrom(tenant.regular, tenant.admin, null))
   const strange = fc.record({ body: strangeBodies, type: strangeTypes })
   return fc.record({

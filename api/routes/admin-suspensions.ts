@@ -1,0 +1,63 @@
+/** What the operator has stopped: a recipient domain or all mail, a site, a workspace, a campaign; until it is resumed or for a time. */
+import { z } from 'zod'
+import { invalid, refuse } from '#src/errors.ts'
+import { readStopped } from '#src/operator/filter.ts'
+import { recordAction } from '#src/operator/record.ts'
+import { listSuspensions, resume, suspend, SUSPENDABLE, type Stopped } from '#src/queue/suspensions.ts'
+import { route, type AnyRoute } from '#api/route.ts'
+import { enveloped, moment, plainAnswer } from '#api/shapes.ts'
+import { time } from '#api/time.ts'
+import { operatorName } from './admin-queue.ts'
+
+const text = z.string().min(1, 'is empty').max(255, 'is too long').optional()
+const subject = {
+  domain: text.meta({ description: 'a recipient domain, or * for all mail' }), site: text, workspace: text.meta({ description: 'its id, key part or name' }),
+  campaign: text.meta({ description: 'its id' }),
+}
+const shape = z.object({
+  kind: z.enum(SUSPENDABLE), subject: z.string(), reason: z.string(), created_at: moment, until: moment.nullable(),
+}).meta({ id: 'Suspension' })
+
+const list = route({
+  name: 'admin-list-suspensions', summary: 'What is stopped', method: 'GET', paths: ['/admin/suspensions'], access: 'operator', status: 200,
+  answer: enveloped(z.object({ suspensions: z.array(shape) })), errors: [],
+  handle: async (ctx) => {
+    const found = await listSuspensions(ctx.db)
+    const suspensions = found.map(({ createdAt, until, ...one }) => ({ ...one, created_at: createdAt.toISOString(), until: until?.toISOString() ?? null }))
+    return { body: { success: true, message: `${suspensions.length} suspensions.`, data: { suspensions } } }
+  },
+})
+
+const stop = route({
+  name: 'admin-suspend', summary: 'Stop mail: it waits, and nothing is tried or counted',
+  description: 'Give one of `domain`, `site`, `workspace`, `campaign`. What is stopped already gets this reason and time. Mail that a process has '
+    + 'taken up already still goes out.',
+  method: 'POST', paths: ['/admin/suspensions'], access: 'operator', status: 200, answer: plainAnswer, errors: ['VALIDATION_ERROR'],
+  body: z.object({ ...subject, reason: z.string().trim().max(500, 'is too long').default('suspended by the operator'), until: time.nullish() }),
+  handle: async (ctx, { body: { reason, until = null, ...given }, headers, address }) => {
+    if (until !== null && until.getTime() <= ctx.clock.now()) return invalid([{ path: 'until', message: 'must be in the future' }])
+    const read = await readStopped(given, ctx.db)
+    if (!read.ok) return invalid(read.details)
+    await suspend(ctx, read.stopped, reason, until)
+    await recordAction(ctx, { verb: 'suspend', subject: named(read.stopped), reason, by: operatorName(headers, address) }, 'done')
+    return { body: { success: true, message: `Mail of the ${read.stopped.kind} ${read.stopped.subject} waits.` } }
+  },
+})
+
+const letGo = route({
+  name: 'admin-resume', summary: 'Let mail go again that was stopped', method: 'DELETE', paths: ['/admin/suspensions'], access: 'operator',
+  query: z.object(subject), status: 200, answer: plainAnswer, errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
+  handle: async (ctx, { query, headers, address }) => {
+    const read = await readStopped(query, ctx.db)
+    if (!read.ok) return invalid(read.details)
+    if (!await resume(ctx, read.stopped)) return refuse('NOT_FOUND', 'It is not stopped.')
+    await recordAction(ctx, { verb: 'resume', subject: named(read.stopped), reason: '', by: operatorName(headers, address) }, 'done')
+    return { body: { success: true, message: `Mail of the ${read.stopped.kind} ${read.stopped.subject} goes out again.` } }
+  },
+})
+
+function named({ kind, subject: what }: Stopped): Record<string, string> {
+  return { [kind]: what }
+}
+
+export const ADMIN_SUSPENSION_ROUTES: readonly AnyRoute[] = [list, stop, letGo]
