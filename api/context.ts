@@ -10,13 +10,14 @@ import type { Acceptor } from '#src/messages/accept.ts'
 import type { OperatorToken } from '#src/operator/token.ts'
 import type { Renderer } from '#src/templates/render.ts'
 import type { AudiencePages } from './audience-pages.ts'
+import type { LargeBodies } from './large-bodies.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface ApiContext extends Context {
   readonly plans: Plans
   readonly keyring: Keyring
-  readonly acceptor: Acceptor
   readonly operatorToken: OperatorToken
+  readonly acceptor: Acceptor
   readonly renderer: Renderer
   readonly rate: RequestRate
   readonly attempts: Attempts
@@ -24,6 +25,7 @@ export interface ApiContext extends Context {
   readonly eventWatch: EventWatch
   readonly contacts: Finder
   readonly audiencePages: AudiencePages
+  readonly largeBodies: LargeBodies
 }
 
 /** The plan by its name. A name that the configuration no longer knows is the smallest plan, never an unlimited one. */

@@ -20,6 +20,7 @@ import { createRenderer } from '#src/templates/render.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
 import { createAudiencePages } from './audience-pages.ts'
 import type { ApiContext } from './context.ts'
+import { createLargeBodies } from './large-bodies.ts'
 import { createMetrics } from './metrics.ts'
 import { mount } from './mount.ts'
 import { listen, type HttpServer } from './server.ts'
@@ -47,7 +48,7 @@ export async function main(config: Config): Promise<ApiProcess> {
   const app = mount(ctx, ROUTES).callback()
   const close = async (): Promise<void> => {
     await ctx.acceptor.drain()
-    await Promise.allSettled([ctx.keyring.stop(), ctx.renderer.stop(), ctx.rate.stop()])
+    await Promise.allSettled([ctx.keyring.stop(), ctx.renderer.stop(), ctx.largeBodies.stop(), ctx.rate.stop()])
     ctx.eventWatch.stop()
     redis.disconnect()
     await db.close()
@@ -88,11 +89,12 @@ function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): 
     acceptor,
     metrics,
     keyring: createKeyring(base),
-    renderer: createRenderer(),
     operatorToken: openOperatorToken(base.config),
+    renderer: createRenderer(),
     rate: createRequestRate(base.redis, base.clock),
     attempts: createAttempts(base.redis, base.clock),
     contacts: createFinder(base.db),
+    largeBodies: createLargeBodies(base.log),
     eventWatch: createEventWatch(redisUrl, base.log),
     audiencePages: createAudiencePages(base),
   }

@@ -11,11 +11,11 @@ import { refuse, type Refusal } from '#src/errors.ts'
 import { newId } from '#src/id.ts'
 import { isRefusal, sendAnswer, sendRefusal } from './answer.ts'
 import { authorise } from './authorise.ts'
-import { createBodyReader, type BodyReader } from './body.ts'
+import { createBodyReader } from './body.ts'
 import { clientAddress } from './client-address.ts'
 import type { ApiContext } from './context.ts'
 import { ANSWER_HEADERS, CROSS_ORIGIN_ANSWER, CROSS_ORIGIN_PREFLIGHT, HSTS } from './headers.ts'
-import { readInputs, type Inputs } from './read.ts'
+import { readInputs, type Inputs, type Readers } from './read.ts'
 import { pathsOf, type AnyRequest, type AnyRoute } from './route.ts'
 
 interface State {
@@ -31,9 +31,9 @@ type Handled = RouterContext<State>
 export function mount(ctx: ApiContext, routes: readonly AnyRoute[]): App {
   const app: App = new Koa<State>()
   const router = new Router<State>()
-  const readBody = createBodyReader(ctx.config)
-  for (const spec of routes) router.register(pathsOf(spec), [spec.method], (koa: Handled) => serve(ctx, spec, koa, readBody))
-  app.use(outer(ctx)).use(directly(router, routes, (spec, koa) => serve(ctx, spec, koa, readBody))).use(router.routes()).use(refuseUnmatched(routes))
+  const readers: Readers = { readBody: createBodyReader(ctx.config), largeBodies: ctx.largeBodies }
+  for (const spec of routes) router.register(pathsOf(spec), [spec.method], (koa: Handled) => serve(ctx, spec, koa, readers))
+  app.use(outer(ctx)).use(directly(router, routes, (spec, koa) => serve(ctx, spec, koa, readers))).use(router.routes()).use(refuseUnmatched(routes))
   app.on('error', (error: unknown) => ctx.log.debug({ err: error }, 'a connection broke'))
   return app
 }
@@ -55,13 +55,13 @@ function directly(router: Router<State>, routes: readonly AnyRoute[], take: (spe
   }
 }
 
-async function serve(ctx: ApiContext, spec: AnyRoute, koa: Handled, readBody: BodyReader): Promise<void> {
+async function serve(ctx: ApiContext, spec: AnyRoute, koa: Handled, readers: Readers): Promise<void> {
   koa.state.spec = spec
   koa.state.wantsPage = spec.refusalPage !== undefined && isBrowser(koa)
   if (spec.isOpenToSites === true) setHeaders(koa, CROSS_ORIGIN_ANSWER)
   const admission = await authorise(ctx, spec, koa)
   if (!admission.ok) return sendRefused(ctx, koa, admission.refusal)
-  const read = await readInputs(spec, koa, readBody)
+  const read = await readInputs(spec, koa, readers)
   if (!read.ok) return sendRefused(ctx, koa, read.refusal, read.body)
   const request = requestOf(ctx, koa, admission.caller, read.inputs)
   const result = await spec.handle(ctx, request)

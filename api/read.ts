@@ -3,9 +3,11 @@
  * A NUL or broken UTF-8 in the address is refused here, so that no endpoint has to think of it.
  */
 import type Koa from 'koa'
-import type { core, ZodType } from 'zod'
+import type { ZodType } from 'zod'
 import { invalid, type Detail, type Refusal } from '#src/errors.ts'
 import type { BodyReader } from './body.ts'
+import type { LargeBodies, LargeBody } from './large-bodies.ts'
+import { readPart } from './read-body.ts'
 import type { AnyRoute } from './route.ts'
 
 export interface Inputs {
@@ -18,10 +20,15 @@ export type ReadResult = { readonly ok: true; readonly inputs: Inputs } | { read
 
 const JSON_ONLY = ['json'] as const
 
+export interface Readers {
+  readonly readBody: BodyReader
+  readonly largeBodies: LargeBodies
+}
+
 export async function readInputs(
   spec: AnyRoute,
   koa: Koa.Context & { params: Record<string, string> },
-  readBody: BodyReader,
+  { readBody, largeBodies }: Readers,
 ): Promise<ReadResult> {
   const details: Detail[] = []
   const params = spec.params === undefined ? undefined : check(spec.params, cleaned(koa.params, details), details)
@@ -30,8 +37,18 @@ export async function readInputs(
     return details.length > 0 ? { ok: false, refusal: invalid(details) } : { ok: true, inputs: { params, query, body: undefined } }
   const read = await readBody(koa, { kinds: spec.accepts ?? JSON_ONLY, isFromAnybody: spec.access === 'public' })
   if (!read.ok) return read
-  const body = spec.body === undefined ? undefined : check(spec.body, read.value, details)
-  return details.length > 0 ? { ok: false, refusal: invalid(details), body: read.value } : { ok: true, inputs: { params, query, body } }
+  if ('large' in read && spec.body !== undefined) return addBody(await largeBodies.read(spec.name, read.large), { params, query }, details)
+  const given = 'value' in read ? read.value : undefined
+  const body = spec.body === undefined ? undefined : check(spec.body, given, details)
+  return details.length > 0 ? { ok: false, refusal: invalid(details), body: given } : { ok: true, inputs: { params, query, body } }
+}
+
+/** What a large body says beside what the address said; of one that is no JSON at all nothing else is told. */
+function addBody(large: LargeBody, inputs: Omit<Inputs, 'body'>, details: readonly Detail[]): ReadResult {
+  if (!large.ok) return large
+  const { isJson, value, details: wrong } = large.read
+  const all = isJson ? [...details, ...wrong] : wrong
+  return all.length > 0 ? { ok: false, refusal: invalid(all) } : { ok: true, inputs: { ...inputs, body: value } }
 }
 
 /** U+FFFD stands where the percent-encoding was not UTF-8. */
@@ -45,23 +62,8 @@ function cleaned(values: Readonly<Record<string, string | string[] | undefined>>
 }
 
 function check(schema: ZodType, value: unknown, details: Detail[]): unknown {
-  const result = schema.safeParse(value, EXPLAINED)
-  if (!result.success) details.push(...result.error.issues.map(detailOf))
-  return result.data
-}
-
-const EXPLAINED: core.ParseContext<core.$ZodIssue> = { error: (issue) => (issue.input === undefined ? 'is required' : undefined) }
-
-/** One issue as our API tells it. */
-function detailOf(issue: { readonly path: readonly PropertyKey[]; readonly message: string }): Detail {
-  return { path: issue.path.map(String).join('.').slice(0, 200), message: issue.message }
-}
-
-/** Runs a schema inside another's handler: a message of a batch, a nested form. */
-export function readPart<T>(
-  schema: ZodType<T>,
-  value: unknown,
-): { readonly ok: true; readonly value: T } | { readonly ok: false; readonly details: readonly Detail[] } {
-  const result = schema.safeParse(value, EXPLAINED)
-  return result.success ? { ok: true, value: result.data } : { ok: false, details: result.error.issues.map(detailOf) }
+  const read = readPart(schema, value)
+  if (read.ok) return read.value
+  details.push(...read.details)
+  return undefined
 }

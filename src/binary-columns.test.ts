@@ -47,6 +47,11 @@ describe('binary columns', () => {
     }), { numRuns: 200 })
   })
 
+  it('a text given as bytes is the same text', async () => {
+    const { rows: [row] } = await ctx.db.query('SELECT array_agg(t) AS texts FROM unnest($1::text[]) AS t', binaryColumnsOf(['żółw 🎉', Buffer.from('żółw 🎉')], [['text', (text) => text]]))
+    assert.deepEqual(row?.['texts'], ['żółw 🎉', 'żółw 🎉'])
+  })
+
   it('a column of another type is refused, not misread', () =>
     assert.rejects(ctx.db.query('SELECT * FROM unnest($1::bigint[])', binaryColumnsOf([1], [['integer', (n) => n]])), /binary|element type/))
 })

@@ -6,7 +6,7 @@
  */
 type Value = string | Buffer | number | boolean | Date | null
 
-/** A column: its type, and where its values are in a row. jsonb is given as JSON text, uuid in its usual 36 characters. */
+/** A column: its type, and where its values are in a row. A text may be its UTF-8 bytes; jsonb is JSON text, uuid its usual 36 characters. */
 export type Column<T> = readonly [type: ColumnType, pick: (row: T) => Value]
 
 export type ColumnType = 'text' | 'jsonb' | 'uuid' | 'boolean' | 'smallint' | 'integer' | 'timestamptz' | 'bytea'
@@ -21,8 +21,8 @@ interface Form {
 
 const TEXT: Form = {
   oid: 25,
-  sizeOf: (value) => Buffer.byteLength(value as string),
-  write: (buffer, value, at) => buffer.write(value as string, at),
+  sizeOf: (value) => Buffer.byteLength(value as string | Buffer),
+  write: (buffer, value, at) => (Buffer.isBuffer(value) ? value.copy(buffer, at) : buffer.write(value as string, at)),
 }
 
 const FORMS: Readonly<Record<ColumnType, Form>> = {

@@ -3,6 +3,7 @@
  * order. They are started together, so that they share commits. With an Idempotency-Key each message has a claim of its own under it: a
  * batch that was cut off in the middle is completed by sending it again, and no message goes out twice.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Caller } from '#src/auth/keys.ts'
 import { isDatabaseAway } from '#src/db.ts'
@@ -11,10 +12,10 @@ import { findClaims } from '#src/messages/replay.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { isRefusal, refusalBody } from '#api/answer.ts'
 import type { ApiContext } from '#api/context.ts'
-import { readPart } from '#api/read.ts'
+import { readPart, type Part } from '#api/read-body.ts'
 import { route, type Answer } from '#api/route.ts'
 import { batchAnswer } from '#api/sending/answer-shapes.ts'
-import { MESSAGE_REF, sendBody } from '#api/sending/body.ts'
+import { MESSAGE_REF, sendBody, type SendBody } from '#api/sending/body.ts'
 import { digestOf } from '#api/sending/digest.ts'
 import { idempotencyKeyOf, MISMATCH, send, type Claim, type Sent } from '#api/sending/send.ts'
 import { tierName } from '#api/sending/tier.ts'
@@ -24,7 +25,7 @@ const MAX_MESSAGES = 500
 
 const batchBody = z.object({
   messages: z
-    .array(z.unknown().meta(MESSAGE_REF))
+    .array(z.unknown().meta(MESSAGE_REF).transform((message) => readPart(sendBody, message)))
     .min(1, 'at least one message')
     .max(MAX_MESSAGES, `at most ${MAX_MESSAGES} messages`)
     .meta({ description: 'each as the body of a send' }),
@@ -44,14 +45,20 @@ export const sendBatch = route({
   handle: async (ctx, { caller, body, headers }) => {
     const found = idempotencyKeyOf(headers['idempotency-key'])
     if (!found.ok) return found.refusal
-    const claims = found.key === null ? null : claimsOf(found.key, digestOf('batch', body))
+    const claims = found.key === null ? null : claimsOf(found.key, await digestOfBatch(body))
     if (claims !== null && (await isOther(ctx, caller, claims))) return MISMATCH
-    const results = await Promise.all(
-      body.messages.map((message, i) => sendItem(ctx, { caller, message, tier: body.tier, claim: claims?.[i] ?? null })),
-    )
+    const items = body.messages.map((read, i): Item => ({ caller, read, tier: body.tier, claim: claims?.[i] ?? null }))
+    const results = await sendAll(ctx, items)
     return results.every((result) => result === AWAY) ? AWAY : list(results)
   },
 })
+
+/** Over the digests of its messages. */
+async function digestOfBatch({ messages, tier }: z.output<typeof batchBody>): Promise<Buffer> {
+  const digests: Buffer[] = []
+  await inSlices(messages, (message) => digests.push(digestOf('message', message)))
+  return digestOf('batch', { tier, messages: Buffer.concat(digests) })
+}
 
 /** A claim for every place that a batch can have. The arrow cannot be in a header, so these keys meet no client's own. */
 function claimsOf(key: string, bodyHash: Buffer): Claim[] {
@@ -71,15 +78,34 @@ async function isOther(ctx: ApiContext, caller: Caller, claims: readonly Claim[]
 
 interface Item {
   readonly caller: Caller
-  readonly message: unknown
+  readonly read: Part<SendBody>
   readonly tier: Tier
   readonly claim: Claim | null
 }
 
 const AWAY = refuse('SERVICE_UNAVAILABLE', 'The service cannot store anything right now. Try again.', 2)
 
-async function sendItem(ctx: ApiContext, { caller, message, tier, claim }: Item): Promise<Sent | Refusal> {
-  const read = readPart(sendBody, message)
+async function sendAll(ctx: ApiContext, items: readonly Item[]): Promise<(Sent | Refusal)[]> {
+  const started: Promise<Sent | Refusal>[] = []
+  await inSlices(items, (item) => {
+    const sent = sendItem(ctx, item)
+    sent.catch(() => undefined) // heard below, when all are started
+    started.push(sent)
+  })
+  return Promise.all(started)
+}
+
+const SLICE = 25
+
+/** Others are answered between the slices. */
+async function inSlices<T>(items: readonly T[], work: (item: T) => void): Promise<void> {
+  for (let from = 0; from < items.length; from += SLICE) {
+    items.slice(from, from + SLICE).forEach(work)
+    await nextTurn()
+  }
+}
+
+async function sendItem(ctx: ApiContext, { caller, read, tier, claim }: Item): Promise<Sent | Refusal> {
   if (!read.ok) return invalid(read.details)
   try {
     return await send(ctx, caller, { body: read.value, tier, scheduledAt: null, timezone: null }, claim)

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { Mailbox } from '#src/mail/address.ts'
-import type { Attachment } from '#src/messages/submission.ts'
+import type { Attachment, BodyText } from '#src/messages/submission.ts'
 import { readMoment } from '#src/moment.ts'
 import { attachments } from './attachments.ts'
 import { foldContent } from './content.ts'
@@ -25,8 +25,8 @@ export interface SendBody {
   /** `tracking`: the one in the workspace's settings. */
   readonly replyTo: Mailbox | 'tracking' | null
   readonly subject: string | null
-  readonly html: string | null
-  readonly text: string | null
+  readonly html: BodyText | null
+  readonly text: BodyText | null
   /** What the client says of a body that a template renders. */
   readonly isHtml: boolean | null
   readonly templateId: string | null
@@ -182,16 +182,23 @@ function checkTemplate(given: Fields, templateId: string | null, sink: Sink): vo
   }
 }
 
-function foldBody(given: Fields, sink: Sink): { html: string | null; text: string | null } {
+function foldBody(given: Fields, sink: Sink): { html: BodyText | null; text: BodyText | null } {
   const folded = foldContent({
     body: orNull(given.body),
     html: orNull(given.html),
     text: orNull(given.text),
     isHtml: given.is_html ?? null,
   })
-  if (folded.ok) return folded.content
+  if (folded.ok) return { html: packed(folded.content.html), text: packed(folded.content.text) }
   complain(sink, folded.path, folded.reason)
   return { html: null, text: null }
+}
+
+/** Characters; a longer text goes on as bytes. */
+const LONG_TEXT = 64 * 1024
+
+function packed(given: string | null): BodyText | null {
+  return given === null || given.length <= LONG_TEXT ? given : Buffer.from(given)
 }
 
 /** A name given apart wins over the one inside `from`. */

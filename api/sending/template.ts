@@ -2,12 +2,15 @@
 import { refuse, type Refusal } from '#src/errors.ts'
 import { isHtml } from '#src/mail/html-signs.ts'
 import { findTemplate } from '#src/templates/store.ts'
+import type { BodyText } from '#src/messages/submission.ts'
 import type { ApiContext } from '#api/context.ts'
 import type { SendBody } from './body.ts'
-import { divide, type Content } from './content.ts'
+import { divide } from './content.ts'
 
-export interface MessageContent extends Content {
+export interface MessageContent {
   readonly subject: string
+  readonly html: BodyText | null
+  readonly text: BodyText | null
 }
 
 const MAX_SUBJECT = 998

@@ -5,6 +5,7 @@
  * `storeAtOnce` takes the quota and the idempotency keys in the same statement, which is then the whole transaction. What stands in the way
  * of one message makes it write nothing at all; it is for the caller to sort that out, one step after the other.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { binaryColumnsOf, type Column } from '#src/binary-columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
@@ -83,6 +84,9 @@ interface NewRecipient extends Addressee {
   readonly n: number
 }
 
+/** Characters. Once they were copied into a parameter and will be again into the connection: others get their turn in between. */
+const COPIED_IN_A_TURN = 4 * 1024 * 1024
+
 interface Told { readonly deliveries: number; readonly suppressed: readonly string[] }
 
 /** Runs inside the accepting transaction. */
@@ -99,7 +103,9 @@ export async function storeMessages(tx: Queryable, submissions: readonly Submiss
  */
 export async function storeAtOnce(db: Queryable, submissions: readonly Submission[], now: Date): Promise<Stored | null> {
   const keyed = submissions.filter(isKeyed)
-  const values = [...storeParameters(submissions), ...quotaParameters(submissions, now), ...(keyed.length > 0 ? claimParameters(keyed) : [])]
+  const parameters = storeParameters(submissions)
+  if (submissions.some((submission) => sizeOf(submission) > COPIED_IN_A_TURN)) await nextTurn()
+  const values = [...parameters, ...quotaParameters(submissions, now), ...(keyed.length > 0 ? claimParameters(keyed) : [])]
   try {
     return storedOf((await db.query<Told>(keyed.length > 0 ? STORE_KEYED : STORE_AT_ONCE, values)).rows)
   } catch (error) {

@@ -20,6 +20,9 @@ export interface Attachment {
   readonly content: Buffer
 }
 
+/** A long text may be its UTF-8 bytes: nothing between the door and the store needs to turn megabytes into characters and back. */
+export type BodyText = string | Buffer
+
 export interface Submission {
   /** UUIDv7. */
   readonly id: string
@@ -34,8 +37,8 @@ export interface Submission {
   /** Each address once, at least one. */
   readonly recipients: readonly Addressee[]
   readonly subject: string
-  readonly html: string | null
-  readonly text: string | null
+  readonly html: BodyText | null
+  readonly text: BodyText | null
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly attachments: readonly Attachment[]
   /** Only of what came by SMTP. */
