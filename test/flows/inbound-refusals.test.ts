@@ -1,0 +1,165 @@
+/** Refusals in the conversation and the suppression list: the same rules as for bounces that come later. */
+import assert from 'node:assert/strict'
+import { createSettler, type Settler } from '#mta/settle.ts'
+import { withRefusal } from '#mta/refusal.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { claimRecipients, type Claimed } from '#src/messages/claim.ts'
+import type { Attempt, Outcome } from '#src/messages/outcome.ts'
+import { moveFor } from '#src/messages/settle.ts'
+import { endHolds } from '#src/suppression/held.ts'
+import { findSuppressions } from '#src/suppression/list.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { submissionOf } from '#test/support/submission.ts'
+
+const LEASE = 902
+const HOUR_MS = 3_600_000
+
+describe('refusals and the suppression list', function () {
+  this.timeout(30_000)
+  let ctx: TestContext
+  let settler: Settler
+  let workspaceId: string
+  before(async () => {
+    ctx = await createContext({ HOSTNAME: 'mta.sender.example' })
+    settler = createSettler(ctx)
+    await ctx.db.query(`INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '9 days')`)
+  })
+  beforeEach(async () => {
+    workspaceId = await ctx.newWorkspace()
+  })
+  after(async () => {
+    await settler.drain()
+    await ctx.close()
+  })
+
+  const replyOf = (code: number, enhanced: string, text: string): Extract<Outcome, { kind: 'delivered' }>['reply'] => ({ code, enhanced, text, lines: [] })
+  const gone = (change: Partial<Extract<Outcome, { kind: 'bounced' }>> = {}): Outcome => ({
+    kind: 'bounced', scope: 'recipient', reason: 'no-such-user', isHard: true, detail: '550 5.1.1 no such user', reply: replyOf(550, '5.1.1', 'no such user'), ...change,
+  })
+  const TAKEN: Outcome = { kind: 'delivered', reply: replyOf(250, '2.0.0', 'Ok') }
+
+  async function claim(addresses: readonly string[]): Promise<Claimed[]> {
+    const acceptor = createAcceptor(ctx)
+    const submissions = addresses.map((address) => submissionOf(workspaceId, {
+      createdAt: new Date(ctx.clock.now()), recipients: [{ address, domain: address.slice(address.indexOf('@') + 1), kind: 'to' }],
+    }))
+    await Promise.all(submissions.map((submission) => acceptor.accept(submission)))
+    return claimRecipients(ctx.db, LEASE, submissions.map(({ id }) => ({ messageId: id, n: 0 })), new Date(ctx.clock.now() + 1000))
+  }
+
+  /** Sends to each, with that outcome. */
+  async function send(addresses: readonly string[], outcome: Outcome): Promise<void> {
+    await Promise.all((await claim(addresses)).map((claimed) => {
+      const attempt: Attempt = {
+        outcome, host: `mx.${claimed.domain}`, address: null, source: null, tls: null, startedAt: ctx.clock.now(), durationMs: 1, conversation: '',
+      }
+      const moving = moveFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
+      return settler.settle({ claimed, ...withRefusal(ctx.config, claimed, attempt, moving) })
+    }))
+  }
+
+  const many = (count: number, domain: string): string[] => Array.from({ length: count }, (_, i) => `r${i}@${domain}`)
+  const listed = async (addresses: readonly string[]): Promise<number> => (await findSuppressions(ctx.db, workspaceId, addresses)).length
+  const held = async (domain: string): Promise<string[]> => {
+    const { rows } = await ctx.db.query<{ hold: string }>('SELECT DISTINCT hold FROM held_suppressions WHERE workspace_id = $1 AND address LIKE $2', [workspaceId, `%@${domain}`])
+    return rows.map(({ hold }) => hold)
+  }
+
+  it('a hard refusal is on the list with its reply, its rule and its event', async () => {
+    await send(['Gone@one.example', 'fine@one.example'], gone())
+    const [entry] = await findSuppressions(ctx.db, workspaceId, ['gone@one.example'])
+    assert.deepEqual([entry?.kind, entry?.rule, entry?.reply], ['hard_bounce', 'no-such-user@1', { code: 550, status: '5.1.1', text: 'no such user' }])
+    const { rows: [event] } = await ctx.db.query('SELECT type, message_id FROM events WHERE id = $1', [entry?.eventId])
+    assert.deepEqual(event, { type: 'email.bounced', message_id: entry?.messageId })
+  })
+
+  const NEVER: readonly (readonly [what: string, change: Partial<Extract<Outcome, { kind: 'bounced' }>>])[] = [
+    ['soft', { isHard: false, reason: 'mailbox-full' }],
+    ['about our address', { scope: 'source', reason: 'blocked' }],
+    ['about the message', { scope: 'message', reason: 'too-large' }],
+    ['a policy, whatever its words', { reply: replyOf(550, '5.7.1', 'no such user for you') }],
+    ['of a class without a rule', { reason: 'mailbox-disabled' }],
+  ]
+  for (const [what, change] of NEVER) {
+    it(`a refusal that is ${what} is not`, async () => {
+      await send(['a@never.example'], gone(change))
+      assert.deepEqual([await listed(['a@never.example']), await held('never.example')], [0, []])
+    })
+  }
+
+  it('a domain that does not exist is asked a second time, a day later', async () => {
+    const missing = gone({ reason: 'no-such-domain', reply: replyOf(550, '5.1.2', 'x does not exist') })
+    const once = ['a@missing.example']
+    await send(once, missing)
+    await send(once, missing)
+    assert.deepEqual([await listed(once), await held('missing.example')], [0, ['proof']])
+    ctx.advance(25 * HOUR_MS)
+    await send(once, missing)
+    assert.deepEqual([await listed(once), await held('missing.example')], [1, []])
+  })
+
+  it('mail that is taken meanwhile ends the waiting', async () => {
+    await send(['back@returned.example'], gone({ reason: 'no-such-domain', reply: null }))
+    ctx.advance(HOUR_MS)
+    await send(['back@returned.example'], TAKEN)
+    await endHolds(ctx.db, new Date(ctx.clock.now()))
+    assert.deepEqual(await held('returned.example'), [])
+  })
+
+  describe('a receiver that suddenly knows nobody', () => {
+    let count = 0
+    let domain: string
+    let broken: string[]
+    beforeEach(async () => {
+      domain = `broken${++count}.example`
+      broken = many(60, domain)
+      await send(many(300, domain), TAKEN)
+      await settler.drain() // writes the counts of this hour
+      ctx.advance(6 * HOUR_MS)
+      await send(broken, gone())
+    })
+
+    it('is not believed: nobody is listed but the first few', async () => {
+      assert.ok(await listed(broken) < 20, `${await listed(broken)} are listed`)
+      assert.deepEqual(await held(domain), ['outage'])
+    })
+    it('and others are believed as before', async () => {
+      await send(['gone@healthy.example'], gone())
+      assert.equal(await listed(['gone@healthy.example']), 1)
+    })
+    it('when it knows everybody again, those are let go', async () => {
+      ctx.advance(3 * HOUR_MS)
+      await send(broken, TAKEN)
+      await endHolds(ctx.db, new Date(ctx.clock.now()))
+      assert.deepEqual(await held(domain), [])
+    })
+    it('when it is quiet again, one more proof is needed', async () => {
+      ctx.advance(5 * HOUR_MS)
+      await endHolds(ctx.db, new Date(ctx.clock.now()))
+      assert.deepEqual(await held(domain), ['proof'])
+      ctx.advance(20 * HOUR_MS)
+      await send([`r59@${domain}`], gone())
+      assert.equal(await listed([`r59@${domain}`]), 1)
+    })
+  })
+
+  it('a receiver that always had many dead addresses is believed', async () => {
+    await send(many(100, 'stale.example'), TAKEN)
+    await send(many(15, 'stale.example').map((address) => `x${address}`), gone())
+    await settler.drain()
+    ctx.advance(6 * HOUR_MS)
+    const [alive, dead] = [many(80, 'stale.example'), many(10, 'stale.example').map((address) => `y${address}`)]
+    await send(alive, TAKEN)
+    await send(dead, gone())
+    assert.equal(await listed(dead), 10)
+  })
+
+  it('addresses of the sandbox that play a refusal are never listed', async () => {
+    const [claimed] = await claim(['bounce@anywhere.example'])
+    assert.ok(claimed !== undefined)
+    const attempt: Attempt = { outcome: gone(), host: null, address: null, source: null, tls: null, startedAt: 0, durationMs: 0, conversation: '' }
+    const moving = moveFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
+    assert.equal(withRefusal({ isSandbox: true }, claimed, attempt, moving).refused, null)
+    assert.notEqual(withRefusal({ isSandbox: false }, claimed, attempt, moving).refused, null)
+  })
+})
