@@ -4,6 +4,7 @@ import { Client } from 'pg'
 import { newId } from '#src/id.ts'
 import { adoptRestoredEvents } from '#src/restored-events.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
+import { startPostgres, type TestServer } from '#test/support/stores.ts'
 import { BEGINNING, readCursor, writeCursor, type Position } from './cursor.ts'
 import { readFeed, type FeedFilter, type FeedPage } from './feed.ts'
 
@@ -27,13 +28,19 @@ describe('cursors of the feed', () => {
 describe('the feed of events', () => {
   let ctx: TestContext
   let workspaceId: string
+  // of its own: what other tests write to the cluster of the run would hold the feed back
+  let postgres: TestServer
   before(async () => {
-    ctx = await createContext()
+    postgres = await startPostgres()
+    ctx = await createContext({}, postgres.url)
   })
   beforeEach(async () => {
     workspaceId = await ctx.newWorkspace()
   })
-  after(() => ctx.close())
+  after(async () => {
+    await ctx.close()
+    await postgres.stop()
+  })
 
   const INSERT = `INSERT INTO events (id, workspace_id, type, recipient, created_at) VALUES ($1, $2, $3, $4, $5)`
   const values = (id: string, type = 'email.queued', recipient: string | null = null): unknown[] =>

@@ -20,8 +20,10 @@ export interface TestContext extends Context {
   close(): Promise<void>
 }
 
-export async function createContext(env: Record<string, string> = {}): Promise<TestContext> {
-  const [database, redisServer] = await Promise.all([createDatabase(), startRedis()])
+/** `databaseUrl`: a migrated database that the test looks after itself. */
+export async function createContext(env: Record<string, string> = {}, databaseUrl?: string): Promise<TestContext> {
+  const given = databaseUrl === undefined ? null : { url: databaseUrl, drop: () => Promise.resolve() }
+  const [database, redisServer] = await Promise.all([given ?? createDatabase(), startRedis()])
   const config: Config = loadConfig({ DATABASE_URL: database.url, REDIS_URL: redisServer.url, LOG_LEVEL: 'silent', DATA_DIR: join(tmpdir(), 'mailstead-test-no-data'), ...env })
   const log = openLog(config, 'test')
   const db = openDb(database.url, log, 4)
