@@ -21,13 +21,15 @@ import { SITE } from './smtp-load.ts'
 import { type BenchStores, openBenchStores } from './stores.ts'
 import { freePort, waitUntil } from './wait.ts'
 
-export type ProcessName = 'api' | 'mta' | 'worker'
+export type ProcessName = 'api' | 'submission' | 'mta' | 'worker'
 export type Tier = 'instant' | 'high' | 'async' | 'bulk'
 
 export interface Mailstead {
   readonly describe: string
   readonly admin: Admin
   readonly dkimRecords: Readonly<Record<string, string>>
+  /** Takes mail from loopback without a login. */
+  readonly submissionPort: number
   /** The load generator's process. */
   readonly load: Remote<'load'>
   /** Of all that runs now, stores included. */
@@ -55,19 +57,22 @@ export interface ProbeOrder {
 
 interface Access { readonly key: string; readonly adminKey: string; readonly dkimRecords: Readonly<Record<string, string>> }
 
+const WORKSPACE = 'bench'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const PROGRAM = join(ROOT, 'bin/mailstead')
 /** To the API, each with one request at a time. */
 export const CONNECTIONS = 50
-/** Only the outbound role: the others have nothing to do here and would need ports. */
-const ARGS: Readonly<Record<ProcessName, readonly string[]>> = { api: ['api'], mta: ['mta', '--roles', 'outbound'], worker: ['worker'] }
+/** Each role by itself: the others have nothing to do here and would need ports. */
+const ARGS: Readonly<Record<ProcessName, readonly string[]>> = {
+  api: ['api'], submission: ['mta', '--roles', 'submission'], mta: ['mta', '--roles', 'outbound'], worker: ['worker'],
+}
 
 /** Starts the stores and makes what is needed to send. `profileDir` = where CPU profiles go. */
 export async function openMailstead(crew: Crew, profileDir: string | null, say: (line: string) => void): Promise<Mailstead> {
   const dataDir = join(crew.dir, 'data')
   const stores = await openBenchStores(crew, dataDir, say)
-  const port = await freePort()
-  const env = settings(stores, dataDir, port)
+  const [port, submissionPort, ...others] = await Promise.all(Array.from({ length: 4 }, freePort)) as [number, number, ...number[]]
+  const env = { ...settings(stores, dataDir, port), ...submissionSettings([submissionPort, ...others]) }
   const access = await provision(env)
   const load = await startRemote('load')
   crew.defer(() => load.end())
@@ -78,6 +83,7 @@ export async function openMailstead(crew: Crew, profileDir: string | null, say: 
     describe: `Mailstead with ${stores.describe}`,
     dkimRecords: access.dkimRecords,
     admin: { url: `http://127.0.0.1:${port}`, key: access.adminKey },
+    submissionPort,
     load,
     groups: () => ({ ...Object.fromEntries([...running].map(([name, { pid }]) => [name, pid])), ...stores.groups }),
     start: async (names, routes) => {
@@ -146,12 +152,17 @@ function settings(stores: BenchStores, dataDir: string, port: number): Readonly<
   }
 }
 
+function submissionSettings(ports: readonly number[]): Record<string, string> {
+  const names = ['SUBMISSION_PORT', 'SUBMISSION_TLS_PORT', 'SUBMISSION_ALT_PORT']
+  return { ...Object.fromEntries(names.map((name, i) => [name, String(ports[i])])), RELAY_NETWORKS: `127.0.0.0/8=${WORKSPACE}` }
+}
+
 /** Workspace, verified domain and key, made by the commands that an operator has. */
 async function provision(env: Readonly<Record<string, string>>): Promise<Access> {
   const command = (...args: string[]): Promise<string> => runCommand(args, env)
   const ask = async <T>(...args: string[]): Promise<T> => JSON.parse(await command(...args, '--json')) as T
   await command('migrate')
-  const workspace = await ask<{ id: string }>('workspace', 'create', '--name', 'bench', '--plan', 'enterprise')
+  const workspace = await ask<{ id: string }>('workspace', 'create', '--name', WORKSPACE, '--plan', 'enterprise')
   const domain = await ask<unknown>('domain', 'add', '--workspace', workspace.id, SENDER_DOMAIN)
   await command('domain', 'verify', SENDER_DOMAIN, '--trust')
   const owner = ['--workspace', workspace.id, '--domain', SENDER_DOMAIN]

@@ -29,6 +29,7 @@ import { runContacts } from './scenarios/contacts.ts'
 import { runDepth } from './scenarios/depth.ts'
 import { runImport } from './scenarios/import.ts'
 import { runLatency } from './scenarios/latency.ts'
+import { runSmtp } from './scenarios/smtp.ts'
 import { judge } from './targets.ts'
 
 type Say = (line: string) => void
@@ -81,6 +82,7 @@ async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: 
   const ready = async (): Promise<Mailstead> => mailstead ??= await openMailstead(crew, profileDir, say)
   const runners: Readonly<Record<Scenario, () => Promise<void>>> = {
     e2e: async () => { results.e2e = await runE2e(bench, await ready()) },
+    smtp: async () => { results.smtp = await runSmtp(bench, await ready()) },
     latency: async () => { results.latency = await runLatency({ ...bench, mailstead: await ready() }) },
     backlog: async () => { results.backlog = await runBacklog({ ...bench, mailstead: await ready() }) },
     depth: async () => { results.depth = await runDepth({ ...bench, mailstead: await ready() }) },
@@ -110,7 +112,7 @@ function referenceTurn({ sizes }: Bench): (contender: Contender) => Turn {
 async function openBench(crew: Crew, { sizes, scenarios, hasReferences }: Options, say: Say): Promise<Bench> {
   const receiver = await openReceiver(crew)
   const otherReceiver = await openReceiver(crew)
-  const isCompared = scenarios.includes('references') || (scenarios.includes('e2e') && hasReferences)
+  const isCompared = scenarios.includes('references') || ((scenarios.includes('e2e') || scenarios.includes('smtp')) && hasReferences)
   return { sizes, receiver, otherReceiver, references: isCompared ? await openReferences(crew, say) : [], say }
 }
 
@@ -132,9 +134,9 @@ async function openReferences(crew: Crew, say: Say): Promise<Bench['references']
   return [...(haraka === null ? [] : [haraka]), ...(missing === null ? [openPostfix(crew, key)] : [])]
 }
 
-function offencesIn({ e2e = [], references = [], latency, backlog, depth, api }: Results): string[] {
+function offencesIn({ e2e = [], smtp = [], references = [], latency, backlog, depth, api }: Results): string[] {
   return [
-    ...[...e2e, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.offences)),
+    ...[...e2e, ...smtp, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.offences)),
     ...[latency, backlog, depth, api].flatMap((result) => result?.offences ?? []),
   ]
 }

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 
-export const SCENARIOS = ['e2e', 'latency', 'backlog', 'depth', 'api', 'import', 'contacts', 'references'] as const
+export const SCENARIOS = ['e2e', 'smtp', 'latency', 'backlog', 'depth', 'api', 'import', 'contacts', 'references'] as const
 export type Scenario = (typeof SCENARIOS)[number]
 
 export interface Sizes {
@@ -66,6 +66,7 @@ export interface Options {
 export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [options]
 
   e2e            REST to the receiver, beside Haraka and Postfix in the same run
+  smtp           SMTP in and out, beside Haraka and Postfix in the same run
   latency        one instant mail at a time on an idle server
   backlog        instant mail while much bulk mail is queued
   depth          cost of a message with a short and a long queue
@@ -76,9 +77,9 @@ export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [option
 Without a name: all of them.
 
   --quick           small numbers: does everything work?
-  --repeats N       repeats of e2e, api and references (3)
+  --repeats N       repeats of e2e, smtp, api and references (3)
   --messages N      messages of one repeat of e2e (50000)
-  --no-references   e2e without Haraka and Postfix
+  --no-references   e2e and smtp without Haraka and Postfix
   --profile         CPU profiles of api, mta and worker into bench/out
 `
 

@@ -17,15 +17,16 @@ import { spread } from './stats.ts'
 import { ratios, type Verdict } from './targets.ts'
 
 /** The order in which processes are shown; others follow. */
-const PROCESSES = ['api', 'mta', 'worker', 'postgres', 'redis', 'haraka', 'postfix', 'opendkim', 'load', 'sink']
+const PROCESSES = ['api', 'submission', 'mta', 'worker', 'postgres', 'redis', 'haraka', 'postfix', 'opendkim', 'load', 'sink']
 /** Others on the machine took more than this part of it: the figures are theirs too. */
 const FOREIGN_LIMIT = 0.05
 
 export function writeReport(machine: Machine, results: Results, verdicts: readonly Verdict[]): string {
-  const { e2e, references, latency, backlog, depth, api, import: imported, contacts } = results
+  const { e2e, smtp, references, latency, backlog, depth, api, import: imported, contacts } = results
   const blocks = [
     describe(machine),
     ...(e2e ? ['End to end, 4 KB, one recipient, DKIM RSA-2048', throughput(e2e), processes(e2e), acceptance(e2e), foreign(e2e)] : []),
+    ...(smtp ? ['SMTP in, SMTP out, 4 KB, one mail a connection, DKIM RSA-2048', throughput(smtp), processes(smtp), foreign(smtp)] : []),
     ...(references ? ['The references alone', throughput(references), processes(references), foreign(references)] : []),
     ...(latency ? ['Instant mail on an idle server', latencyTable(latency)] : []),
     ...(backlog ? [`Instant mail with ${count(backlog.queued)} bulk mails queued (accept to 250)`, backlogTable(backlog)] : []),

@@ -13,6 +13,7 @@ import type { LatencyResult } from './scenarios/latency.ts'
 
 export interface Results {
   readonly e2e?: readonly Compared[]
+  readonly smtp?: readonly Compared[]
   readonly references?: readonly Compared[]
   readonly latency?: LatencyResult
   readonly backlog?: BacklogResult

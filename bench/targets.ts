@@ -31,6 +31,8 @@ interface Target {
 const TARGETS: readonly Target[] = [
   { target: 'end to end, times Haraka with DKIM', unit: 'x', atLeast: 2, aim: 4, measure: ({ e2e }) => ratioOf(e2e, 'Haraka') },
   { target: 'end to end, times Postfix with OpenDKIM', unit: 'x', atLeast: 3, aim: 6, measure: ({ e2e }) => ratioOf(e2e, 'Postfix') },
+  { target: 'SMTP in and out, times Haraka with DKIM', unit: 'x', atLeast: 2, aim: 4, measure: ({ smtp }) => ratioOf(smtp, 'Haraka') },
+  { target: 'SMTP in and out, times Postfix with OpenDKIM', unit: 'x', atLeast: 3, aim: 6, measure: ({ smtp }) => ratioOf(smtp, 'Postfix') },
   { target: 'idle, accept to 250: p50', unit: 'ms', atMost: 20, measure: ({ latency }) => latency?.fromAccept.p50Ms ?? null },
   { target: 'idle, accept to 250: p99', unit: 'ms', atMost: 100, measure: ({ latency }) => latency?.fromAccept.p99Ms ?? null },
   { target: 'backlog, instant to the same site: p99', unit: 'ms', atMost: 2000, measure: ({ backlog }) => worstPhase(backlog, 'sameSite') },

@@ -36,6 +36,7 @@ export async function startStandIn({ lose, double }: Faults = {}): Promise<Stand
   const batch = { target, path: '/', sender: 'sender@bench.example', site: SITE }
   return {
     describe: 'stand-in',
+    submissionPort: 0,
     admin: { url: '', key: '' },
     dkimRecords: {},
     load: { ...load, pid: process.pid, end: async () => {} },

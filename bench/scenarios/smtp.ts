@@ -1,0 +1,34 @@
+/**
+ * SMTP in, SMTP out: the same source that the references get, from a relay network, through the submission port to the sink. Durable and
+ * signed as ever; the API does not run.
+ */
+import type { Bench } from '#bench/bench.ts'
+import type { Contender } from '#bench/contender.ts'
+import type { Mailstead } from '#bench/mailstead.ts'
+import { expectFromSource, sendBySmtp } from '#bench/smtp-load.ts'
+import { greets, waitUntil } from '#bench/wait.ts'
+import { compare, type Compared } from './compare.ts'
+
+/** More than a reference gets, that queues gather as in life; a source that opens a connection for each mail takes its time. */
+const TIMES_REFERENCE = 4
+
+export function runSmtp(bench: Bench, mailstead: Mailstead): Promise<Compared[]> {
+  const { messages, referenceMessages } = bench.sizes
+  const theirs = bench.references.map((contender) => ({ contender, messages: referenceMessages }))
+  return compare(bench, [...theirs, { contender: bySmtp(mailstead), messages: Math.min(messages, TIMES_REFERENCE * referenceMessages) }])
+}
+
+function bySmtp(mailstead: Mailstead): Contender {
+  const { describe, dkimRecords, submissionPort } = mailstead
+  return {
+    name: 'Mailstead', describe, dkimRecords,
+    start: async (sinkPort) => {
+      await mailstead.start(['submission', 'mta', 'worker'], { '*': sinkPort })
+      await waitUntil('the submission port', () => greets(submissionPort))
+      return mailstead.groups()
+    },
+    expect: expectFromSource,
+    send: ({ count }) => sendBySmtp(submissionPort, count),
+    stop: () => mailstead.stop('worker', 'mta', 'submission'),
+  }
+}
