@@ -7,7 +7,7 @@
  */
 import { assemble, type Draft } from '#mta/compose/draft.ts'
 import type { Route } from '#mta/route/route.ts'
-import type { Job } from '#mta/transport/direct.ts'
+import type { Letter } from '#mta/transport/by-source.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Claimed } from '#src/messages/claim.ts'
@@ -22,14 +22,14 @@ import type { Stages } from './stages.ts'
  */
 export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Promise<Attempt | null> {
   const startedAt = stages.now()
-  const ready = (): Promise<Job | Outcome> => prepareSafely(stages, claimed, gate)
-  const send = async (job: Job | Outcome): Promise<Attempt | null> => {
-    return 'kind' in job ? untried(job, startedAt) : stages.transport.deliver(job)
+  const ready = (): Promise<Letter | Outcome> => prepareSafely(stages, claimed, gate)
+  const send = async (letter: Letter | Outcome): Promise<Attempt | null> => {
+    return 'kind' in letter ? untried(letter, startedAt) : stages.transport.deliver(letter)
   }
   if (claimed.content.isLarge)
     return withSession(gate, claimed, () => stages.memory.lend(claimed.content.size, async () => send(await ready())))
-  const job = await ready()
-  return 'kind' in job ? send(job) : withSession(gate, claimed, () => send(job))
+  const letter = await ready()
+  return 'kind' in letter ? send(letter) : withSession(gate, claimed, () => send(letter))
 }
 
 async function withSession(gate: Gate, { tier }: Claimed, work: () => Promise<Attempt | null>): Promise<Attempt | null> {
@@ -41,12 +41,12 @@ async function withSession(gate: Gate, { tier }: Claimed, work: () => Promise<At
   }
 }
 
-function prepareSafely(stages: Stages, claimed: Claimed, gate: Gate): Promise<Job | Outcome> {
+function prepareSafely(stages: Stages, claimed: Claimed, gate: Gate): Promise<Letter | Outcome> {
   return prepare(stages, claimed, gate).catch(trouble)
 }
 
 /** Everything that can be done without a session, or the outcome that makes one needless. */
-async function prepare(stages: Stages, claimed: Claimed, { mayGo }: Gate): Promise<Job | Outcome> {
+async function prepare(stages: Stages, claimed: Claimed, { mayGo }: Gate): Promise<Letter | Outcome> {
   const over = suppressed(claimed) ?? tooLate(claimed, stages)
   if (over !== null) return over
   const route = await stages.route(claimed.domain)
@@ -58,6 +58,7 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo }: Gate): Promi
   if ('kind' in composed) return composed
   const data = assemble(composed, await stages.sign(composed, sender.keys))
   return {
+    messageId: claimed.messageId, domain: claimed.domain, pool: sender.pool,
     site: route.site, hosts: route.hosts, tls: await stages.tlsPolicy(claimed.domain, route.hosts), limits: stages.limits(route),
     mail: {
       from: stages.returnPath(claimed, sender.mailFrom), to: claimed.address, data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address), mayGo,

@@ -12,7 +12,8 @@ import { DUE_CHANNEL, READY_CHANNEL, suspendedSite, SUSPENSIONS_CHANNEL } from '
 import { takeLease, type Lease } from '#src/queue/lease.ts'
 import { createDomainSites, type DomainSites } from '#src/queue/domain-sites.ts'
 import { watchSuspensions, type SuspensionWatch } from '#src/queue/suspensions.ts'
-import type { Direct } from '#mta/transport/direct.ts'
+import type { Transport } from '#mta/transport/by-source.ts'
+import { startEgress } from './egress/egress.ts'
 import { limitsOf } from './limits/site-limits.ts'
 import { deliver } from './deliver.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
@@ -37,7 +38,7 @@ export interface Outbound {
 export async function startOutbound(ctx: Context, redisUrl: string): Promise<Outbound> {
   const lease = await takeLease(ctx)
   const settler = createSettler(ctx)
-  const assembled = assembleStages(ctx)
+  const assembled = assembleStages(ctx, await startEgress(ctx))
   const { stages, router, breaker } = assembled
   const suspensions = await watchSuspensions(ctx)
   const sites = createDomainSites(ctx)
@@ -112,7 +113,7 @@ interface Parts {
   readonly suspensions: SuspensionWatch
   readonly sites: DomainSites
   readonly report: Report
-  readonly transport: Direct
+  readonly transport: Transport
   readonly close: () => Promise<void>
 }
 

@@ -4,10 +4,12 @@
  */
 import { readFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
+import { DEFAULT_REGION, REGIONS } from '#config/regions.ts'
 import type { Context } from '#src/context.ts'
 import { compose } from '#mta/compose/compose.ts'
 import type { Composed, Draft } from '#mta/compose/draft.ts'
 import { sign, type SigningKey } from '#mta/compose/sign.ts'
+import type { Egress } from '#mta/egress/egress.ts'
 import { limitsOf, type SiteLimits } from '#mta/limits/site-limits.ts'
 import { createResolver } from '#mta/route/resolve.ts'
 import { createRouter, type Host, type Route, type Router } from '#mta/route/route.ts'
@@ -15,7 +17,8 @@ import type { TlsPolicy } from '#mta/security/policy.ts'
 import type { SessionSettings } from '#mta/smtp/open.ts'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import { createBreaker, type Breaker } from '#mta/transport/breaker.ts'
-import { createDirect, type Direct } from '#mta/transport/direct.ts'
+import { createTransport, type Transport } from '#mta/transport/by-source.ts'
+import { createDirect } from '#mta/transport/direct.ts'
 import type { Resolve } from '#mta/transport/opening.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { loadAttachments, loadTexts, type Claimed, type Texts } from '#src/messages/claim.ts'
@@ -41,7 +44,7 @@ export interface Stages {
   sign(composed: Composed, keys: readonly SigningKey[]): Promise<string>
   /** `mailFrom` is the sending domain's own bounce domain; null = the operator's. */
   returnPath(claimed: Claimed, mailFrom: string | null): string
-  readonly transport: Direct
+  readonly transport: Transport
   /** Large content in memory. */
   readonly memory: Memory
 }
@@ -53,16 +56,17 @@ export interface Assembled {
   close(): Promise<void>
 }
 
-export function assembleStages(ctx: Context): Assembled {
+export function assembleStages(ctx: Context, egress: Egress): Assembled {
   const { config, clock, log } = ctx
   const resolver = createResolver({ config, clock })
   const router = createRouter({ config, clock, log, resolver })
   const security = startTransportSecurity(ctx, resolver)
   const breaker = createBreaker(() => clock.now(), config.retryScale)
-  const transport = createDirect({
+  const direct = createDirect({
     settings: sessionSettings(ctx), resolve: (host) => resolveHost(router, host), breaker, now: () => clock.now(),
     demand: (policy, host) => security.policies.demand(policy, host), brokenTls: security.brokenTls,
   })
+  const transport = createTransport({ direct, egress, now: () => clock.now() })
   const domains = createSendingDomainCache(ctx)
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
   const stages: Stages = {
@@ -71,7 +75,7 @@ export function assembleStages(ctx: Context): Assembled {
     route: (domain) => router.route(domain),
     limits: limitsOfRoute,
     tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
-    sendingDomain: (domainId) => domainId === null ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null }) : domains.find(domainId),
+    sendingDomain: (domainId) => domainId === null ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null, pool: REGIONS[DEFAULT_REGION].pool }) : domains.find(domainId),
     texts: (messageId) => loadTexts(ctx.db, messageId),
     attachments: (messageId) => loadAttachments(ctx.db, messageId),
     compose,
@@ -84,6 +88,7 @@ export function assembleStages(ctx: Context): Assembled {
     stages, router, breaker,
     close: async () => {
       await transport.close()
+      await egress.stop()
       security.stop()
       router.stop()
     },

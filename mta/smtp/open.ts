@@ -115,12 +115,13 @@ async function agree(opening: Opening): Promise<Stop | { offers: Capabilities; t
 }
 
 /** EHLO, and HELO where EHLO is not known (RFC 5321 3.2). */
-async function sayHello({ settings, wire }: Opening): Promise<Stop | Capabilities> {
-  wire.send([`EHLO ${settings.ehloName}`])
+async function sayHello({ target, settings, wire }: Opening): Promise<Stop | Capabilities> {
+  const name = target.ehloName ?? settings.ehloName
+  wire.send([`EHLO ${name}`])
   const ehlo = await wire.answer('ehlo')
   if (ehlo !== null && isSuccess(ehlo)) return readCapabilities(ehlo)
   if (ehlo === null || ehlo.code < 500) return { stage: 'ehlo', reply: ehlo }
-  wire.send([`HELO ${settings.ehloName}`])
+  wire.send([`HELO ${name}`])
   const helo = await wire.answer('ehlo')
   return helo !== null && isSuccess(helo) ? NO_CAPABILITIES : { stage: 'ehlo', reply: helo ?? ehlo }
 }

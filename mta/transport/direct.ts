@@ -17,7 +17,7 @@ import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Breaker } from './breaker.ts'
 import { openFirst, type Destination, type NotOpened, type OpeningParts } from './opening.ts'
-import { createSessionPool, protectionOf, type Pooled } from './session-pool.ts'
+import { createSessionPool, protectionOf, type Pooled, type SessionPool } from './session-pool.ts'
 
 export interface Job extends Destination {
   readonly site: string
@@ -57,15 +57,15 @@ export function createDirect(parts: DirectParts): Direct {
       const began = performance.now()
       const lines: string[] = []
       const cut = Promise.withResolvers<null>()
-      const errand: Errand = { job, lines, take: () => pool.take(job.site, null, (pooled) => isEnough(job.tls, protectionOf(pooled))), isInTransaction: false, isCut: false, cut }
+      const errand: Errand = { job, lines, take: () => takeOpen(pool, job), isInTransaction: false, isCut: false, cut }
       underWay.add(errand)
       const done = await Promise.race([carryOut(means, errand), cut.promise])
       underWay.delete(errand)
       if (done === null || (errand.isCut && done.outcome.kind === 'deferred')) return null
-      const { outcome, pooled } = done
+      const { outcome, pooled, source } = done
       if (pooled !== null) pool.put(job.site, pooled, job.limits.messagesPerConnection)
       return {
-        outcome, startedAt, durationMs: performance.now() - began, conversation: lines.join('\n'), source: null,
+        outcome, startedAt, durationMs: performance.now() - began, conversation: lines.join('\n'), source,
         host: pooled?.host ?? null, address: pooled?.address ?? null, tls: pooled === null ? null : describeTls(job, pooled),
       }
     },
@@ -91,6 +91,15 @@ interface Errand {
 interface Done {
   readonly outcome: Outcome
   readonly pooled: Pooled | null
+  readonly source: string | null
+}
+
+function takeOpen(pool: SessionPool, { site, ways, tls }: Job): Pooled | null {
+  for (const { source } of ways) {
+    const open = pool.take(site, source, (pooled) => isEnough(tls, protectionOf(pooled)))
+    if (open !== null) return open
+  }
+  return null
 }
 
 /** A transaction ends with its connection and says how far it was; anything before it is not waited for. */
@@ -104,23 +113,23 @@ async function carryOut(parts: DirectParts, errand: Errand): Promise<Done> {
   const open = errand.take()
   if (open !== null) {
     const result = await transactOn(open, errand)
-    if (errand.isCut || !(isStale(result) || isFullUp(result, open.session))) return { outcome: outcomeOf(result), pooled: open }
+    if (errand.isCut || !(isStale(result) || isFullUp(result, open.session))) return { outcome: outcomeOf(result), pooled: open, source: open.source }
     lines.push('-- the open session had ended; trying a new one')
   }
   const refusal = parts.breaker.refuse(job.site)
   if (refusal !== null) {
     lines.push(`-- ${refusal}`)
-    return { outcome: unreachable({ reason: 'unreachable', detail: refusal }), pooled: null }
+    return { outcome: unreachable({ reason: 'unreachable', detail: refusal }), pooled: null, source: null }
   }
   const opened = await openFirst(parts, job, lines)
   if (!('session' in opened)) {
-    if (opened.isByPolicy === true) parts.breaker.released(job.site)
+    if (opened.isByPolicy === true || opened.isOurs === true) parts.breaker.released(job.site)
     else parts.breaker.failed(job.site, opened.detail)
-    return { outcome: opened.isCertain === true ? unroutable(opened) : unreachable(opened), pooled: null }
+    return { outcome: opened.isCertain === true ? unroutable(opened) : unreachable(opened), pooled: null, source: opened.source ?? null }
   }
   parts.breaker.succeeded(job.site)
   lines.push(...opened.session.opening)
-  return { outcome: outcomeOf(await transactOn(opened, errand)), pooled: opened }
+  return { outcome: outcomeOf(await transactOn(opened, errand)), pooled: opened, source: opened.source }
 }
 
 async function transactOn(pooled: Pooled, errand: Errand): Promise<TransactionResult> {
@@ -159,8 +168,8 @@ function isFullUp(result: TransactionResult, session: Session): boolean {
 }
 
 /** Nothing was said about the message: not one of its tries. */
-function unreachable({ reason, detail }: NotOpened): Outcome {
-  return { kind: 'deferred', scope: 'host', reason, detail, reply: null, isCounted: false }
+function unreachable({ reason, detail, isOurs }: NotOpened): Outcome {
+  return { kind: 'deferred', scope: isOurs === true ? 'source' : 'host', reason, detail, reply: null, isCounted: false }
 }
 
 /** RFC 3463 X.4.4. Soft: the address may be good, its domain's DNS is not. */

@@ -3,6 +3,8 @@
  * A host that the policy bars, or whose TLS does not meet it, is passed over like one that cannot be reached; it says nothing of the site,
  * whose other domains may ask for less.
  */
+import { isIP } from 'node:net'
+import type { Way } from '#mta/egress/way.ts'
 import type { Host } from '#mta/route/route.ts'
 import type { BrokenTlsMemory } from '#mta/security/broken-tls.ts'
 import type { Demand, TlsPolicies, TlsPolicy } from '#mta/security/policy.ts'
@@ -32,6 +34,8 @@ export interface Destination {
   /** In the order to try them. */
   readonly hosts: readonly Host[]
   readonly tls: TlsPolicy
+  /** Where it may leave from, the best first; one of each family. */
+  readonly ways: readonly Way[]
 }
 
 export interface NotOpened {
@@ -41,15 +45,22 @@ export interface NotOpened {
   readonly isCertain?: boolean
   /** Some host failed only by what this domain demands of TLS. */
   readonly isByPolicy?: boolean
+  /** The egress source that was used last. */
+  readonly source?: string | null
+  /** What is missing is ours: it says nothing about the site. */
+  readonly isOurs?: true
 }
 
 type OpenDemand = Extract<Demand, { kind: 'open' }>
+
+/** The reason of an attempt that another source may make good at once (by-source.ts). */
+export const SOURCE_LOST = 'source-lost'
 
 /** Addresses tried for one message before it waits for another time. */
 const MAX_ADDRESSES = 6
 
 /** `lines`: the record of the conversation, to which it adds. */
-export async function openFirst(parts: OpeningParts, { hosts, tls }: Destination, lines: string[]): Promise<Pooled | NotOpened> {
+export async function openFirst(parts: OpeningParts, { hosts, tls, ways }: Destination, lines: string[]): Promise<Pooled | NotOpened> {
   let last: NotOpened = { reason: 'dns', detail: 'the destination has no host to try' }
   let isCertain = true
   let isByPolicy = false
@@ -69,16 +80,44 @@ export async function openFirst(parts: OpeningParts, { hosts, tls }: Destination
       lines.push(`-- ${last.detail}`)
     }
     isCertain &&= trouble?.isCertain === true
-    for (const address of addresses) {
+    const targets = targetsOf(host, addresses, ways)
+    if (addresses.length > 0 && targets.length === 0) {
+      last = noSource(host, addresses)
+      lines.push(`-- ${last.detail}`)
+    }
+    for (const { target, source } of targets) {
       if (tried++ >= MAX_ADDRESSES) return { ...last, isByPolicy }
-      const opened = await openUnder(parts, { host: host.name, address, port: host.port }, demand)
-      if (opened.ok) return pooledOf(opened.session, { host: host.name, address }, demand, tls)
+      const opened = await openUnder(parts, target, demand)
+      if (opened.ok) return pooledOf(opened.session, { host: host.name, address: target.address, source }, demand, tls)
       lines.push(...opened.failure.transcript)
-      last = explainFailure(opened.failure, `${host.name} [${address}]:${host.port}`, demand)
+      if (isSourceLost(opened.failure, source)) return sourceLost(source)
+      last = { ...explainFailure(opened.failure, `${host.name} [${target.address}]:${host.port}`, demand), source }
       isByPolicy ||= last.isByPolicy === true
     }
   }
   return { ...last, isCertain, isByPolicy }
+}
+
+/** By the best source to the addresses of its family, then by that of the other family to the rest. */
+function targetsOf({ name, port }: Host, addresses: readonly string[], ways: readonly Way[]): { readonly target: Target; readonly source: string | null }[] {
+  return ways.flatMap(({ source, address: localAddress, family, ehloName }) => {
+    const from = localAddress === null ? {} : { localAddress, ehloName }
+    const reachable = addresses.filter((address) => family === null || isIP(address) === family)
+    return reachable.map((address) => ({ source, target: { host: name, address, port, ...from } }))
+  })
+}
+
+function noSource({ name }: Host, addresses: readonly string[]): NotOpened {
+  return { reason: 'no-source', detail: `${name} has only ${addresses.join(', ')}, and no source that may send now is of that family`, isOurs: true }
+}
+
+/** The kernel does not know the address that we wanted to connect from. */
+function isSourceLost({ stage, loss }: OpenFailure, source: string | null): source is string {
+  return source !== null && stage === 'connect' && loss?.code === 'EADDRNOTAVAIL'
+}
+
+function sourceLost(source: string): NotOpened {
+  return { reason: SOURCE_LOST, detail: `the address of ${source} is not on this machine`, source, isOurs: true }
 }
 
 /** Where any TLS will do, it begins with what this host could do lately, and what it could do now is remembered. */
@@ -94,9 +133,9 @@ async function openUnder({ settings, brokenTls }: OpeningParts, target: Target, 
   return opened
 }
 
-function pooledOf(session: Pooled['session'], at: Pick<Pooled, 'host' | 'address'>, demand: OpenDemand, { dane }: TlsPolicy): Pooled {
+function pooledOf(session: Pooled['session'], at: Pick<Pooled, 'host' | 'address' | 'source'>, demand: OpenDemand, { dane }: TlsPolicy): Pooled {
   const isVerified = demand.judge !== null || session.tls?.authorized === true
-  return { session, ...at, source: null, policy: demand.name, isVerified, wasDaneDomain: dane === 'yes', idleSinceMs: 0 }
+  return { session, ...at, policy: demand.name, isVerified, wasDaneDomain: dane === 'yes', idleSinceMs: 0 }
 }
 
 function explainFailure({ stage, reply, loss }: OpenFailure, where: string, { name, isEncrypted }: OpenDemand): NotOpened {
