@@ -77,6 +77,7 @@ export const SETTINGS = {
   maxRecipients: setting({ env: 'MAX_RECIPIENTS', read: count, default: '50', reason: 'recipients of one message' }),
   outboundSessions: setting({ env: 'OUTBOUND_SESSIONS', read: count, default: '500', reason: 'SMTP connections of one outbound process' }),
   shapingFile: optional({ env: 'SHAPING_FILE', read: text, reason: 'your own shaping file instead of config/shaping.yaml (docs/shaping.md); it is read again when it changes' }),
+  oauthProvidersFile: optional({ env: 'OAUTH_PROVIDERS_FILE', read: text, reason: 'JSON with client ids of Google, Microsoft or other OAuth servers whose mailboxes may be connected (docs/connected-accounts.md)' }),
   plansFile: optional({ env: 'PLANS_FILE', read: text, reason: 'JSON that replaces or adds plans (config/plans.ts shows the shape)' }),
   logLevel: setting({ env: 'LOG_LEVEL', read: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), default: 'info', reason: 'JSON lines on stdout' }),
 } as const

@@ -6,11 +6,15 @@
  * and before the commit of `settle`: the recipient is sent again, the one window in which that happens.
  */
 import { assemble, type Draft } from '#mta/compose/draft.ts'
+import type { SigningKey } from '#mta/compose/sign.ts'
 import type { Route } from '#mta/route/route.ts'
+import type { Mail } from '#mta/smtp/envelope.ts'
 import type { Letter } from '#mta/transport/by-source.ts'
+import type { AccountLetter } from '#mta/transport/relay.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Claimed } from '#src/messages/claim.ts'
+import { accountAt } from '#src/providers/destination.ts'
 import { lastMoment } from '#src/messages/settle.ts'
 import type { Gate } from './lane.ts'
 import type { Stages } from './stages.ts'
@@ -22,9 +26,10 @@ import type { Stages } from './stages.ts'
  */
 export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Promise<Attempt | null> {
   const startedAt = stages.now()
-  const ready = (): Promise<Letter | Outcome> => prepareSafely(stages, claimed, gate)
-  const send = async (letter: Letter | Outcome): Promise<Attempt | null> => {
-    return 'kind' in letter ? untried(letter, startedAt) : stages.transport.deliver(letter)
+  const ready = (): Promise<Prepared> => prepareSafely(stages, claimed, gate)
+  const send = async (letter: Prepared): Promise<Attempt | null> => {
+    if ('kind' in letter) return untried(letter, startedAt)
+    return 'account' in letter ? stages.accounts.relay.deliver(letter) : stages.transport.deliver(letter)
   }
   if (claimed.content.isLarge)
     return withSession(gate, claimed, () => stages.memory.lend(claimed.content.size, async () => send(await ready())))
@@ -41,29 +46,46 @@ async function withSession(gate: Gate, { tier }: Claimed, work: () => Promise<At
   }
 }
 
-function prepareSafely(stages: Stages, claimed: Claimed, gate: Gate): Promise<Letter | Outcome> {
+/** Ready to go straight to the receiver, or through an account; or what became of it before. */
+type Prepared = Letter | AccountLetter | Outcome
+
+function prepareSafely(stages: Stages, claimed: Claimed, gate: Gate): Promise<Prepared> {
   return prepare(stages, claimed, gate).catch(trouble)
 }
 
 /** Everything that can be done without a session, or the outcome that makes one needless. */
-async function prepare(stages: Stages, claimed: Claimed, { mayGo }: Gate): Promise<Letter | Outcome> {
+async function prepare(stages: Stages, claimed: Claimed, { mayGo, pace }: Gate): Promise<Prepared> {
   const over = suppressed(claimed) ?? tooLate(claimed, stages)
   if (over !== null) return over
+  const accountId = accountAt(claimed.domain)
+  if (accountId !== null) return prepareForAccount(stages, claimed, { accountId, mayGo })
   const route = await stages.route(claimed.domain)
   if (route.kind !== 'hosts') return outcomeOfRoute(route)
   const sender = await stages.sendingDomain(claimed.domainId)
   if (sender.kind !== 'ready') return mayNotSend(sender.kind, claimed)
-  const draft = await draftOf(stages, claimed)
-  const composed = await stages.compose(draft).catch(poison)
-  if ('kind' in composed) return composed
-  const data = assemble(composed, await stages.sign(composed, sender.keys))
+  const written = await write(stages, claimed, sender.keys)
+  if ('kind' in written) return written
   return {
     messageId: claimed.messageId, domain: claimed.domain, pool: sender.pool,
-    site: route.site, hosts: route.hosts, tls: await stages.tlsPolicy(claimed.domain, route.hosts), limits: stages.limits(route),
-    mail: {
-      from: stages.returnPath(claimed, sender.mailFrom), to: claimed.address, data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address), mayGo,
-    },
+    site: route.site, hosts: route.hosts, tls: await stages.tlsPolicy(claimed.domain, route.hosts), pace,
+    mail: { from: stages.returnPath(claimed, sender.mailFrom), to: claimed.address, ...written, mayGo },
   }
+}
+
+/** Its provider signs, and takes no other return-path than an address of the account: bounces come to the mailbox. */
+async function prepareForAccount(stages: Stages, claimed: Claimed, { accountId, mayGo }: { accountId: string; mayGo: () => boolean }): Promise<AccountLetter | Outcome> {
+  const account = await stages.accounts.find(accountId)
+  if (!('addresses' in account)) return account
+  const written = await write(stages, claimed, [])
+  return 'kind' in written ? written : { account, mail: { from: claimed.content.from.email, to: claimed.address, ...written, mayGo } }
+}
+
+/** The message as it goes over the wire. */
+async function write(stages: Stages, claimed: Claimed, keys: readonly SigningKey[]): Promise<Pick<Mail, 'data' | 'smtputf8'> | Outcome> {
+  const composed = await stages.compose(await draftOf(stages, claimed)).catch(poison)
+  if ('kind' in composed) return composed
+  const data = assemble(composed, await stages.sign(composed, keys))
+  return { data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address) }
 }
 
 function mayNotSend(kind: 'gone' | 'not-verified', { content }: Claimed): Outcome {

@@ -1,8 +1,9 @@
 /**
- * A lane: what this process does for one site. It says how many recipients to claim, how many to prepare ahead, and who gets the next session:
- * strictly by tier, some sessions kept for instant mail. Pure bookkeeping: no Redis, no network, no time but what is handed in.
+ * A lane: what this process does for one site. It says how many recipients to claim, how many to prepare ahead, and who is next, strictly
+ * by tier; sessions come from the pace that it may share with other sites. Pure bookkeeping: no Redis, no network, no time but what is
+ * handed in.
  */
-import { reservedForInstant, type SiteLimits } from '#mta/limits/site-limits.ts'
+import type { Pace, User } from '#mta/limits/pace.ts'
 import type { Claimed } from '#src/messages/claim.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 
@@ -12,9 +13,15 @@ const MOST_HELD = 500
 const HELD_MS = 150
 const INSTANT_AT_ONCE = 50
 const RATE_WINDOW_MS = 250
+/** Claimed of a site that is not known yet: enough to learn where its mail goes. */
+const FIRST_ROOM = { instant: 10, others: 10 }
+const NO_ROOM = { instant: 0, others: 0 }
+/** More than anybody may use: what else is ready there. */
+const MORE = 100_000
 
 /** Hands out the sessions of a site to one delivery. */
 export interface Gate {
+  readonly pace: Pace
   /** Resolves when it is this tier's turn: false when it must not begin any more. `leave` must follow in any case. */
   enter(tier: Tier): Promise<boolean>
   /** Asked again right before the receiver can have it. */
@@ -22,9 +29,10 @@ export interface Gate {
   leave(tier: Tier): void
 }
 
-export class Lane {
+export class Lane implements User {
   readonly site: string
-  limits: SiteLimits
+  /** Called when more may begin, or nothing may any more. */
+  onChange: () => void = () => undefined
   /** Counts wake-ups: a claim that was overtaken by one is not the last word. */
   wakes = 0
   hasInstantNews = true
@@ -37,7 +45,7 @@ export class Lane {
   /** Begun and still before the end of their transaction. */
   active = 0
   readonly #waiting: readonly Claimed[][] = TIER_NAMES.map(() => [])
-  readonly #entering: readonly (() => void)[][] = TIER_NAMES.map(() => [])
+  #pace: Pace | null = null
   #activeOthers = 0
   #sessions = 0
   #sessionsOfOthers = 0
@@ -45,9 +53,20 @@ export class Lane {
   #windowDone = 0
   #rate = 0
 
-  constructor(site: string, limits: SiteLimits) {
+  constructor(site: string) {
     this.site = site
-    this.limits = limits
+  }
+
+  /** Null until something was claimed here: a site does not say who receives there. */
+  get pace(): Pace | null {
+    return this.#pace
+  }
+
+  set pace(pace: Pace | null) {
+    if (pace === this.#pace) return
+    this.#pace?.users.delete(this)
+    this.#pace = pace
+    pace?.users.add(this)
   }
 
   get held(): number {
@@ -64,11 +83,6 @@ export class Lane {
     return this.#sessions
   }
 
-  /** No session is free for this tier. */
-  isFull(tier: Tier): boolean {
-    return !this.#admits(tier)
-  }
-
   get isIdle(): boolean {
     return this.active === 0 && this.held === 0 && !this.isClaiming
   }
@@ -79,7 +93,7 @@ export class Lane {
   }
 
   get #mayBeginInstant(): boolean {
-    return this.active - this.#activeOthers < this.limits.connections * 2
+    return this.active - this.#activeOthers < (this.#pace?.connections ?? 0) * 2
   }
 
   push(claimed: Claimed): void {
@@ -92,7 +106,7 @@ export class Lane {
    */
   next(): Claimed | undefined {
     const instant = this.#mayBeginInstant ? this.#waiting[0]?.shift() : undefined
-    if (instant !== undefined || this.#activeOthers >= this.limits.connections * 2) return instant
+    if (instant !== undefined || this.#activeOthers >= (this.#pace?.forOthers ?? 0) * 2) return instant
     return this.#waiting.slice(1).find((list) => list.length > 0)?.shift()
   }
 
@@ -114,11 +128,14 @@ export class Lane {
 
   /** How many more to claim; nothing while enough is held, so that claims come in batches. */
   room(): { instant: number; others: number } {
+    const pace = this.#pace
+    if (pace === null) return FIRST_ROOM
+    if (pace.connections === 0) return NO_ROOM
     const instantHeld = this.#waiting[0]?.length ?? 0
     const heldOthers = this.held - instantHeld
-    const wanted = Math.min(MOST_HELD, Math.max(this.limits.connections * 2, Math.round(this.#rate * HELD_MS)))
-    const others = heldOthers > wanted / 2 ? 0 : wanted - heldOthers
-    const instant = this.hasInstantNews || others > 0 ? Math.max(0, INSTANT_AT_ONCE - instantHeld) : 0
+    const wanted = pace.forOthers === 0 ? 0 : Math.min(MOST_HELD, pace.mostHeld, Math.max(pace.forOthers * 2, Math.round(this.#rate * HELD_MS)))
+    const others = heldOthers > wanted / 2 ? 0 : Math.max(0, wanted - heldOthers)
+    const instant = this.hasInstantNews || others > 0 ? Math.max(0, Math.min(INSTANT_AT_ONCE, pace.mostHeld) - instantHeld) : 0
     return { instant, others }
   }
 
@@ -127,35 +144,28 @@ export class Lane {
     return this.#waiting.flatMap((list) => list.splice(0))
   }
 
-  enter(tier: Tier): Promise<void> {
-    if (this.#admits(tier)) {
-      this.#count(tier, 1)
-      return Promise.resolve()
+  entered(tier: Tier): void {
+    this.#sessions++
+    if (tier !== 'instant') this.#sessionsOfOthers++
+  }
+
+  left(tier: Tier): void {
+    this.#sessions--
+    if (tier !== 'instant') this.#sessionsOfOthers--
+  }
+
+  /** Those that wait for a session here, and what is ready for us to claim. */
+  demand(): { instant: number; others: number } {
+    const instantHeld = this.#waiting[0]?.length ?? 0
+    const preparing = { all: this.active - this.#sessions, others: this.#activeOthers - this.#sessionsOfOthers }
+    return {
+      instant: instantHeld + preparing.all - preparing.others + (this.hasInstantNews && !this.isDry ? 1 : 0),
+      others: this.held - instantHeld + preparing.others + (this.isDry ? 0 : MORE),
     }
-    return new Promise((resolve) => {
-      this.#entering[rankOf(tier)]?.push(resolve)
-    })
   }
 
-  leave(tier: Tier): void {
-    this.#count(tier, -1)
-    for (const [rank, name] of TIER_NAMES.entries()) {
-      const queue = this.#entering[rank]
-      while (queue !== undefined && queue.length > 0 && this.#admits(name)) {
-        this.#count(name, 1)
-        queue.shift()?.()
-      }
-    }
-  }
-
-  #admits(tier: Tier): boolean {
-    if (this.#sessions >= this.limits.connections) return false
-    return tier === 'instant' || this.#sessionsOfOthers < this.limits.connections - reservedForInstant(this.limits)
-  }
-
-  #count(tier: Tier, change: 1 | -1): void {
-    this.#sessions += change
-    if (tier !== 'instant') this.#sessionsOfOthers += change
+  changed(): void {
+    this.onChange()
   }
 }
 

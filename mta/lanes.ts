@@ -8,13 +8,14 @@
 import { createBatcher } from '#src/batcher.ts'
 import type { Context } from '#src/context.ts'
 import { addReady, claimReady, forgetSite, listSites, type ReadyEntry } from '#mta/claim/schedule.ts'
-import type { SiteLimits } from '#mta/limits/site-limits.ts'
+import type { Pace } from '#mta/limits/pace.ts'
 import { claimRecipients, type Claimed } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import type { Lease } from '#src/queue/lease.ts'
 import { isSuspendedSite } from '#src/queue/keys.ts'
 import { parseMember, type Member } from '#src/queue/member.ts'
 import { nameOf, type SiteState } from '#src/queue/site-state.ts'
+import type { Tier } from '#src/queue/tiers.ts'
 import { Holdings, type Held } from './holdings.ts'
 import { Lane, type Gate } from './lane.ts'
 
@@ -25,20 +26,24 @@ const SCAN_MS = 5000
 const FORGET_MS = 10_000
 /** Of those that wait at a site, named to others. */
 const MOST_NAMED = 50
+/** Of the sessions that are free, the part that one site may take. */
+const FREE_SHARE = 0.25
 
 export interface LaneParts {
   readonly lease: Lease
-  readonly limitsFor: (domain: string) => Promise<SiteLimits>
-  readonly startLimits: SiteLimits
+  /** The pace of the site that takes mail for a domain, with our part in it where that can be known; never rejects. */
+  readonly paceFor: (domain: string) => Promise<Pace>
+  /** What is due there waits: until when, or null. */
+  readonly suspendedUntil: (pace: Pace, workspaceId: string) => Date | null
   readonly isSuspended: (domain: string) => boolean
   /** One attempt, to the end of its conversation; null when the gate did not let it begin. */
   readonly deliver: (claimed: Claimed, gate: Gate) => Promise<Attempt | null>
   /** Writes the result of an attempt down. */
-  readonly settle: (claimed: Claimed, attempt: Attempt) => Promise<void>
+  readonly settle: (claimed: Claimed, attempt: Attempt, pace: Pace) => Promise<void>
   /** Too many results wait to be written. */
   readonly isBehind: () => boolean
   /** Gives back what was claimed and not begun. */
-  readonly release: (held: readonly Held[]) => Promise<void>
+  readonly release: (held: readonly Held[], until?: Date) => Promise<void>
 }
 
 export interface Lanes {
@@ -82,7 +87,7 @@ export function createLanes(ctx: Context, parts: LaneParts): Lanes {
     get held() {
       return [...state.lanes.values()].reduce((sum, lane) => sum + lane.held, 0)
     },
-    view: () => new Map([...state.lanes.values()].filter((lane) => lane.active + lane.held > 0).map((lane) => [lane.site, viewOf(lane)])),
+    view: () => new Map([...state.lanes.values()].flatMap((lane) => lane.pace === null || !isWorthTelling(lane) ? [] : [[lane.site, viewOf(lane, lane.pace)]])),
     stop: (graceMs) => {
       clearInterval(scan)
       return stop(state, graceMs)
@@ -90,11 +95,15 @@ export function createLanes(ctx: Context, parts: LaneParts): Lanes {
   }
 }
 
-function viewOf(lane: Lane): SiteState {
-  const { limits, sessions, waiting } = lane
+function isWorthTelling(lane: Lane): boolean {
+  return lane.active + lane.held > 0 || lane.pace?.isSuspended === true
+}
+
+function viewOf({ sessions, waiting }: Lane, pace: Pace): SiteState {
+  const isFull = (tier: Tier): boolean => !pace.isSuspended && pace.isFull(tier)
   return {
-    sessions, connections: limits.connections, isFull: { instant: lane.isFull('instant'), others: lane.isFull('bulk') }, rule: limits.rule,
-    waiting: waiting.length, waitingNames: waiting.slice(0, MOST_NAMED).map(nameOf),
+    sessions, connections: pace.limit, isFull: { instant: isFull('instant'), others: isFull('bulk') }, rule: pace.receiver.title,
+    pace: pace.key, waiting: waiting.length, waitingNames: waiting.slice(0, MOST_NAMED).map(nameOf),
   }
 }
 
@@ -119,8 +128,7 @@ async function loadBatch(ctx: Context, lease: Lease, holdings: Holdings, members
 
 function wake(state: State, site: string, hasInstant: boolean): void {
   if (isSuspendedSite(site)) return
-  const lane = state.lanes.get(site) ?? new Lane(site, state.parts.startLimits)
-  state.lanes.set(site, lane)
+  const lane = state.lanes.get(site) ?? openLane(state, site)
   lane.wakes++
   lane.isDry = false
   lane.usedAtMs = state.ctx.clock.now()
@@ -128,11 +136,25 @@ function wake(state: State, site: string, hasInstant: boolean): void {
   fill(state, lane)
 }
 
+function openLane(state: State, site: string): Lane {
+  const lane = new Lane(site)
+  lane.onChange = () => react(state, lane)
+  state.lanes.set(site, lane)
+  return lane
+}
+
+/** Its part in the pace is another now. What is held for nothing goes back, where another process may send it. */
+function react(state: State, lane: Lane): void {
+  if (lane.pace?.connections !== 0) return pump(state, lane)
+  const held = lane.empty()
+  if (held.length > 0) void giveBack(state, held).catch((error: unknown) => state.ctx.log.error({ err: error }, 'held mail could not be given back'))
+}
+
 /** Claims for a lane that has room, in the background; one claim at a time for each lane. */
 function fill(state: State, lane: Lane): void {
   if (lane.isClaiming || lane.isDry || state.isStopped || !state.parts.lease.isHeld()) return
   const room = lane.room()
-  if (room.instant + room.others === 0) return
+  if (room.instant + room.others === 0) return lane.pace?.onNeed()
   lane.isClaiming = true
   claim(state, lane, room).catch(async (error: unknown) => {
     state.ctx.log.debug({ err: error, site: lane.site }, 'a claim failed; a store is away')
@@ -150,27 +172,47 @@ async function claim(state: State, lane: Lane, room: { instant: number; others: 
   const instants = entries.filter(({ tier }) => tier === 'instant').length
   if (instants === room.instant && instants > 0) lane.hasInstantNews = true
   if (instants < room.instant && entries.length - instants < room.others && lane.wakes === wakes) lane.isDry = true
-  if (entries.length > 0) await makeGood(state, lane, entries)
+  if (entries.length > 0 && await isPaced(state, lane, entries)) await makeGood(state, lane, entries)
+}
+
+/** Finds the pace of what was claimed. False when nothing may begin there now: it stays ready. */
+async function isPaced(state: State, lane: Lane, entries: readonly ReadyEntry[]): Promise<boolean> {
+  const domain = parseMember(entries[0]?.member ?? '')?.domain
+  if (domain === undefined) return true
+  lane.pace = await state.parts.paceFor(domain)
+  if (lane.pace.connections > 0) return true
+  lane.isDry = false
+  lane.hasInstantNews ||= entries.some(({ tier }) => tier === 'instant')
+  await putBack(state, lane, entries)
+  return false
 }
 
 async function makeGood(state: State, lane: Lane, entries: readonly ReadyEntry[]): Promise<void> {
   const wanted = entries.flatMap((entry) => ({ entry, member: parseMember(entry.member) }))
   const loaded = await Promise.allSettled(wanted.map(({ member }) => member === null ? Promise.resolve(undefined) : state.load(member)))
   const claimed = loaded.flatMap((one) => one.status === 'fulfilled' && one.value !== undefined ? [one.value] : [])
-  if (claimed[0] !== undefined) lane.limits = await state.parts.limitsFor(claimed[0].domain)
   // suspended after it became ready: given back, it is kept aside when it is dispatched again
   const unwanted = claimed.filter((one) => state.isStopped || state.parts.isSuspended(one.domain))
   if (unwanted.length > 0) await giveBack(state, unwanted)
-  for (const one of claimed) if (!unwanted.includes(one)) lane.push(one)
+  for (const one of claimed) if (!unwanted.includes(one)) await take(state, lane, one)
   const failed = wanted.filter((_, i) => loaded[i]?.status === 'rejected').map(({ entry }) => entry)
-  if (failed.length > 0) await putBack(state, lane, failed)
+  if (failed.length === 0) return
+  lane.isDry = false
+  await putBack(state, lane, failed)
+  throw new Error(`${failed.length} recipients could not be claimed`)
 }
 
-/** What a claim in PostgreSQL failed for stays ready. */
-async function putBack(state: State, lane: Lane, entries: readonly ReadyEntry[]): Promise<void> {
-  lane.isDry = false
-  await addReady(state.ctx.redis, new Map([[lane.site, entries]]))
-  throw new Error(`${entries.length} recipients could not be claimed`)
+/** What a receiver does not take of its workspace now waits until it does. */
+async function take(state: State, lane: Lane, claimed: Claimed): Promise<void> {
+  const until = lane.pace === null ? null : state.parts.suspendedUntil(lane.pace, claimed.workspaceId)
+  if (until === null) return lane.push(claimed)
+  await state.parts.release([claimed], until)
+  state.holdings.drop([claimed])
+}
+
+/** Nobody is told: whoever may send it knows already. */
+function putBack(state: State, lane: Lane, entries: readonly ReadyEntry[]): Promise<void> {
+  return addReady(state.ctx.redis, new Map([[lane.site, entries]]), false)
 }
 
 async function giveBack(state: State, claimed: readonly Claimed[]): Promise<void> {
@@ -180,14 +222,14 @@ async function giveBack(state: State, claimed: readonly Claimed[]): Promise<void
 
 /** Starts what may start, then sees whether to claim more. */
 function pump(state: State, lane: Lane): void {
-  while (!state.isStopped && state.parts.lease.isHeld()) {
+  while (!state.isStopped && lane.pace !== null && state.parts.lease.isHeld()) {
     if (!hasSession(state, lane)) {
       state.starved.add(lane)
       break
     }
     const claimed = lane.next()
     if (claimed === undefined) break
-    if (isOurs(state, claimed)) void begin(state, lane, claimed)
+    if (isOurs(state, claimed)) void begin(state, lane, { claimed, pace: lane.pace })
     else state.holdings.drop([claimed])
   }
   fill(state, lane)
@@ -198,55 +240,66 @@ function isOurs(state: State, claimed: Claimed): boolean {
   return claimed.lease === state.parts.lease.id
 }
 
-/** A tenth on top is for instant mail only: a process that is full of bulk still has room for a code. */
+/**
+ * No site takes more than a part of what is free, so that there is always something left for the next one however many sites hang. A tenth
+ * on top is for instant mail only: a process that is full of bulk still has room for a code.
+ */
 function hasSession(state: State, lane: Lane): boolean {
   const most = state.ctx.config.outboundSessions
   if (state.parts.isBehind()) return false
-  return state.active < most || (lane.hasInstant && state.active < most * 1.1)
+  return lane.active < FREE_SHARE * (most - state.active) || (lane.hasInstant && lane.active < FREE_SHARE * (most * 1.1 - state.active))
 }
 
-/** A session came free: those that found none go on, until there is none again. */
+/** A session came free: those that found none go on. */
 function feedStarved(state: State): void {
   for (const lane of state.starved) {
-    if (!hasSession(state, lane)) return
+    if (state.active >= state.ctx.config.outboundSessions * 1.1) return
+    if (!hasSession(state, lane)) continue
     state.starved.delete(lane)
     pump(state, lane)
   }
 }
 
 /** The lane is free for the next as soon as the conversation is over; the result is written beside it. */
-async function begin(state: State, lane: Lane, claimed: Claimed): Promise<void> {
+async function begin(state: State, lane: Lane, { claimed, pace }: { readonly claimed: Claimed; readonly pace: Pace }): Promise<void> {
   lane.started(claimed)
   state.active++
-  const gate = gateFor(state, lane, claimed)
+  const gate = gateFor(state, lane, { claimed, pace })
   const attempt = await state.parts.deliver(claimed, gate).catch((error: unknown) => complain(state, claimed, error))
   state.active--
   lane.finished(claimed, state.ctx.clock.now())
-  if (attempt !== undefined) void settle(state, claimed, attempt)
+  if (attempt !== undefined) void settle(state, { claimed, pace }, attempt)
   feedStarved(state)
   pump(state, lane)
 }
 
 /** A wait at the gate can be long, and so can a receiver's: what was stopped, or lost its lease meanwhile, does not begin or go on. */
-function gateFor(state: State, lane: Lane, claimed: Claimed): Gate {
+function gateFor(state: State, lane: Lane, { claimed, pace }: { readonly claimed: Claimed; readonly pace: Pace }): Gate {
   const mayGo = (): boolean => state.parts.lease.isHeld() && isOurs(state, claimed)
+  let isIn = false
   return {
+    pace,
     enter: async (tier) => {
       lane.atGate.add(claimed)
-      await lane.enter(tier)
+      isIn = await pace.enter(tier)
       lane.atGate.delete(claimed)
-      return !state.isStopped && mayGo()
+      if (isIn) lane.entered(tier)
+      return isIn && !state.isStopped && mayGo()
     },
     mayGo,
-    leave: (tier) => lane.leave(tier),
+    leave: (tier) => {
+      if (!isIn) return
+      lane.left(tier)
+      pace.leave(tier)
+    },
   }
 }
 
-async function settle(state: State, claimed: Claimed, attempt: Attempt | null): Promise<void> {
+async function settle(state: State, { claimed, pace }: { readonly claimed: Claimed; readonly pace: Pace }, attempt: Attempt | null): Promise<void> {
   state.settling++
   const write = async (): Promise<void> => {
     if (attempt === null) return giveBack(state, [claimed])
-    await state.parts.settle(claimed, attempt)
+    await state.parts.settle(claimed, attempt, pace)
     state.holdings.drop([claimed])
   }
   await write().catch((error: unknown) => complain(state, claimed, error))
@@ -289,6 +342,7 @@ function wakeQuietly(state: State, site: string): void {
 }
 
 async function forgetLane(state: State, lane: Lane): Promise<void> {
+  lane.pace = null
   state.lanes.delete(lane.site)
   await forgetSite(state.ctx.redis, lane.site)
 }

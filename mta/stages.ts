@@ -10,7 +10,6 @@ import { compose } from '#mta/compose/compose.ts'
 import type { Composed, Draft } from '#mta/compose/draft.ts'
 import { sign, type SigningKey } from '#mta/compose/sign.ts'
 import type { Egress } from '#mta/egress/egress.ts'
-import { limitsOf, type SiteLimits } from '#mta/limits/site-limits.ts'
 import { createResolver } from '#mta/route/resolve.ts'
 import { createRouter, type Host, type Route, type Router } from '#mta/route/route.ts'
 import type { TlsPolicy } from '#mta/security/policy.ts'
@@ -24,6 +23,7 @@ import { returnPathOf } from '#src/mail/verp.ts'
 import { loadAttachments, loadTexts, type Claimed, type Texts } from '#src/messages/claim.ts'
 import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
 import type { Attachment } from '#src/messages/submission.ts'
+import { startAccounts, type ConnectedAccounts } from './accounts.ts'
 import { createMemory, type Memory } from './memory.ts'
 import { startTransportSecurity } from './transport-security.ts'
 
@@ -34,7 +34,6 @@ export interface Stages {
   now(): number
   readonly lifetimeSeconds: number | null
   route(domain: string): Promise<Route>
-  limits(route: Route): SiteLimits
   tlsPolicy(domain: string, hosts: readonly Host[]): Promise<TlsPolicy>
   /** Its signing keys and where its bounces come to. */
   sendingDomain(domainId: string | null): Promise<SendingDomain>
@@ -45,6 +44,7 @@ export interface Stages {
   /** `mailFrom` is the sending domain's own bounce domain; null = the operator's. */
   returnPath(claimed: Claimed, mailFrom: string | null): string
   readonly transport: Transport
+  readonly accounts: ConnectedAccounts
   /** Large content in memory. */
   readonly memory: Memory
 }
@@ -67,13 +67,13 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     demand: (policy, host) => security.policies.demand(policy, host), brokenTls: security.brokenTls,
   })
   const transport = createTransport({ direct, egress, now: () => clock.now() })
+  const accounts = startAccounts(ctx)
   const domains = createSendingDomainCache(ctx)
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
   const stages: Stages = {
     now: () => clock.now(),
     lifetimeSeconds: config.messageLifetimeSeconds,
     route: (domain) => router.route(domain),
-    limits: limitsOfRoute,
     tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
     sendingDomain: (domainId) => domainId === null ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null, pool: REGIONS[DEFAULT_REGION].pool }) : domains.find(domainId),
     texts: (messageId) => loadTexts(ctx.db, messageId),
@@ -82,21 +82,19 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     sign: (composed, signingKeys) => sign(composed, signingKeys, new Date(clock.now())),
     returnPath: (claimed, mailFrom) => returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),
     transport,
+    accounts,
     memory: createMemory(MOST_LARGE_BYTES),
   }
   return {
     stages, router, breaker,
     close: async () => {
       await transport.close()
+      await accounts.stop()
       await egress.stop()
       security.stop()
       router.stop()
     },
   }
-}
-
-export function limitsOfRoute(route: Route): SiteLimits {
-  return limitsOf(route.kind === 'hosts' ? route.hosts : [])
 }
 
 /** Mail between servers that never met: encrypted when offered, whoever's certificate it is (RFC 7435). Stricter is each domain's own wish. */

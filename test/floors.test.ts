@@ -6,7 +6,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['config', 'src', 'migrations'],                                            // tools
   ['src/mail'],                                                                // language
   ['src/queue', 'src/shaping', 'src/limits', 'src/workspaces', 'src/auth', 'src/domains', 'src/templates', 'src/sandbox', 'src/providers', 'src/events', 'src/suppression',
-    'src/contacts', 'src/imports', 'src/segments', 'src/score', 'src/egress'], // facts
+    'src/contacts', 'src/imports', 'src/segments', 'src/score', 'src/egress', 'src/metrics'], // facts
   ['src/messages', 'src/webhooks'],
   ['src/campaigns', 'src/automations', 'src/subscribe', 'src/operator'],
   ['mta/claim', 'mta/compose', 'mta/route', 'mta/egress', 'mta/limits', 'mta/smtp', 'mta/security', 'mta/classify'],       // stages

@@ -13,6 +13,7 @@ import { readMoment } from '#src/moment.ts'
 import { advance, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
 import { FILTER_FIELDS, readFilter, readStopped, type FilterField, type GivenFilter } from '#src/operator/filter.ts'
 import { findAction, listActions, recordAction } from '#src/operator/record.ts'
+import { listReceiverSuspensions } from '#src/shaping/receiver-suspensions.ts'
 import { listSuspensions, resume, suspend, SUSPENDABLE, type Stopped } from '#src/queue/suspensions.ts'
 import { whenReady } from '#src/redis.ts'
 
@@ -94,16 +95,19 @@ const shown = ({ kind, subject }: Stopped): string => kind === 'domain' ? (subje
 const ACTIONS: Readonly<Record<string, Action>> = {
   status: {
     usage: 'status',
-    run: (call) => withContext(call.io, async ({ db }) => {
+    run: (call) => withContext(call.io, async ({ db, clock }) => {
       const [counts, suspensions] = [await countTiers(db), await listSuspensions(db)]
+      const receivers = await listReceiverSuspensions(db, new Date(clock.now()))
       const rows = counts.map((row) => [row.tier, row.state, String(row.count), row.oldestDueAt.toISOString()])
       const stopped = suspensions.map((one) => `suspended: ${one.kind} ${one.subject} (${one.reason})${one.until === null ? '' : ` until ${one.until.toISOString()}`}`)
       const text = rows.length === 0 ? 'The queue is empty.' : tableText(['TIER', 'STATE', 'COUNT', 'OLDEST DUE'], rows)
-      return call.answer([text, ...stopped].join('\n').replace(/[^\P{Cc}\n]/gu, '?'), {
+      const left = receivers.map((one) => `suspended: receiver ${one.pace} by rule ${one.rule} until ${one.until.toISOString()} (${one.reply})`)
+      return call.answer([text, ...stopped, ...left].join('\n').replace(/[^\P{Cc}\n]/gu, '?'), {
         counts: counts.map((row) => ({ tier: row.tier, state: row.state, count: row.count, oldest_due_at: row.oldestDueAt })),
         suspensions: suspensions.map(({ kind, subject, reason, createdAt, until }) => ({
           kind, subject, ...(kind === 'domain' ? { domain: subject } : {}), reason, created_at: createdAt, until,
         })),
+        receivers: receivers.map(({ pace, workspaceId, rule, reply, until }) => ({ receiver: pace, workspace_id: workspaceId, rule, reply, until })),
       })
     }),
   },

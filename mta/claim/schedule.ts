@@ -72,8 +72,8 @@ export async function takeDue(redis: Redis, tier: Tier, nowMs: number, limit: nu
   return { taken: entriesOf(flat), nextMs: next === '' ? null : Number(next) }
 }
 
-/** Makes recipients ready at their sites and tells the other outbound processes. */
-export async function addReady(redis: Redis, bySite: ReadonlyMap<string, readonly ReadyEntry[]>): Promise<void> {
+/** Makes recipients ready at their sites and tells the other outbound processes, unless they know. */
+export async function addReady(redis: Redis, bySite: ReadonlyMap<string, readonly ReadyEntry[]>, isNews = true): Promise<void> {
   const pipeline = redis.pipeline()
   for (const [site, entries] of bySite) {
     for (const tier of TIER_NAMES) {
@@ -81,7 +81,7 @@ export async function addReady(redis: Redis, bySite: ReadonlyMap<string, readonl
       if (mine.length > 0) pipeline.zadd(readyKey(site, tier), ...mine.flatMap((entry) => [entry.dueMs, entry.member]))
     }
     pipeline.zadd(SITES_KEY, Date.now(), site)
-    pipeline.publish(READY_CHANNEL, site)
+    if (isNews) pipeline.publish(READY_CHANNEL, site)
   }
   const failure = (await pipeline.exec())?.find(([error]) => error !== null)?.[0]
   if (failure) throw failure

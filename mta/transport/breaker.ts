@@ -1,20 +1,29 @@
 /**
  * Keeps a dead site from being knocked at by every mail that is due: after all of its hosts failed, nothing is tried for a while, then one
- * probe decides. A dead site that returns is therefore met by one connection and not by a herd.
+ * probe decides. A dead site that returns is met by one connection and not by a herd: each one that it takes lets twice as many be open.
  */
 const FIRST_MS = 1000
 const LONGEST_MS = 60_000
+/** With so many open, or after so long, a site that returned is like any other. */
+const FULL_ROOM = 32
+const RECOVERY_MS = 60_000
 
 interface Trouble {
+  /** In a row; 0 while the site recovers. */
   failures: number
+  /** Nothing is tried before; while it recovers: when it is over. */
   untilMs: number
   isProbing: boolean
   lastDetail: string
+  /** Connections that may be open. */
+  room: number
 }
 
 export interface Breaker {
   /** Null when the site may be tried now; else why not, for people. */
   refuse(site: string): string | null
+  /** How many connections to it may be open. */
+  room(site: string): number
   /** Null for a site without trouble. */
   view(site: string): { readonly failures: number; readonly untilMs: number } | null
   succeeded(site: string): void
@@ -30,22 +39,36 @@ export function createBreaker(now: () => number, scale: number): Breaker {
   return {
     refuse: (site) => {
       const trouble = troubles.get(site)
-      if (trouble === undefined) return null
+      if (trouble === undefined || trouble.failures === 0) return null
       if (now() < trouble.untilMs || trouble.isProbing)
         return `not tried, as all its servers failed a moment ago (${trouble.failures} times in a row, last: ${trouble.lastDetail})`
       trouble.isProbing = true
       return null
     },
-    view: (site) => troubles.get(site) ?? null,
-    succeeded: (site) => void troubles.delete(site),
+    room: (site) => {
+      const trouble = troubles.get(site)
+      if (trouble?.failures === 0 && now() >= trouble.untilMs) troubles.delete(site)
+      return trouble?.failures === 0 ? trouble.room : Infinity
+    },
+    view: (site) => {
+      const trouble = troubles.get(site)
+      return trouble === undefined || trouble.failures === 0 ? null : trouble
+    },
+    succeeded: (site) => {
+      const trouble = troubles.get(site)
+      if (trouble === undefined) return
+      const room = trouble.failures > 0 ? 2 : trouble.room * 2
+      if (room >= FULL_ROOM) troubles.delete(site)
+      else Object.assign(trouble, { failures: 0, untilMs: now() + RECOVERY_MS * scale, isProbing: false, room })
+    },
     released: (site) => {
       const trouble = troubles.get(site)
       if (trouble !== undefined) trouble.isProbing = false
     },
     failed: (site, detail) => {
-      const trouble = troubles.get(site) ?? { failures: 0, untilMs: 0, isProbing: false, lastDetail: detail }
+      const trouble = troubles.get(site) ?? { failures: 0, untilMs: 0, isProbing: false, lastDetail: detail, room: 0 }
       // connections that were under way together fail together: that is one failure
-      if (now() >= trouble.untilMs) {
+      if (trouble.failures === 0 || now() >= trouble.untilMs) {
         trouble.failures++
         trouble.untilMs = now() + Math.min(FIRST_MS * 2 ** (trouble.failures - 1), LONGEST_MS) * scale
       }

@@ -8,7 +8,7 @@
  */
 import type { Socket } from 'node:net'
 import { classifyReply } from '#mta/classify/reply.ts'
-import type { SiteLimits } from '#mta/limits/site-limits.ts'
+import type { Pace } from '#mta/limits/pace.ts'
 import { isEnough, nameFor } from '#mta/security/policy.ts'
 import type { Mail } from '#mta/smtp/envelope.ts'
 import type { TransactionResult } from '#mta/smtp/result.ts'
@@ -17,11 +17,13 @@ import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Breaker } from './breaker.ts'
 import { openFirst, type Destination, type NotOpened, type OpeningParts } from './opening.ts'
+import { createRooms, type Room } from './rooms.ts'
 import { createSessionPool, protectionOf, type Pooled, type SessionPool } from './session-pool.ts'
 
 export interface Job extends Destination {
   readonly site: string
-  readonly limits: SiteLimits
+  /** Says how many connections may be open, with all sites that share it. */
+  readonly pace: Pace
   readonly mail: Mail
 }
 
@@ -41,6 +43,7 @@ export interface DirectParts extends OpeningParts {
 
 export function createDirect(parts: DirectParts): Direct {
   const pool = createSessionPool()
+  const rooms = createRooms(pool)
   const underWay = new Set<Errand>()
   const sockets = new Set<Socket>()
   let isAborted = false
@@ -57,13 +60,13 @@ export function createDirect(parts: DirectParts): Direct {
       const began = performance.now()
       const lines: string[] = []
       const cut = Promise.withResolvers<null>()
-      const errand: Errand = { job, lines, take: () => takeOpen(pool, job), isInTransaction: false, isCut: false, cut }
+      const errand: Errand = { job, lines, take: () => takeOpen(pool, job), makeRoom: () => rooms.make(job, () => takeOpen(pool, job), (site) => parts.breaker.room(site)), isInTransaction: false, isCut: false, cut }
       underWay.add(errand)
       const done = await Promise.race([carryOut(means, errand), cut.promise])
       underWay.delete(errand)
       if (done === null || (errand.isCut && done.outcome.kind === 'deferred')) return null
       const { outcome, pooled, source } = done
-      if (pooled !== null) pool.put(job.site, pooled, job.limits.messagesPerConnection)
+      if (pooled !== null) rooms.putBack(job, pooled)
       return {
         outcome, startedAt, durationMs: performance.now() - began, conversation: lines.join('\n'), source,
         host: pooled?.host ?? null, address: pooled?.address ?? null, tls: pooled === null ? null : describeTls(job, pooled),
@@ -83,6 +86,8 @@ interface Errand {
   /** The conversation so far. */
   readonly lines: string[]
   readonly take: () => Pooled | null
+  /** Waits until a connection may be opened or an open one is there; null when neither will be. */
+  readonly makeRoom: () => Promise<Room | null>
   isInTransaction: boolean
   isCut: boolean
   readonly cut: PromiseWithResolvers<null>
@@ -108,25 +113,36 @@ function cutShort(errand: Errand): void {
   if (!errand.isInTransaction) errand.cut.resolve(null)
 }
 
-async function carryOut(parts: DirectParts, errand: Errand): Promise<Done> {
-  const { job, lines } = errand
+/** Null when the pace lets nothing begin any more. */
+async function carryOut(parts: DirectParts, errand: Errand): Promise<Done | null> {
+  const { lines } = errand
   const open = errand.take()
   if (open !== null) {
     const result = await transactOn(open, errand)
     if (errand.isCut || !(isStale(result) || isFullUp(result, open.session))) return { outcome: outcomeOf(result), pooled: open, source: open.source }
     lines.push('-- the open session had ended; trying a new one')
   }
+  const room = await errand.makeRoom()
+  return room === null ? null : connectIn(parts, errand, room)
+}
+
+async function connectIn(parts: DirectParts, errand: Errand, room: Room): Promise<Done | null> {
+  const { job, lines } = errand
+  if (room.kind === 'open') return { outcome: outcomeOf(await transactOn(room.pooled, errand)), pooled: room.pooled, source: room.pooled.source }
   const refusal = parts.breaker.refuse(job.site)
   if (refusal !== null) {
+    room.giveBack()
     lines.push(`-- ${refusal}`)
     return { outcome: unreachable({ reason: 'unreachable', detail: refusal }), pooled: null, source: null }
   }
   const opened = await openFirst(parts, job, lines)
   if (!('session' in opened)) {
+    room.close()
     if (opened.isByPolicy === true || opened.isOurs === true) parts.breaker.released(job.site)
     else parts.breaker.failed(job.site, opened.detail)
     return { outcome: opened.isCertain === true ? unroutable(opened) : unreachable(opened), pooled: null, source: opened.source ?? null }
   }
+  room.fill(opened)
   parts.breaker.succeeded(job.site)
   lines.push(...opened.session.opening)
   return { outcome: outcomeOf(await transactOn(opened, errand)), pooled: opened, source: opened.source }
@@ -155,7 +171,7 @@ function tlsRemark(session: Session): string {
 }
 
 /** Lost before the server had said anything about this message. */
-function isStale(result: TransactionResult): boolean {
+export function isStale(result: TransactionResult): boolean {
   return result.kind === 'lost' && !result.afterDot && (result.stage === 'mail' || result.stage === 'rset')
 }
 
@@ -163,13 +179,13 @@ function isStale(result: TransactionResult): boolean {
  * 421 at MAIL on a connection that has carried mail is about the connection: many servers end one this way after its share of messages.
  * A new one tells whether there was more to it.
  */
-function isFullUp(result: TransactionResult, session: Session): boolean {
+export function isFullUp(result: TransactionResult, session: Session): boolean {
   return result.kind === 'rejected' && result.reply.code === 421 && result.stage === 'mail' && session.delivered > 0
 }
 
 /** Nothing was said about the message: not one of its tries. */
-function unreachable({ reason, detail, isOurs }: NotOpened): Outcome {
-  return { kind: 'deferred', scope: isOurs === true ? 'source' : 'host', reason, detail, reply: null, isCounted: false }
+function unreachable({ reason, detail, reply, isOurs }: NotOpened): Outcome {
+  return { kind: 'deferred', scope: isOurs === true ? 'source' : 'host', reason, detail, reply: reply ?? null, isCounted: false }
 }
 
 /** RFC 3463 X.4.4. Soft: the address may be good, its domain's DNS is not. */
@@ -178,7 +194,7 @@ function unroutable({ detail }: NotOpened): Outcome {
   return { kind: 'bounced', scope: 'destination', reason: 'no-host', isHard: false, detail: formatReply(reply), reply }
 }
 
-function outcomeOf(result: TransactionResult): Outcome {
+export function outcomeOf(result: TransactionResult): Outcome {
   if (result.kind === 'accepted') return { kind: 'delivered', reply: result.reply }
   if (result.kind === 'rejected') return classifyReply(result.stage, result.reply)
   if (result.afterDot) return { kind: 'unknown', reason: 'lost-after-dot', detail: `the link was lost after the final dot (${result.detail}): the receiver may have it` }

@@ -11,7 +11,7 @@ import type { Demand, TlsPolicies, TlsPolicy } from '#mta/security/policy.ts'
 import { openWithRetries, type Opened, type SessionSettings } from '#mta/smtp/open.ts'
 import type { Target } from '#mta/smtp/dial.ts'
 import type { OpenFailure } from '#mta/smtp/result.ts'
-import { formatReply } from '#src/mail/reply.ts'
+import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Pooled } from './session-pool.ts'
 
 /** The addresses of a host, in the order to try them, or why there is none to try. */
@@ -41,6 +41,8 @@ export interface Destination {
 export interface NotOpened {
   readonly reason: string
   readonly detail: string
+  /** What the host said, where it said something. */
+  readonly reply?: Reply
   /** Every host is certain to have no address that may be reached. */
   readonly isCertain?: boolean
   /** Some host failed only by what this domain demands of TLS. */
@@ -142,7 +144,7 @@ function explainFailure({ stage, reply, loss }: OpenFailure, where: string, { na
   const isByPolicy = isEncrypted && (stage === 'tls' || stage === 'starttls')
   const under = isByPolicy ? ` (TLS: ${name})` : ''
   if (reply !== null) {
-    return { reason: `${stage}-refused`, detail: `${where} refused at ${stage}${under}: ${formatReply(reply)}`, isByPolicy }
+    return { reason: `${stage}-refused`, detail: `${where} refused at ${stage}${under}: ${formatReply(reply)}`, reply, isByPolicy }
   }
   return { reason: stage === 'connect' ? 'unreachable' : `${stage}-failed`, detail: `${where} at ${stage}${under}: ${loss?.detail ?? 'no answer'}`, isByPolicy }
 }

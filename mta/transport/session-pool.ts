@@ -30,6 +30,8 @@ export interface SessionPool {
   take(site: string, source: string | null, isFit: (pooled: Pooled) => boolean): Pooled | null
   /** Puts it back, or ends it when it has had its share. */
   put(site: string, pooled: Pooled, messagesPerConnection: number): void
+  /** Ends the longest idle one of a site that is meant; false when there is none. */
+  endOne(isMeant: (session: Session) => boolean): boolean
   close(): Promise<void>
 }
 
@@ -52,6 +54,15 @@ export function createSessionPool(): SessionPool {
       if (!pooled.session.isUsable) return
       if (pooled.session.delivered >= messagesPerConnection) void pooled.session.quit()
       else keep(idle, keyOf(site, pooled.source), pooled)
+    },
+    endOne: (isMeant) => {
+      for (const waiting of idle.values()) {
+        const at = waiting.findIndex(({ session }) => session.isUsable && isMeant(session))
+        if (at < 0) continue
+        void waiting.splice(at, 1)[0]?.session.quit()
+        return true
+      }
+      return false
     },
     close: async () => {
       clearInterval(timer)

@@ -6,8 +6,10 @@
 import type { Plans } from '#config/plans.ts'
 import type { Db, Queryable } from '#src/db.ts'
 import type { Redis } from '#src/redis.ts'
-import { findPlace } from '#src/queue/site-state.ts'
+import { findPlace, type Place } from '#src/queue/site-state.ts'
 import { findStops } from '#src/queue/suspensions.ts'
+import { EVERYWHERE } from '#src/shaping/pace-key.ts'
+import { listReceiverSuspensions, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
 import { judgeGates, type Facts, type Gate, type GateName, type Usage } from './gates.ts'
@@ -54,20 +56,28 @@ async function findOwner(db: Queryable, id: string): Promise<string | null> {
 
 async function gatherFacts({ db, redis, plans, retryScale }: Explaining, owner: string, message: MessageView, now: Date): Promise<Facts[]> {
   const addresses = message.recipients.map(({ address }) => address)
-  const [stopOf, suppressions, usage] = await Promise.all([
+  const [stopOf, suppressions, usage, receivers] = await Promise.all([
     findStops(db, { messageId: message.id, workspaceId: owner, domains: addresses.map(domainOf) }),
     findSuppressions(db, owner, addresses), findUsage(db, plans, owner, now),
+    listReceiverSuspensions(db, now),
   ])
   return Promise.all(message.recipients.map(async (recipient, n): Promise<Facts> => {
     const domain = domainOf(recipient.address)
     const isOpen = isWaiting(recipient.state) || recipient.state === 'sending'
+    const place = redis === null || !isOpen ? null : await findPlace(redis, { messageId: message.id, n, domain, tier: message.tier })
     return {
-      message, recipient, now, usage, retryScale,
+      message, recipient, now, usage, retryScale, place,
       suppression: suppressions.find(({ address }) => address.toLowerCase() === recipient.address.toLowerCase()) ?? null,
       suspension: stopOf(domain),
-      place: redis === null || !isOpen ? null : await findPlace(redis, { messageId: message.id, n, domain, tier: message.tier }),
+      receiverSuspension: receivers.find((one) => isMeant(one, place, owner)) ?? null,
     }
   }))
+}
+
+/** What stops the pace of its site, as outbound processes tell it, or all mail of a source. */
+function isMeant({ pace, workspaceId }: ReceiverSuspension, place: Place | null, owner: string): boolean {
+  const paces = place?.states.map((state) => state.pace) ?? []
+  return (workspaceId === null || workspaceId === owner) && (paces.includes(pace) || (pace === EVERYWHERE && place?.site != null))
 }
 
 function domainOf(address: string): string {

@@ -18,7 +18,7 @@ const message = (more: Partial<MessageView> = {}): MessageView => ({
 const place = (more: Partial<Place> = {}): Place => ({ site: 'mx.b.example', isScheduled: false, ahead: {}, states: [], isWaiting: false,
   trouble: null, ...more })
 const facts = (more: Partial<Facts> = {}): Facts => ({
-  message: message(), recipient: recipient(), now: NOW, suppression: null, suspension: null, retryScale: 1, place: place(),
+  message: message(), recipient: recipient(), now: NOW, suppression: null, suspension: null, receiverSuspension: null, retryScale: 1, place: place(),
   usage: { plan: 'free', used: 7, quota: 100, periodEndsAt: new Date('2031-02-01T00:00:00Z') }, ...more,
 })
 const gate = (given: Facts, name: GateName): Gate => {
@@ -31,7 +31,7 @@ const dns = (reason: string): AttemptView => ({
   host: null, address: null,
   tls: null, durationMs: 1, conversation: '',
 })
-const full = { sessions: 5, connections: 5, isFull: { instant: true, others: true }, rule: 'Google', waiting: 3, waitingNames: [] }
+const full = { sessions: 5, connections: 5, isFull: { instant: true, others: true }, rule: 'Google', pace: 'google', waiting: 3, waitingNames: [] }
 const trouble = { reason: 'unreachable', detail: 'refused', atMs: 0, breakerUntilMs: LATER.getTime(), failures: 4 }
 const entry = {
   address: 'a@b.example', kind: 'complaint', cause: 'spam', reply: null, rule: null, eventId: null, messageId: null, apiKeyId: null,
@@ -59,6 +59,8 @@ const HELD: readonly (readonly [name: string, facts: Facts, holds: readonly Gate
     place: place({ states: [full], isWaiting: true }) }), ['site limit'], null],
   ['being sent', facts({ recipient: recipient({ state: 'sending', nextTryAt: null }), place: place({ states: [full] }) }), [], null],
   ['suspended', facts({ suspension: { kind: 'domain', subject: '*', reason: 'x', createdAt: EARLIER, until: null } }), ['suspension'], null],
+  ['its receiver is left alone by a rule', facts({ receiverSuspension: { pace: 'yahoo', source: 'default', workspaceId: null, rule: 'yahoo-ts04',
+    reply: '421 [TSS04]', until: LATER, createdAt: EARLIER } }), ['suspension'], LATER],
   ['deferred', facts({ recipient: recipient({ state: 'deferred', nextTryAt: LATER, tries: 1 }) }), ['backoff'], LATER],
   ['lost after the dot', facts({ recipient: recipient({ state: 'unknown', nextTryAt: LATER }) }), ['backoff'], LATER],
   ['all servers failed', facts({ place: place({ trouble }) }), ['backoff'], LATER],

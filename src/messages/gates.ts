@@ -7,6 +7,7 @@
 import type { Place } from '#src/queue/site-state.ts'
 import type { Suspension } from '#src/queue/suspensions.ts'
 import { rowOf, type Tier } from '#src/queue/tiers.ts'
+import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import type { Suppression } from '#src/suppression/list.ts'
 import type { MessageView, RecipientView } from './read.ts'
 import { isWaiting, STATES } from './state.ts'
@@ -28,6 +29,8 @@ export interface Facts {
   readonly suppression: Suppression | null
   readonly usage: Usage
   readonly suspension: Suspension | null
+  /** What its receiver's replies stopped. */
+  readonly receiverSuspension: ReceiverSuspension | null
   /** RETRY_SCALE */
   readonly retryScale: number
   /** Null while Redis does not tell. */
@@ -123,11 +126,17 @@ function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0)
 }
 
-function judgeSuspension({ suspension }: Facts): Judgement {
-  if (suspension === null) return open('its destination is not suspended')
+function judgeSuspension({ suspension, receiverSuspension }: Facts): Judgement {
+  if (suspension === null) return judgeReceiverSuspension(receiverSuspension)
   const { createdAt, until, reason } = suspension
   const rule = `suspended since ${createdAt.toISOString()}, until it is resumed`
   return held(`${stoppedName(suspension)} suspended by the operator: ${reason}`, rule, until)
+}
+
+function judgeReceiverSuspension(suspension: ReceiverSuspension | null): Judgement {
+  if (suspension === null) return open('its destination is not suspended')
+  const { pace, rule, reply, until } = suspension
+  return held(`${pace} is left alone, as it answered: ${reply}`, `rule ${rule} of the shaping file`, until)
 }
 
 function stoppedName({ kind, subject }: Suspension): string {

@@ -43,8 +43,13 @@ export const READY_CHANNEL = 'mailstead:ready'
 export const EVENTS_CHANNEL = 'mailstead:events'
 /** Published after webhook deliveries were stored. */
 export const WEBHOOKS_CHANNEL = 'mailstead:webhooks'
+/** Published: `<account> <test>`, while somebody waits for the test of a connected account. */
+export const ACCOUNT_TESTS_CHANNEL = 'mailstead:account-tests'
 /** Published after a destination was suspended or resumed. */
 export const SUSPENSIONS_CHANNEL = 'mailstead:suspensions'
+
+/** Published after a reply stopped a receiver, or somebody let it go again. */
+export const SHAPING_CHANNEL = 'mailstead:shaping'
 
 const ASIDE = 'suspended:'
 

@@ -12,12 +12,14 @@ import { TIER_NAMES, type Tier } from './tiers.ts'
 export interface SiteState {
   /** Open to it now. */
   readonly sessions: number
-  /** Most that may be open. */
+  /** Most that may be open, of all processes together. */
   readonly connections: number
   /** No session is free, for instant mail and for all other, which leaves some to it. */
   readonly isFull: { readonly instant: boolean; readonly others: boolean }
   /** What the limit is called. */
   readonly rule: string
+  /** What it shares its limits under: src/shaping/pace-key.ts */
+  readonly pace: string
   /** How many are held there and wait for a session. */
   readonly waiting: number
   /** The first of them, as `<message id>:<n>`. */

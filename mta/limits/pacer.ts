@@ -1,0 +1,253 @@
+/**
+ * All paces of this process: finds the one of a site, asks Redis for its parts in batches (never for a single message), tells Redis and
+ * PostgreSQL what was learned, and carries out what the rules say of a reply.
+ *
+ * Redis away: each pace goes on with what is surely its own. PostgreSQL away: what was learned stays in Redis and is stored later, and a
+ * suspension holds here at once and is stored when it can be. The process dies: what it had booked runs out after a few seconds.
+ */
+import type { Context } from '#src/context.ts'
+import type { Reply } from '#src/mail/reply.ts'
+import { halve, loadLearned, recover, startOver, storeLearned, UNLEARNED, type Learned, type LearnedRow } from '#src/shaping/learned.ts'
+import { findReceiver, findRule, type RouteNames } from '#src/shaping/match.ts'
+import type { Receiver, ReplyRule } from '#src/shaping/file.ts'
+import { EVERYWHERE, ONLY_SOURCE, paceKeyOf } from '#src/shaping/pace-key.ts'
+import { watchReceiverSuspensions, type ReceiverSuspension, type ReceiverSuspensionWatch } from '#src/shaping/receiver-suspensions.ts'
+import { watchShaping, type ShapingWatch } from '#src/shaping/watch.ts'
+import { Pace } from './pace.ts'
+import { askShares, sharesKey } from './share.ts'
+
+const BEAT_MS = 1000
+/** Between two asks for one pace. */
+const GAP_MS = 20
+const STORE_MS = 5000
+/** The operator is told the same of a receiver once in so long. */
+const TELL_MS = 600_000
+
+export interface Pacer {
+  /** The pace of a site; `own` says how much it takes where the shaping file does not. */
+  find(site: string, names: RouteNames, own?: Receiver): Pace
+  /** Resolves when its part is known, or cannot be known now. */
+  ready(pace: Pace): Promise<void>
+  /** A message was taken, or answered with this: what the rules say of it is done. */
+  heard(pace: Pace, reply: Reply | null, workspaceId: string): void
+  /** What stops this workspace's mail there, or all mail for null. */
+  suspension(pace: Pace, workspaceId: string | null): ReceiverSuspension | null
+  /** Suspensions were changed by another process. */
+  refresh(): Promise<void>
+  /** Reads the shaping file now. */
+  reload(): void
+  stop(): Promise<void>
+}
+
+interface State {
+  readonly ctx: Context
+  readonly process: string
+  readonly paces: Map<string, Pace>
+  readonly shaping: ShapingWatch
+  readonly suspensions: ReceiverSuspensionWatch
+  /** By pace and source: as stored, for paces that are not in use. */
+  readonly known: Map<string, LearnedRow>
+  readonly changed: Map<string, LearnedRow>
+  readonly asking: Set<Pace>
+  readonly askedAtMs: WeakMap<Pace, number>
+  readonly toldAtMs: Map<string, number>
+}
+
+/** @throws when PostgreSQL is away at the start, or the shaping file is wrong. */
+export async function createPacer(ctx: Context, process: string): Promise<Pacer> {
+  const learned = await loadLearned(ctx.db)
+  const paces = new Map<string, Pace>()
+  const state: State = {
+    ctx, process, paces,
+    shaping: watchShaping(ctx, () => applyFile(state)),
+    suspensions: await watchReceiverSuspensions(ctx, () => applySuspensions(state)),
+    known: new Map(learned.map((row) => [nameOf(row), row])), changed: new Map(), asking: new Set(), askedAtMs: new WeakMap(), toldAtMs: new Map(),
+  }
+  const beat = setInterval(() => beatOnce(state), BEAT_MS)
+  const store = setInterval(() => void storeChanged(state), STORE_MS)
+  return {
+    find: (site, names, own) => findPace(state, site, own ?? findReceiver(state.shaping.current, names)),
+    ready: (pace) => firstShare(state, pace),
+    heard: (pace, reply, workspaceId) => hear(state, pace, reply, workspaceId),
+    suspension: (pace, workspaceId) => state.suspensions.find(pace.key, pace.source, workspaceId),
+    refresh: () => state.suspensions.refresh(),
+    reload: () => state.shaping.reload(),
+    stop: async () => {
+      clearInterval(beat)
+      clearInterval(store)
+      state.shaping.stop()
+      state.suspensions.stop()
+      await Promise.all([storeChanged(state), giveUpShares(state)])
+    },
+  }
+}
+
+function findPace(state: State, site: string, receiver: Receiver): Pace {
+  const key = paceKeyOf(receiver, site)
+  const found = state.paces.get(key)
+  if (found !== undefined) {
+    if (found.receiver !== receiver) found.setReceiver(receiver)
+    return found
+  }
+  const pace = new Pace(key, ONLY_SOURCE, { receiver, learned: state.known.get(nameOf({ pace: key, source: ONLY_SOURCE })) ?? UNLEARNED })
+  pace.onNeed = () => need(state, pace)
+  pace.setSuspended(state.suspensions.find(key, ONLY_SOURCE, null) !== null)
+  state.paces.set(key, pace)
+  return pace
+}
+
+async function firstShare(state: State, pace: Pace): Promise<void> {
+  if (pace.isKnown || pace.isSuspended) return
+  await askFor(state, [pace])
+}
+
+/** Asks soon, together with all others of this turn of the event loop. */
+function need(state: State, pace: Pace): void {
+  if (state.asking.has(pace) || pace.isSuspended || pace.isWhole) return
+  if (state.asking.size === 0) setImmediate(() => askForNeedy(state))
+  state.asking.add(pace)
+}
+
+function askForNeedy(state: State): void {
+  const now = performance.now()
+  const isEarly = (pace: Pace): boolean => now - (state.askedAtMs.get(pace) ?? -Infinity) < GAP_MS
+  const [early, due] = [[...state.asking].filter(isEarly), [...state.asking].filter((pace) => !isEarly(pace))]
+  for (const pace of due) state.asking.delete(pace)
+  if (early.length > 0) setTimeout(() => askForNeedy(state), GAP_MS)
+  void askFor(state, due)
+}
+
+async function askFor(state: State, paces: readonly Pace[]): Promise<void> {
+  const free = paces.filter((pace) => !pace.isAsking)
+  if (free.length === 0) return
+  const began = performance.now()
+  const asks = free.map((pace) => {
+    const ask = pace.ask(state.process)
+    pace.isAsking = true
+    pace.isLearnedHere = false
+    state.askedAtMs.set(pace, began)
+    return { key: sharesKey(pace.key, pace.source), ask }
+  })
+  const grants = await askShares(state.ctx.redis, asks)
+  for (const [i, pace] of free.entries()) {
+    pace.isAsking = false
+    const grant = grants[i]
+    if (grant == null) {
+      pace.isLearnedHere ||= asks[i]?.ask.replaces !== null
+      pace.goAlone(performance.now())
+      continue
+    }
+    pace.grant(grant, began)
+    note(state, pace)
+    if (grant.waitMs > 0) setTimeout(() => need(state, pace), Math.min(grant.waitMs, BEAT_MS)).unref()
+  }
+}
+
+/** Books again what is in use, gives back what is not, adds what was learned; forgets paces without anybody. */
+function beatOnce(state: State): void {
+  const { ctx: { clock, config } } = state
+  applySuspensions(state)
+  const used: Pace[] = []
+  for (const [key, pace] of state.paces) {
+    const learned = recover(pace.learned, pace.deliveries, pace.receiver.connections, { nowMs: clock.now(), scale: config.retryScale })
+    pace.deliveries = 0
+    if (learned !== pace.learned) learn(state, pace, learned)
+    if (pace.isInNeed || pace.isLearnedHere) used.push(pace)
+    else if (pace.isIdle) state.paces.delete(key)
+  }
+  void askFor(state, used)
+}
+
+/** A receiver that is not in the file any more keeps its last row until nobody sends there under that name. */
+function applyFile({ paces, shaping }: State): void {
+  for (const pace of paces.values()) {
+    const receiver = shaping.current.receivers.find(({ name }) => name === pace.receiver.name)
+    if (receiver !== undefined) pace.setReceiver(receiver)
+  }
+}
+
+function applySuspensions(state: State): void {
+  for (const pace of state.paces.values()) pace.setSuspended(state.suspensions.find(pace.key, pace.source, null) !== null)
+}
+
+function hear(state: State, pace: Pace, reply: Reply | null, workspaceId: string): void {
+  if (reply === null) return
+  if (reply.code < 400) {
+    pace.deliveries++
+    return
+  }
+  const rule = findRule(state.shaping.current, pace.receiver.name, reply)
+  if (rule !== null) ACTIONS[rule.action](state, { pace, rule, reply, workspaceId })
+}
+
+interface Told {
+  readonly pace: Pace
+  readonly rule: ReplyRule
+  readonly reply: Reply
+  readonly workspaceId: string
+}
+
+const ACTIONS: Readonly<Record<ReplyRule['action'], (state: State, told: Told) => void>> = {
+  slow: (state, { pace, rule, reply }) => {
+    const { clock, config, log } = state.ctx
+    const learned = halve(pace.learned, pace.receiver.connections, { nowMs: clock.now(), scale: config.retryScale })
+    if (learned === pace.learned) return
+    learn(state, pace, learned)
+    log.info({ receiver: pace.key, rule: rule.name, connections: learned.connections, reply: reply.text }, 'a receiver slows us down')
+    need(state, pace)
+  },
+  suspend: (state, told) => suspend(state, told),
+  tell: ({ ctx, toldAtMs }, { pace, rule, reply }) => {
+    const name = `${pace.key} ${rule.name}`
+    if (ctx.clock.now() - (toldAtMs.get(name) ?? -Infinity) < TELL_MS) return
+    toldAtMs.set(name, ctx.clock.now())
+    ctx.log.warn({ receiver: pace.key, rule: rule.name, code: reply.code, reply: reply.text }, 'a receiver says what only the operator can mend')
+  },
+}
+
+function suspend(state: State, { pace, rule, reply, workspaceId }: Told): void {
+  const { clock, config, log } = state.ctx
+  const stopped = { pace: rule.scope === 'source' ? EVERYWHERE : pace.key, source: pace.source, workspaceId: rule.scope === 'workspace' ? workspaceId : null }
+  const now = clock.now()
+  const before = state.suspensions.find(stopped.pace, stopped.source, stopped.workspaceId)
+  const until = new Date(now + rule.durationMs * config.retryScale)
+  // conversations that were under way together are refused together
+  if (before !== null && before.rule === rule.name) return
+  log.warn({ receiver: pace.key, rule: rule.name, of: rule.scope, until, reply: reply.text }, 'a receiver is left alone for a while')
+  if (rule.scope !== 'workspace') learn(state, pace, startOver(now))
+  state.suspensions.add({ ...stopped, rule: rule.name, reply: `${reply.code} ${reply.text}`, until, createdAt: new Date(now) })
+}
+
+function learn(state: State, pace: Pace, learned: Learned): void {
+  pace.learned = learned
+  pace.isLearnedHere = true
+  note(state, pace)
+}
+
+/** To be stored, when it is not what is. */
+function note(state: State, pace: Pace): void {
+  const row = { pace: pace.key, source: pace.source, ...pace.learned }
+  const name = nameOf(row)
+  const before = state.known.get(name)
+  if (before?.connections === row.connections || (before === undefined && row.slowedAtMs === 0)) return
+  state.known.set(name, row)
+  state.changed.set(name, row)
+}
+
+async function storeChanged(state: State): Promise<void> {
+  const rows = [...state.changed.values()]
+  if (rows.length === 0) return
+  state.changed.clear()
+  await storeLearned(state.ctx.db, rows).catch((error: unknown) => {
+    state.ctx.log.debug({ err: error }, 'what was learned could not be stored; tried again')
+    for (const row of rows) if (!state.changed.has(nameOf(row))) state.changed.set(nameOf(row), row)
+  })
+}
+
+function giveUpShares({ ctx, paces, process }: State): Promise<unknown> {
+  return Promise.all([...paces.values()].map((pace) => ctx.redis.hdel(sharesKey(pace.key, pace.source), `p:${process}`))).catch(() => undefined)
+}
+
+function nameOf({ pace, source }: Pick<LearnedRow, 'pace' | 'source'>): string {
+  return `${pace}@${source}`
+}

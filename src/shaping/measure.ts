@@ -1,0 +1,37 @@
+/** Rates and times as the shaping file writes them: `100/min`, `2h`. Pure; what cannot be read is null, and so is zero. */
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, sec: 1000, m: 60_000, min: 60_000, h: 3_600_000, hour: 3_600_000, d: 86_400_000, day: 86_400_000 }
+
+export interface Rate {
+  /** So many … */
+  readonly count: number
+  /** … in any such time. */
+  readonly perMs: number
+}
+
+/** `100/min`, `5/s`, `1000 / h`. */
+export function readRate(text: string): Rate | null {
+  const [, count = '', unit = ''] = /^\s*(\d{1,9})\s*\/\s*([a-z]+)\s*$/i.exec(text) ?? []
+  const perMs = UNITS[unit.toLowerCase()]
+  return perMs === undefined || Number(count) < 1 ? null : { count: Number(count), perMs }
+}
+
+/** `90s`, `15 min`, `2h`, `1d`, in milliseconds. */
+export function readDuration(text: string): number | null {
+  const [, count = '', unit = ''] = /^\s*(\d{1,6})\s*([a-z]+)\s*$/i.exec(text) ?? []
+  const ms = Number(count) * (UNITS[unit.toLowerCase()] ?? 0)
+  return ms > 0 ? ms : null
+}
+
+/** How a bucket keeps to a rate: it never gives more than `count` in any `perMs`, however long it was idle. */
+export interface Bucket {
+  /** Most that may be taken at once. */
+  readonly size: number
+  readonly refillPerMs: number
+}
+
+/** A tenth may come at once, the rest comes evenly; both together are the rate. */
+export function bucketOf({ count, perMs }: Rate): Bucket {
+  const size = Math.max(1, Math.floor(count / 10))
+  return { size, refillPerMs: Math.max(count - size, count / 2) / perMs }
+}

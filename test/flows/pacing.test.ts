@@ -1,0 +1,157 @@
+/** The pace of receivers, held by two outbound processes together: limits, what replies do to it, and what is kept. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { sharesKey } from '#mta/limits/share.ts'
+import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import type { Receiver } from '#test/support/receiver.ts'
+import { startReceiver } from '#test/support/receiver.ts'
+import { until } from '#test/support/until.ts'
+
+/** Two sites of one receiver that allows four connections, of which one is kept for instant mail. */
+const FILE = `receivers:
+  big: {domains: [a.example, b.example], provider_wide: true, connections: 4, messages_per_connection: 5}
+  yahoo: {domains: [ts.example], provider_wide: true, connections: 2, messages_per_connection: 5}
+  slow: {domains: [slow.example], provider_wide: true, connections: 8, messages_per_connection: 100}
+  rated: {domains: [rated.example], provider_wide: true, connections: 8, messages_per_connection: 1, message_rate: 20/s, connection_rate: 20/s}
+  transport-map: {connections: 20, messages_per_connection: 1000}
+  default: {connections: 10, messages_per_connection: 100}
+rules:
+  - {name: yahoo-ts04, receiver: yahoo, code: 421, text: '\\[TSS04\\]', action: suspend, for: 2h}
+  - {name: too-many, code: 421, text: too many, action: slow}
+`
+const MAIL = 120
+
+describe('the pace of a receiver', function () {
+  this.timeout(120_000)
+  const dir = mkdtempSync('/tmp/mailstead-pace-')
+  const file = join(dir, 'shaping.yaml')
+  let office: PostOffice
+
+  before(async () => {
+    writeFileSync(file, FILE)
+    office = await openPostOffice({ SHAPING_FILE: file })
+    await office.system.roles.mta2.start()
+  })
+  after(async () => {
+    await office.stop()
+    rmSync(dir, { recursive: true, force: true })
+  })
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  })
+
+  async function cli(...args: string[]): Promise<string> {
+    const { databaseUrl, redisUrl } = office.system.config
+    const env = { PATH: process.env['PATH'], DATABASE_URL: databaseUrl ?? '', REDIS_URL: redisUrl ?? '', SHAPING_FILE: file, DATA_DIR: dir }
+    return (await promisify(execFile)('bin/mailstead', [...args, '--json'], { env })).stdout
+  }
+  async function sendMany(domains: readonly string[], count: number): Promise<void> {
+    for (let from = 0; from < count; from += 20)
+      await Promise.all(Array.from({ length: 20 }, (_, i) => office.send({ to: `m${from + i}@${domains[i % domains.length] ?? ''}`, tier: 'normal' })))
+  }
+  /** Open at once at most, as the receivers see it while mail comes. */
+  function watchOpen(receivers: readonly Receiver[], delayMs: number): () => number {
+    let most = 0
+    const look = (): { delayMs: number } => {
+      most = Math.max(most, receivers.reduce((sum, one) => sum + one.open, 0))
+      return { delayMs }
+    }
+    for (const one of receivers) one.script = { on: { mail: look, dot: look } }
+    return () => most
+  }
+  const shares = async (pace: string): Promise<string[]> =>
+    Object.entries(await office.system.redis.hgetall(sharesKey(pace, 'default'))).filter(([name]) => name.startsWith('p:')).map(([, value]) => value)
+
+  it('two processes and two sites together never have more connections open than it allows', async () => {
+    const receivers = [await office.open('a.example'), await office.open('b.example')]
+    const most = watchOpen(receivers, 10)
+    await sendMany(['a.example', 'b.example'], MAIL)
+    await until(() => receivers.reduce((sum, { messages }) => sum + messages.length, 0) === MAIL, undefined, 60_000)
+    assert.ok(most() <= 4, `${most()} were open`)
+    assert.ok(most() >= 2, 'they work side by side')
+  })
+
+  it('one is killed: the other has all of it a little later', async () => {
+    const receiver = await office.open('b.example')
+    office.dns.zone['a.example'] = office.dns.zone['b.example'] ?? {}
+    receiver.script = { on: { dot: { delayMs: 50 } } }
+    await sendMany(['b.example'], 60)
+    await office.system.roles.mta2.kill()
+    await until(async () => (await shares('big')).length <= 1, () => 'what it had is still booked', 20_000)
+    await office.system.roles.mta2.start()
+  })
+
+  it('a rule suspends it, says so everywhere, and nothing counts; resumed, its mail goes out', async () => {
+    const yahoo = await office.open('ts.example', { on: { mail: '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred' } })
+    const first = await office.send({ to: 'first@ts.example' })
+    await until(() => yahoo.connections > 0)
+    await until(async () => (await cli('queue', 'status')).includes('yahoo-ts04'))
+    const [suspended] = (JSON.parse(await cli('shaping', 'status')) as { suspensions: { pace: string; rule: string; until: string }[] }).suspensions
+    assert.deepEqual([suspended?.pace, suspended?.rule], ['yahoo', 'yahoo-ts04'])
+    const connections = yahoo.connections
+    const second = await office.send({ to: 'second@ts.example' })
+    const explained = async (): Promise<boolean> => /"held_by": "suspension"[^]*yahoo-ts04/.test(await cli('explain', second))
+    await until(explained, () => 'it is not explained', 30_000)
+    assert.equal(yahoo.connections, connections, 'it is left alone')
+    yahoo.script = {}
+    await cli('shaping', 'resume', 'yahoo')
+    for (const id of [first, second]) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.deepEqual((await office.tell(second)).recipients.map(({ attempts }) => attempts.length), [1], 'waiting was no try')
+  })
+
+  it('complaints halve it, and what was learned outlives the processes and Redis', async () => {
+    const receiver = await office.open('slow.example', { on: { mail: '421 4.7.0 Too many connections from you' } })
+    await office.send({ to: 'x@slow.example' })
+    const learned = async (): Promise<number | undefined> => (await office.system.db.query<{ connections: number }>(
+      `SELECT connections FROM learned_limits WHERE pace = 'slow'`)).rows[0]?.connections
+    await until(async () => (await learned() ?? 8) <= 4, () => 'nothing was learned', 30_000)
+    const { roles, redis } = office.system
+    for (const role of [roles.mta, roles.mta2]) await role.terminate()
+    const before = await learned()
+    await redis.flushall()
+    receiver.script = {}
+    await roles.mta.start()
+    const id = await office.send({ to: 'y@slow.example' })
+    await office.settle(id)
+    assert.equal(Number(await redis.hget(sharesKey('slow', 'default'), 'learned')), before)
+  })
+
+  it('keeps to its rates', async () => {
+    const receiver = await office.open('rated.example')
+    const began = performance.now()
+    await sendMany(['rated.example'], 60)
+    await until(() => receiver.messages.length === 60, undefined, 30_000)
+    const seconds = (performance.now() - began) / 1000
+    assert.ok(receiver.messages.length <= 20 * (seconds + 1), `60 in ${seconds} s`)
+  })
+
+  it('a wrong change of the file changes nothing, a right one holds without a restart', async () => {
+    const log = (): string => readFileSync(office.system.roles.mta.logFile, 'utf8')
+    writeFileSync(file, 'receivers: [')
+    await until(() => log().includes('cannot be used'), () => 'nobody complained', 10_000)
+    const receiver = await office.open('late.example')
+    assert.equal((await office.settle(await office.send({ to: 'x@late.example' }))).status, 'delivered')
+    writeFileSync(file, FILE.replace('  slow:', '  late: {domains: [late.example], connections: 1, messages_per_connection: 9}\n  slow:'))
+    await until(() => log().includes('read again'), () => 'it was not read', 10_000)
+    await until(() => receiver.open === 0)
+    const most = watchOpen([receiver], 5)
+    await sendMany(['late.example'], 40)
+    await until(() => receiver.messages.length === 41, undefined, 30_000)
+    assert.equal(most(), 1)
+  })
+
+  it('a dead site that returns gets its mail, and is not overrun', async () => {
+    office.openNowhere('dead.example')
+    await sendMany(['dead.example'], 20)
+    await until(async () => (await cli('queue', 'status')).includes('deferred'))
+    const address = office.dns.zone['mx1.dead.example']?.A?.[0] ?? ''
+    const receiver = await startReceiver({}, { host: address, port: office.system.config.smtpOutPort })
+    const most = watchOpen([receiver], 5)
+    await until(() => receiver.messages.length >= 20, undefined, 60_000)
+    assert.ok(most() <= 10)
+    await receiver.stop()
+  })
+})
