@@ -86,7 +86,7 @@ describe('POST /send-email/batch', () => {
   })
   async function commits(): Promise<number> {
     const text = textOf((await api.call('GET', '//metrics')).body)
-    return Number(/^mailstead_accept_batches_total (\d+)$/m.exec(text)?.[1])
+    return Number(/^mailstead_accept_batches_total\{.*\} (\d+)$/m.exec(text)?.[1])
   }
 
   const REFUSED: readonly (readonly [why: string, body: object, path: string])[] = [

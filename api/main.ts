@@ -50,6 +50,7 @@ export async function main(config: Config): Promise<ApiProcess> {
     await ctx.acceptor.drain()
     await Promise.allSettled([ctx.keyring.stop(), ctx.renderer.stop(), ctx.largeBodies.stop(), ctx.rate.stop()])
     ctx.eventWatch.stop()
+    await ctx.metrics.stop()
     redis.disconnect()
     await db.close()
   }
@@ -70,19 +71,7 @@ export async function main(config: Config): Promise<ApiProcess> {
 
 function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): ApiContext {
   const acceptor = createAcceptor(base)
-  const metrics = createMetrics()
-  metrics.add({
-    name: 'mailstead_accept_batches_total',
-    help: 'Commits that stored messages.',
-    type: 'counter',
-    read: () => acceptor.batches.count,
-  })
-  metrics.add({
-    name: 'mailstead_accept_messages_total',
-    help: 'Messages in those commits.',
-    type: 'counter',
-    read: () => acceptor.batches.messages,
-  })
+  const metrics = createMetrics(base, acceptor.batches)
   return {
     ...base,
     plans,

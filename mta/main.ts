@@ -7,6 +7,8 @@ import { systemClock } from '#src/clock.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway, openDb } from '#src/db.ts'
 import { openLog } from '#src/log.ts'
+import { startProcessMetrics } from '#src/metrics/process.ts'
+import type { Registry } from '#src/metrics/registry.ts'
 import { openRedis } from '#src/redis.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
 import { startOutbound } from './outbound.ts'
@@ -15,7 +17,9 @@ interface Running {
   stop(): Promise<void>
 }
 
-const ROLES: Readonly<Record<string, (ctx: Context, redisUrl: string) => Promise<Running>>> = {
+type Start = (ctx: Context, redisUrl: string, metrics: Registry) => Promise<Running>
+
+const ROLES: Readonly<Record<string, Start>> = {
   outbound: startOutbound,
   // parsers and certificates are of no use to a process that sends
   inbound: async (ctx) => (await import('./inbound/inbound.ts')).startInbound(ctx),
@@ -34,16 +38,19 @@ export async function main(config: Config, roles: readonly string[] = ['outbound
   const unknown = roles.filter((role) => !(role in ROLES))
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
   if (config.databaseUrl === null || config.redisUrl === null) throw new Error('DATABASE_URL and REDIS_URL must be set for a single process; `mailstead start` embeds both')
+  const { redisUrl } = config
   const log = openLog(config, 'mta')
   const db = openDb(config.databaseUrl, log)
-  const redis = openRedis(config.redisUrl, log)
+  const redis = openRedis(redisUrl, log)
   const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
+  const metrics = startProcessMetrics(ctx, roles.join('+'))
   const running: Running[] = []
-  for (const role of roles) running.push(await startWhenStoreIsThere(ctx, role, config.redisUrl))
+  for (const role of roles) running.push(await startWhenStoreIsThere(ctx, role, (start) => start(ctx, redisUrl, metrics)))
   log.info({ roles }, 'started')
   return {
     stop: async () => {
       for (const one of running.toReversed()) await one.stop()
+      await metrics.stop()
       redis.disconnect()
       await db.close()
       log.info('stopped')
@@ -51,12 +58,12 @@ export async function main(config: Config, roles: readonly string[] = ['outbound
   }
 }
 
-async function startWhenStoreIsThere(ctx: Context, role: string, redisUrl: string): Promise<Running> {
+async function startWhenStoreIsThere(ctx: Context, role: string, begin: (start: Start) => Promise<Running>): Promise<Running> {
   for (;;) {
     try {
       const start = ROLES[role]
       if (start === undefined) throw new Error(`no role ${role}`)
-      return await start(ctx, redisUrl)
+      return await begin(start)
     } catch (error) {
       if (!isDatabaseAway(error)) throw error
       ctx.log.warn({ err: error, role }, 'PostgreSQL is away; waiting for it')

@@ -36,9 +36,14 @@ export interface Settler {
   drain(): Promise<void>
 }
 
-export function createSettler(ctx: Context): Settler {
+/** `observe` hears the size of each batch. */
+export function createSettler(ctx: Context, observe: (size: number) => void = () => undefined): Settler {
   const parts: Parts = { ctx, deliveries: createDeliveries() }
-  const batcher = createBatcher<Settlement, boolean>((batch) => settleBatch(parts, batch), { max: MAX_BATCH, lanes: LANES, gatherMs: GATHER_MS })
+  const carryOut = (batch: readonly Settlement[]): Promise<boolean[]> => {
+    observe(batch.length)
+    return settleBatch(parts, batch)
+  }
+  const batcher = createBatcher<Settlement, boolean>(carryOut, { max: MAX_BATCH, lanes: LANES, gatherMs: GATHER_MS })
   const counting = setInterval(() => void writeDeliveries(parts), COUNT_MS).unref()
   return {
     settle: (settlement) => batcher.add(settlement),

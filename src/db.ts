@@ -22,7 +22,17 @@ export interface Db extends Queryable {
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
   /** Several reads of one moment. */
   snapshot<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
+  /** Its connections now. */
+  pools(): readonly PoolView[]
   close(): Promise<void>
+}
+
+export interface PoolView {
+  readonly pool: 'hot' | 'plain'
+  readonly inUse: number
+  readonly idle: number
+  /** Callers that wait for a connection. */
+  readonly waiting: number
 }
 
 /** A statement that is parsed once a connection. Its name must be unique in the project. */
@@ -111,6 +121,8 @@ export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS)
     query: (statement, values) => run(typeof statement === 'string' ? plain : hot, statement, values),
     transaction: (work) => inTransaction(hot, 'BEGIN', work),
     snapshot: (work) => inTransaction(plain, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work),
+    pools: () => ([['hot', hot], ['plain', plain]] as const).map(([name, { totalCount, idleCount, waitingCount }]) => (
+      { pool: name, inUse: totalCount - idleCount, idle: idleCount, waiting: waitingCount })),
     close: async () => {
       await Promise.all([hot.end(), plain.end()])
     },

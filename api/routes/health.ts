@@ -1,6 +1,7 @@
-/** Alive, ready, and the figures of this process: for whoever runs the service. */
+/** Alive, ready, and the figures of all processes: for whoever runs the service. */
 import { z } from 'zod'
 import { isRedisReady } from '#src/redis.ts'
+import { CONTENT_TYPE } from '#src/metrics/text.ts'
 import { listMigrations } from '#src/migrate.ts'
 import { route } from '#api/route.ts'
 import type { ApiContext } from '#api/context.ts'
@@ -44,7 +45,7 @@ export const readyz = route({
 
 export const metrics = route({
   name: 'metrics',
-  summary: 'Figures of this process in the Prometheus text form',
+  summary: 'Figures of all processes in the Prometheus text form',
   method: 'GET',
   paths: ['/metrics'],
   atRoot: true,
@@ -52,7 +53,7 @@ export const metrics = route({
   status: 200,
   produces: ['text/plain'],
   errors: [],
-  handle: (ctx) => Promise.resolve({ body: ctx.metrics.render(), type: 'text/plain; version=0.0.4; charset=utf-8' }),
+  handle: async (ctx) => ({ body: await ctx.metrics.render(), type: CONTENT_TYPE }),
 })
 
 // A store that hangs is as bad as one that is away; probes time out after a second or more.

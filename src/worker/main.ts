@@ -5,11 +5,13 @@ import { systemClock } from '#src/clock.ts'
 import type { Context } from '#src/context.ts'
 import { openDb } from '#src/db.ts'
 import { openLog } from '#src/log.ts'
+import { startProcessMetrics } from '#src/metrics/process.ts'
 import { openRedis } from '#src/redis.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
 import { audienceClearLoop, audienceFoldLoop } from './audiences.ts'
 import { automationUpkeepLoop } from './automations.ts'
 import { domainCheckLoop, domainRemovalLoop, registrationLoop } from './domains.ts'
+import { figuresLoop } from './figures.ts'
 import { housekeepingLoop } from './housekeeping.ts'
 import { importLoop } from './imports.ts'
 import { leaseLoop } from './leases.ts'
@@ -21,7 +23,7 @@ import { unknownLoop } from './unknowns.ts'
 import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, scoreLoop, operatorLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, scoreLoop, operatorLoop, figuresLoop, housekeepingLoop]
 
 /**
  * A million rows pass through, and few of them are needed at a time: the heap is collected before it has grown by more than half. Measured
@@ -38,10 +40,12 @@ export function main(config: Config): Promise<{ stop(): Promise<void> }> {
   const redis = openRedis(config.redisUrl, log)
   const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
   const loops = [...LOOPS.map((spec) => startLoop(log, spec(ctx))), startWebhooks(ctx, config.redisUrl)]
+  const metrics = startProcessMetrics(ctx, 'worker')
   log.info('started')
   return Promise.resolve({
     stop: async () => {
       await Promise.all(loops.map((loop) => loop.stop()))
+      await metrics.stop()
       redis.disconnect()
       await db.close()
       log.info('stopped')
