@@ -42,6 +42,7 @@ export function rolesFor(isSandbox: boolean): readonly (readonly Role[])[] {
     { name: 'mta', args: ['mta', '--roles', 'outbound'] },
     { name: 'worker', args: ['worker'] },
     { name: 'submission', args: ['mta', '--roles', 'submission'] },
+    { name: 'inbound', args: ['mta', '--roles', 'inbound'] },
   ]
   return isSandbox ? [roles, [{ name: 'sandbox', args: ['mta', '--roles', 'sandbox'] }]] : [roles]
 }

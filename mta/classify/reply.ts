@@ -1,12 +1,37 @@
 /**
- * What a receiver's answer means: from a reply at a stage of the conversation to a reason, a scope and, for a refusal, hard or soft.
- * What to do about it is decided elsewhere (`src/messages/settle.ts`). Only a 5xx to this message ends a delivery; an address is called
- * hard only when the receiver says that the address itself is bad: a policy, a full mailbox or a blocked sender never condemn it.
+ * What a receiver's answer means: from a reply at a stage of the conversation to a reason, a scope and, for a refusal, hard or soft. Read by
+ * the same words as bounces that come later (wordings.ts), with the difference that the stage is known. What to do about it is decided
+ * elsewhere (`src/messages/settle.ts`, `src/suppression`). Only a 5xx to this message ends a delivery; an address is called hard only when
+ * the receiver says that the address itself is bad: a policy, a full mailbox or a blocked sender never condemn it.
  */
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Outcome, Scope } from '#src/messages/outcome.ts'
+import { type Command, isConfirmed, readFailure, type Reading } from './wordings.ts'
 
 export type Stage = 'mail' | 'rcpt' | 'data' | 'dot'
+
+const COMMANDS: Readonly<Record<Stage, Command>> = { mail: 'mail', rcpt: 'rcpt', data: 'data', dot: 'data' }
+
+/** What each class of failure is about; every class of wordings.ts has its row. */
+const SCOPES: Readonly<Record<string, Scope>> = {
+  'no-such-user': 'recipient', 'no-such-domain': 'recipient', 'no-mail-accepted': 'recipient', 'bad-address': 'recipient', moved: 'recipient',
+  address: 'recipient', mailbox: 'recipient', 'mailbox-full': 'recipient', 'mailbox-disabled': 'recipient', 'recipient-filter': 'recipient',
+  'too-large': 'message', 'message-refused': 'message', virus: 'message', 'no-smtputf8': 'message',
+  spam: 'source', policy: 'source', blocked: 'source', authentication: 'source', 'no-reverse-dns': 'source', 'relay-denied': 'source',
+  'sender-refused': 'source', greylisted: 'source', throttled: 'source', tls: 'source',
+  network: 'destination', system: 'destination', expired: 'destination', loop: 'destination', protocol: 'destination',
+}
+
+/** Where neither words nor status say more, the stage does. */
+const BY_STAGE: Readonly<Record<Stage, { readonly reason: string; readonly scope: Scope }>> = {
+  mail: { reason: 'sender-refused', scope: 'source' },
+  rcpt: { reason: 'recipient-refused', scope: 'recipient' },
+  data: { reason: 'message-refused', scope: 'message' },
+  dot:  { reason: 'message-refused', scope: 'message' },
+}
+
+/** RFC 3463 3.8: security and policy, which condemn nobody whatever the words beside them say. */
+const POLICY = /^[245]\.7\./
 
 interface Meaning {
   readonly reason: string
@@ -14,62 +39,29 @@ interface Meaning {
   readonly isHard: boolean
 }
 
-interface Rule extends Meaning {
-  /** Enhanced codes without their class (RFC 3463 and its registry), or null for any. */
-  readonly status: RegExp | null
-  /** What the text says, or null for anything. */
-  readonly text: RegExp | null
-}
-
-/** Wording families, for servers that send no enhanced code or a useless one. */
-const NOBODY = /\b(user|mailbox|recipient|address|account|addressee)\b.{0,40}\b(unknown|not (found|exist|known|valid)|does(n't| not) exist|invalid|no longer|rejected: unknown)|\b(no such|unknown|invalid|nonexistent|no) (user|mailbox|recipient|account|address|person)\b/i
-const SENDER = /\b(spam|blocked|block ?list|black ?list|deny ?list|reputation|rbl|dnsbl|spamhaus|policy|dmarc|spf|dkim|authenticat|ptr|reverse dns|greylist|gray ?list|relay)/i
-const FULL = /\b(over ?quota|quota|mailbox (is )?full|insufficient (system )?storage|out of storage)\b/i
-const THROTTLED = /\b(too many|rate limit|throttl|try again later|temporarily deferred|unusual rate|slow down|connection limit)/i
-
-/** First match wins. */
-const RULES: readonly Rule[] = [
-  { status: /^7\./, text: null, reason: 'policy', scope: 'source', isHard: false },
-  { status: /^1\.(1|6|10)$/, text: SENDER, reason: 'policy', scope: 'source', isHard: false },
-  { status: /^1\.(1|6|10)$/, text: null, reason: 'no-such-user', scope: 'recipient', isHard: true },
-  { status: /^1\.2$/, text: null, reason: 'no-such-domain', scope: 'recipient', isHard: true },
-  { status: /^1\.[37]$/, text: null, reason: 'bad-address', scope: 'recipient', isHard: true },
-  { status: /^1\.8$/, text: null, reason: 'bad-sender', scope: 'source', isHard: false },
-  { status: /^2\.1$/, text: null, reason: 'mailbox-disabled', scope: 'recipient', isHard: true },
-  { status: /^2\.2$/, text: null, reason: 'mailbox-full', scope: 'recipient', isHard: false },
-  { status: /^(2\.3|3\.4)$/, text: null, reason: 'too-large', scope: 'message', isHard: false },
-  { status: /^6\.7$/, text: null, reason: 'no-smtputf8', scope: 'message', isHard: false },
-  { status: /^6\./, text: null, reason: 'content', scope: 'message', isHard: false },
-  { status: /^4\.[57]$|^3\.2$|^2\.4$/, text: null, reason: 'busy', scope: 'destination', isHard: false },
-  { status: /^4\./, text: null, reason: 'routing', scope: 'destination', isHard: false },
-  { status: null, text: FULL, reason: 'mailbox-full', scope: 'recipient', isHard: false },
-  { status: null, text: SENDER, reason: 'policy', scope: 'source', isHard: false },
-  { status: null, text: NOBODY, reason: 'no-such-user', scope: 'recipient', isHard: true },
-  { status: null, text: THROTTLED, reason: 'busy', scope: 'destination', isHard: false },
-]
-
-/** Where no rule says more, the stage does. */
-const BY_STAGE: Readonly<Record<Stage, Meaning>> = {
-  mail: { reason: 'sender-refused', scope: 'source', isHard: false },
-  rcpt: { reason: 'recipient-refused', scope: 'recipient', isHard: false },
-  data: { reason: 'message-refused', scope: 'message', isHard: false },
-  dot:  { reason: 'message-refused', scope: 'message', isHard: false },
-}
-
 function meaningOf(stage: Stage, reply: Reply): Meaning {
-  const status = reply.enhanced?.slice(2) ?? ''
-  const rule = RULES.find((one) => (one.status === null || one.status.test(status)) && (one.text === null || one.text.test(reply.text)))
-  const meaning = rule ?? BY_STAGE[stage]
-  // An address is judged where it is named. A sender refused as unknown at MAIL is about us.
-  return stage === 'mail' && meaning.scope === 'recipient' ? BY_STAGE.mail : meaning
+  // the code says whether it is for good; an enhanced code of another class says only what it is about
+  const status = reply.enhanced?.replace(/^./, '5') ?? null
+  const command = COMMANDS[stage]
+  const reading = readFailure(formatReply(reply), status, command)
+  const scope = SCOPES[reading.class]
+  // an address is judged where it is named: what MAIL is refused with is about us
+  if (scope === undefined || (stage === 'mail' && scope === 'recipient')) return { ...BY_STAGE[stage], isHard: false }
+  const isVague = reading.isHard || scope === 'destination'
+  if (isVague && status !== null && POLICY.test(status)) return { reason: 'policy', scope: 'source', isHard: false }
+  return { reason: reading.class, scope, isHard: mayCondemn(reading, status, command) }
+}
+
+function mayCondemn(reading: Reading, status: string | null, command: Command): boolean {
+  return reading.isHard && isConfirmed(reading, status, command)
 }
 
 /** The outcome of a 4xx or 5xx answer to this message. The reply code decides which; an enhanced code of another class does not overrule it. */
 export function classifyReply(stage: Stage, reply: Reply): Outcome {
   const meaning = meaningOf(stage, reply)
   const detail = formatReply(reply)
-  // 421: the server is closing; it says nothing about this message (RFC 5321 3.8).
-  if (reply.code === 421) return { kind: 'deferred', scope: 'host', reason: meaning.reason === 'policy' ? 'policy' : 'busy', detail, reply, isCounted: false }
+  // 421: the server is closing; it says nothing about this message (RFC 5321 3.8)
+  if (reply.code === 421) return { kind: 'deferred', scope: 'host', reason: meaning.reason, detail, reply, isCounted: false }
   if (reply.code < 500) return { kind: 'deferred', scope: meaning.scope, reason: meaning.reason, detail, reply, isCounted: true }
   return { kind: 'bounced', scope: meaning.scope, reason: meaning.reason, isHard: meaning.isHard, detail, reply }
 }

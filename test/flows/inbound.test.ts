@@ -3,9 +3,13 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
+import { listReports, readBacklog, readRaw } from '#mta/inbound/reports.ts'
+import { review } from '#mta/inbound/review.ts'
 import { readMessage } from '#src/messages/read.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
+import { suppress } from '#src/suppression/suppress.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
+import { gather } from '#test/support/gather.ts'
 import { handOver, type HandedOver } from '#test/support/handed-over.ts'
 import { arfOf, bombOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports.ts'
 import { submit, talkSmtp } from '#test/support/smtp-talk.ts'
@@ -224,6 +228,37 @@ describe('inbound', function () {
     assert.ok((row?.size ?? 0) > 26_000_000)
     assert.equal(row?.kept, 131_072)
     assert.equal((await told(one.messageId)).state, 'bounced')
+  })
+
+  describe('a second look', () => {
+    const doubtful = async (isLifting: boolean): Promise<string[]> =>
+      (await gather(review(ctx.db, isLifting))).flat().filter((one) => one.workspaceId === workspaceId).map(({ address, reading }) => `${address} ${reading}`)
+
+    it('finds nothing to lift where the rules are the same', async () => {
+      assert.deepEqual(await doubtful(true), [])
+    })
+    it('lifts what a corrected rule would not have suppressed, by the report or by the reply', async () => {
+      const one = await sent('wrong@receiver.example')
+      await bring(one.returnPath, dsnOf({ recipient: one.address }))
+      await applied()
+      const full = Buffer.from(dsnOf({ recipient: one.address, status: '5.2.2', diagnostic: '552 5.2.2 mailbox full' }))
+      await ctx.db.query('UPDATE inbound_reports SET raw = $1 WHERE message_id = $2', [full, one.messageId])
+      const reply = { code: 550, status: '5.7.1', text: 'no such user here, says our policy' }
+      const entry = { workspaceId, kind: 'hard_bounce' as const, reason: null, rule: 'no-such-user@0', reply }
+      await suppress(ctx.db, [{ ...entry, address: 'policy@receiver.example' }], new Date())
+      await suppress(ctx.db, [{ ...entry, address: 'right@receiver.example', reply: { code: 550, status: null, text: 'no such user here' } }], new Date())
+      await suppress(ctx.db, [{ workspaceId, address: 'hand@receiver.example', kind: 'manual', reason: null }], new Date())
+      const found = ['policy@receiver.example policy', 'wrong@receiver.example mailbox-full']
+      assert.deepEqual([await doubtful(false), await doubtful(true), await doubtful(true)], [found, found, []])
+      assert.equal(await suppressionOf('wrong@receiver.example'), null)
+      assert.equal((await suppressionOf('right@receiver.example'))?.kind, 'hard_bounce')
+    })
+    it('the operator sees reports and letters, and one of them whole', async () => {
+      const [newest] = await listReports(ctx.db, { hasLetters: false, limit: 1 })
+      assert.deepEqual([newest?.recipient, newest?.result], ['wrong@receiver.example', 'bounced'])
+      assert.match((await readRaw(ctx.db, newest?.id ?? ''))?.toString() ?? '', /^From: Mail Delivery System/)
+      assert.equal((await readBacklog(ctx.db)).waiting, 0)
+    })
   })
 
   describe('at the door', () => {
