@@ -3,27 +3,33 @@
  * order: claims nothing more, lets conversations end for a while and cuts short the rest, writes the results, gives back what has none,
  * ends its lease.
  */
+import { randomUUID } from 'node:crypto'
 import type { Context } from '#src/context.ts'
 import { openRedis, type Redis } from '#src/redis.ts'
 import type { Claimed } from '#src/messages/claim.ts'
 import { createRegistry, type Registry } from '#src/metrics/registry.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { moveFor, releaseOf } from '#src/messages/settle.ts'
-import { DUE_CHANNEL, READY_CHANNEL, suspendedSite, SUSPENSIONS_CHANNEL } from '#src/queue/keys.ts'
+import { ACCOUNT_TESTS_CHANNEL, DUE_CHANNEL, READY_CHANNEL, SHAPING_CHANNEL, suspendedSite, SUSPENSIONS_CHANNEL } from '#src/queue/keys.ts'
 import { takeLease, type Lease } from '#src/queue/lease.ts'
+import { accountAt } from '#src/providers/destination.ts'
 import { createDomainSites, type DomainSites } from '#src/queue/domain-sites.ts'
+import type { RouteNames } from '#src/shaping/match.ts'
 import { watchSuspensions, type SuspensionWatch } from '#src/queue/suspensions.ts'
 import type { Transport } from '#mta/transport/by-source.ts'
 import { startEgress } from './egress/egress.ts'
-import { limitsOf } from './limits/site-limits.ts'
+import { createPacer, type Pacer } from './limits/pacer.ts'
+import type { Router } from './route/route.ts'
+import type { ConnectedAccounts } from './accounts.ts'
 import { deliver } from './deliver.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
 import type { Held } from './holdings.ts'
 import { createLanes, type Lanes } from './lanes.ts'
+import { withRefusal } from './refusal.ts'
 import { createMeasures } from './measures.ts'
 import { createReport, type Report } from './report.ts'
 import { createSettler, type Settler } from './settle.ts'
-import { assembleStages, limitsOfRoute } from './stages.ts'
+import { assembleStages } from './stages.ts'
 
 const GRACE_MS = 20_000
 /** For conversations that were cut short to say how far they were. */
@@ -43,24 +49,37 @@ export async function startOutbound(ctx: Context, redisUrl: string, registry: Re
   const assembled = assembleStages(ctx, await startEgress(ctx))
   const { stages, router, breaker } = assembled
   const suspensions = await watchSuspensions(ctx)
+  const pacer = await createPacer(ctx, randomUUID())
   const sites = createDomainSites(ctx)
+  const { accounts } = stages
   const siteOf = async (domain: string): Promise<string> => {
+    // an account is a site of its own
+    if (accountAt(domain) !== null) return domain
     const { site } = await router.route(domain)
     sites.note(domain, site)
     return site
   }
   const lanes = createLanes(ctx, {
-    lease, startLimits: limitsOf([]),
-    limitsFor: async (domain) => limitsOfRoute(await router.route(domain)),
+    lease,
+    paceFor: async (domain) => {
+      const pace = accountAt(domain) === null
+        ? pacer.find(await siteOf(domain), await namesOf(router, domain))
+        : pacer.find(domain, { domain, hosts: [] }, await accounts.receiver(domain))
+      await pacer.ready(pace)
+      return pace
+    },
+    suspendedUntil: (pace, workspaceId) => pacer.suspension(pace, workspaceId)?.until ?? null,
     isSuspended: (domain) => suspensions.find(domain, sites.siteOf(domain)) !== undefined,
     deliver: (claimed, gate) => deliver(stages, claimed, gate),
-    settle: (claimed, attempt) => {
+    settle: (claimed, attempt, pace) => {
       report.note(claimed.domain, attempt)
       measures.note(claimed, attempt, sites.siteOf(claimed.domain) ?? null, ctx.clock.now())
+      // the rules are about receivers, and what a provider says is about one account
+      if (accountAt(claimed.domain) === null) pacer.heard(pace, 'reply' in attempt.outcome ? attempt.outcome.reply : null, claimed.workspaceId)
       return settle(ctx, settler, claimed, attempt)
     },
     isBehind: () => settler.waiting > MOST_UNSETTLED,
-    release: (held) => release(ctx, settler, held),
+    release: (held, until) => release(ctx, settler, held, until),
   })
   const measures = createMeasures(registry, { sites: () => lanes.view(), unsettled: () => settler.waiting })
   const report = createReport(ctx, {
@@ -75,36 +94,43 @@ export async function startOutbound(ctx: Context, redisUrl: string, registry: Re
     },
     onReady: (site, hasInstant) => lanes.wake(site, hasInstant),
   })
-  const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions })
+  const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions, pacer, accounts })
   const { transport } = stages
-  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, sites, report, transport, close: () => assembled.close() }
+  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, sites, report, transport, accounts, close: () => assembled.close() }
   return { stop: (graceMs = GRACE_MS) => stop(parts, graceMs) }
 }
 
 async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt: Attempt): Promise<void> {
   const rules = { scale: ctx.config.retryScale, lifetimeSeconds: ctx.config.messageLifetimeSeconds, nowMs: ctx.clock.now() }
-  const moving = moveFor(claimed, attempt, rules)
-  const isMoved = await settler.settle({ claimed, moving })
+  const { moving, refused } = withRefusal(ctx.config, claimed, attempt, moveFor(claimed, attempt, rules))
+  const isMoved = await settler.settle({ claimed, moving, refused })
   const { messageId: id, address: to, tier, content } = claimed
   ctx.log.info({ id, from: content.from.email, to, tier, host: attempt.host, reason: moving.reason, ms: Math.round(attempt.durationMs), late: !isMoved || undefined }, moving.move)
 }
 
-function listen(ctx: Context, redisUrl: string, { dispatcher, lanes, suspensions }: Pick<Parts, 'dispatcher' | 'lanes' | 'suspensions'>): Redis {
+function listen(ctx: Context, redisUrl: string, parts: Pick<Parts, 'dispatcher' | 'lanes' | 'suspensions' | 'pacer' | 'accounts'>): Redis {
+  const { dispatcher, lanes, suspensions, pacer, accounts } = parts
   const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
   subscriber.on('message', (channel: string, message: string) => {
     if (channel === DUE_CHANNEL) dispatcher.kick(message)
     else if (channel === READY_CHANNEL) lanes.wake(message, true)
+    else if (channel === ACCOUNT_TESTS_CHANNEL) accounts.test(message)
+    else if (channel === SHAPING_CHANNEL) pacer.refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'))
     else suspensions.refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions could not be read'))
   })
   // what was published while the connection was away was not heard
   subscriber.on('ready', () => dispatcher.kick('all'))
-  subscriber.subscribe(DUE_CHANNEL, READY_CHANNEL, SUSPENSIONS_CHANNEL).catch((error: unknown) => ctx.log.debug({ err: error }, 'subscribing waits for Redis'))
+  subscriber.subscribe(ACCOUNT_TESTS_CHANNEL, DUE_CHANNEL, READY_CHANNEL, SHAPING_CHANNEL, SUSPENSIONS_CHANNEL).catch((error: unknown) => ctx.log.debug({ err: error }, 'subscribing waits for Redis'))
   return subscriber
 }
 
-async function release(ctx: Context, settler: Settler, held: readonly Held[]): Promise<void> {
-  const now = new Date(ctx.clock.now())
-  await Promise.all(held.map((one) => settler.settle({ claimed: one, moving: releaseOf(one, now, null) })))
+async function release(ctx: Context, settler: Settler, held: readonly Held[], until = new Date(ctx.clock.now())): Promise<void> {
+  await Promise.all(held.map((one) => settler.settle({ claimed: one, moving: releaseOf(one, until, null) })))
+}
+
+async function namesOf(router: Router, domain: string): Promise<RouteNames> {
+  const route = await router.route(domain)
+  return { domain, hosts: route.kind === 'hosts' ? route.hosts : [] }
 }
 
 interface Parts {
@@ -115,14 +141,16 @@ interface Parts {
   readonly dispatcher: Dispatcher
   readonly subscriber: Redis
   readonly suspensions: SuspensionWatch
+  readonly pacer: Pacer
   readonly sites: DomainSites
   readonly report: Report
   readonly transport: Transport
+  readonly accounts: ConnectedAccounts
   readonly close: () => Promise<void>
 }
 
 async function stop(parts: Parts, graceMs: number): Promise<void> {
-  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, sites, report, transport, close } = parts
+  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, sites, report, transport, accounts, close } = parts
   subscriber.disconnect()
   suspensions.stop()
   sites.stop()
@@ -130,9 +158,13 @@ async function stop(parts: Parts, graceMs: number): Promise<void> {
   await dispatcher.stop()
   await lanes.stop(graceMs)
   // what the receiver may have is written down as unknown; left to the lease's end it would be sent again whatever became of it
-  if (lanes.active > 0) transport.abort()
+  if (lanes.active > 0) {
+    transport.abort()
+    accounts.relay.abort()
+  }
   await lanes.stop(CUT_MS)
   await settler.drain()
   await close()
+  await pacer.stop()
   if (lanes.active === 0) await lease.end().catch((error: unknown) => ctx.log.warn({ err: error }, 'the lease could not be ended; it runs out'))
 }
