@@ -17,6 +17,7 @@ export interface Records {
   readonly TXT?: readonly string[]
   readonly CNAME?: string
   readonly NS?: readonly string[]
+  readonly PTR?: readonly string[]
   readonly TLSA?: readonly TlsaRecord[]
   /** Signed and valid, as a validating resolver says with the AD bit to those who ask for it; where an alias leads, it must be too. */
   readonly isSecure?: boolean
@@ -112,7 +113,7 @@ function recordsOf(records: Records, name: string, type: RecordType): Answer[] {
   if (type === 'MX') return (records.MX ?? []).map(([preference, exchange]) => ({ name, type, ttl, data: { preference, exchange } }))
   if (type === 'TXT') return (records.TXT ?? []).map((text) => ({ name, type, ttl, data: text.match(/.{1,255}/gs) ?? [''] }))
   if (type === 'CNAME') return records.CNAME === undefined ? [] : [{ name, type, ttl, data: records.CNAME }]
-  if (type === 'NS') return (records.NS ?? []).map((data) => ({ name, type, ttl, data }))
+  if (type === 'NS' || type === 'PTR') return (records[type] ?? []).map((data) => ({ name, type, ttl, data }))
   if (type === 'TLSA') return (records.TLSA ?? []).map((data) => ({ name, type, ttl, data }))
   if (type === 'A' || type === 'AAAA') return (records[type] ?? []).map((data) => ({ name, type, ttl, data }))
   return []

@@ -1,0 +1,16 @@
+/** Addresses in the forms that DNS has for them. */
+import ipaddr from 'ipaddr.js'
+
+/** The name under `zone` that stands for an address: bytes, or nibbles of an IPv6 one, in reverse (RFC 5782 2.1 and 2.4). */
+export function reversedName(address: string, zone: string): string {
+  const ip = ipaddr.parse(address)
+  const bytes = ip.toByteArray()
+  const labels = ip.kind() === 'ipv4' ? bytes.map(String) : bytes.flatMap((byte) => [(byte >> 4).toString(16), (byte & 15).toString(16)])
+  return `${labels.toReversed().join('.')}.${zone}`
+}
+
+/** IPv6 has many spellings. */
+export function sameAddress(one: string, other: string): boolean {
+  if (!ipaddr.isValid(one) || !ipaddr.isValid(other)) return false
+  return ipaddr.parse(one).toNormalizedString() === ipaddr.parse(other).toNormalizedString()
+}
