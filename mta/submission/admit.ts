@@ -3,9 +3,8 @@
  * with the next mail and not with the connection. What a sender may hand in is bounded by the plan of its workspace, by key and by network,
  * counted over all processes.
  */
-import type { SMTPServerSession } from 'smtp-server'
 import { isDatabaseAway } from '#src/db.ts'
-import { isLoopback, networkOf } from '#src/network.ts'
+import { networkOf } from '#src/network.ts'
 import { planOf, type SubmissionContext } from './context.ts'
 import { authenticate } from './login.ts'
 import { comeAgain, Reply } from './reply.ts'
@@ -15,14 +14,20 @@ const NOBODY = new Reply(530, '5.7.0 Log in first: the password is an API key')
 const NO_MORE = new Reply(535, '5.7.8 The API key of this login does not work any more')
 const STORE_AWAY = new Reply(451, '4.3.0 A store is away, come again')
 
+export interface Peer {
+  readonly remoteAddress: string
+  /** Our own machine. */
+  readonly isLocal: boolean
+}
+
 /** `key` is what the connection logged in with. @throws a Reply. */
-export async function admit(ctx: SubmissionContext, { remoteAddress }: SMTPServerSession, key: string | null): Promise<Sender> {
+export async function admit(ctx: SubmissionContext, { remoteAddress, isLocal }: Peer, key: string | null): Promise<Sender> {
   const sender = key === null ? await findRelay(ctx, remoteAddress) : await findByKey(ctx, key)
   const { rate, config } = ctx
   const verdicts = [
     rate.take(sender.workspaceId, planOf(ctx, sender.plan).requestsPerSecond),
     ...(sender.keyId === null ? [] : [rate.take(`key ${sender.keyId}`, config.submissionPerKey)]),
-    ...(sender.keyId === null || isLoopback(remoteAddress) ? [] : [rate.take(`network ${networkOf(remoteAddress)}`, config.submissionPerNetwork)]),
+    ...(sender.keyId === null || isLocal ? [] : [rate.take(`network ${networkOf(remoteAddress)}`, config.submissionPerNetwork)]),
   ]
   const over = verdicts.find(({ isAllowed }) => !isAllowed)
   if (over !== undefined) throw comeAgain('Too many messages', over.retryAfter)

@@ -40,7 +40,7 @@ export function createHandlers(ctx: SubmissionContext, visitOf: (session: SMTPSe
       if (wrong !== null) return reply(wrong)
       const visit = visitOf(session)
       // a login does not outlive the connection's way into TLS (RFC 3207 4.2)
-      admit(ctx, session, hasUser(session) ? visit.key : null).then((sender) => {
+      admit(ctx, visit, hasUser(session) ? visit.key : null).then((sender) => {
         senders.set(session, sender)
         visit.allow(STEP_MS.command)
         reply()

@@ -65,10 +65,10 @@ export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, network
   }
 
   return {
-    find: (address) => {
+    find: (address) => remember(senders, address, () => {
       const network = networks.find((one) => isInNetwork(address, one.network))
-      return network === undefined ? Promise.resolve(null) : remember(senders, network.workspace, () => loadSender(network.workspace))
-    },
+      return network === undefined ? Promise.resolve(null) : loadSender(network.workspace)
+    }),
   }
 }
 

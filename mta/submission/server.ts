@@ -9,6 +9,7 @@
 import type { Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import type { Clock } from '#src/clock.ts'
 import { isLoopback } from '#src/network.ts'
 
 /** A step of a visit has so long: to log in, from one command to the next, for one mail. */
@@ -21,6 +22,7 @@ export class Visit extends SMTPConnection {
   /** The API key it logged in with. */
   key: string | null = null
   failedLogins = 0
+  readonly isLocal: boolean
   deadlineMs = Infinity
   readonly #server: SubmissionServer
   readonly #socket: Socket
@@ -30,10 +32,11 @@ export class Visit extends SMTPConnection {
     super(server, socket, options ?? null)
     this.#server = server
     this.#socket = socket
+    this.isLocal = isLoopback(this.remoteAddress)
   }
 
   allow(stepMs: number): void {
-    this.deadlineMs = Date.now() + stepMs
+    this.deadlineMs = this.#server.clock.now() + stepMs
   }
 
   cutOff(): void {
@@ -70,18 +73,20 @@ export class Visit extends SMTPConnection {
   }
 
   get #mayLogIn(): boolean {
-    return this.secure || this.#server.mayLogInPlain || isLoopback(this.remoteAddress)
+    return this.secure || this.#server.mayLogInPlain || this.isLocal
   }
 }
 
 export class SubmissionServer extends SMTPServer {
   readonly mayLogInPlain: boolean
+  readonly clock: Clock
   readonly #visits = new WeakMap<SMTPServerSession, Visit>()
   readonly #sweeper: NodeJS.Timeout
 
-  constructor(options: SMTPServerOptions, mayLogInPlain: boolean) {
+  constructor(options: SMTPServerOptions, { mayLogInPlain, clock }: { readonly mayLogInPlain: boolean; readonly clock: Clock }) {
     super(options)
     this.mayLogInPlain = mayLogInPlain
+    this.clock = clock
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref()
     this.server.once('close', () => clearInterval(this.#sweeper))
   }
@@ -102,7 +107,7 @@ export class SubmissionServer extends SMTPServer {
 
   /** Ends the visits that took too long for a step. */
   #sweep(): void {
-    const now = Date.now()
+    const now = this.clock.now()
     for (const visit of this.connections)
       if (visit instanceof Visit && visit.deadlineMs < now) visit.cutOff()
   }

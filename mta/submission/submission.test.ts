@@ -292,6 +292,19 @@ describe('submission', () => {
       assert.match(await hand(mail('')), /^250 /)
       idle.forEach((socket) => socket.destroy())
     })
+    it('who sends a byte now and then is cut off: before the login after a minute, in a mail after half an hour', async () => {
+      const [before, inside, good] = [await open(null), await open(), await open()]
+      for (const line of ['MAIL FROM:<a@b.example>', 'RCPT TO:<a@b.example>', 'DATA']) await inside.say(line)
+      before.send('N')
+      ctx.advance(61_000)
+      before.send('O')
+      assert.equal(await before.hear(), '')
+      assert.match(await handIn(good, { from: 'a@b.example', to: 'a@b.example', content: mail('') }), /^250 /)
+      inside.send('From: shop@sender.example\r\n')
+      ctx.advance(31 * 60_000)
+      inside.send('X')
+      assert.equal(await inside.hear(), '')
+    })
     it('a broken TLS handshake, a lost connection in DATA and endless lines harm nobody else', async () => {
       const broken = connect(submission.ports.tls, '127.0.0.1', () => broken.end('EHLO x\r\n'))
       broken.on('error', () => {})

@@ -95,7 +95,7 @@ function createPorts(ctx: SubmissionContext, certificate: Certificate): Ports {
 function createServer(ctx: SubmissionContext, certificate: Certificate, isTls: boolean): SubmissionServer {
   const server: SubmissionServer = new SubmissionServer({
     ...optionsOf(ctx, certificate), secure: isTls, ...createHandlers(ctx, (session) => server.visitOf(session)),
-  }, ctx.config.submissionPlainLogin === 'anywhere')
+  }, { mayLogInPlain: ctx.config.submissionPlainLogin === 'anywhere', clock: ctx.clock })
   // without a listener one broken TLS handshake ends the process
   server.on('error', (error) => ctx.log.debug({ err: error }, 'a client of a submission port failed'))
   return server
