@@ -24,6 +24,7 @@ const COMMANDS: readonly (readonly [name: string, summary: string])[] = [
   ['queue', 'see, retry, suspend, resume and drop queued mail'],
   ['shaping', 'check and try out the limits of receivers, see what they stopped'],
   ['tls', 'require TLS of recipient domains, or take less than they ask for'],
+  ['tls', 'require TLS of recipient domains, or take less than they ask for'],
   ['explain', 'tell all that is known about one message'],
   ['bounces', 'see what came back, and review what it suppressed'],
   ['parse-report', 'read a bounce or complaint on stdin'],

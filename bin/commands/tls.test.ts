@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { run } from './tls.ts'
+
+describe('mailstead tls', () => {
+  let database: TestDatabase
+  before(async () => { database = await createDatabase() })
+  after(() => database.drop())
+
+  async function call(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+    let [out, err] = ['', '']
+    const code = await run(args, { env: { DATABASE_URL: database.url }, out: (text) => { out += text }, err: (text) => { err += text } })
+    return { code, out, err }
+  }
+
+  it('sets, lists and takes back rules', async () => {
+    assert.equal((await call('set', 'Bücher.example', 'required')).code, 0)
+    assert.equal((await call('set', 'b.example', 'required')).code, 0)
+    assert.match((await call('set', 'b.example', 'opportunistic')).out, /TLS with b\.example is opportunistic/)
+    const rules = [{ domain: 'b.example', level: 'opportunistic' }, { domain: 'xn--bcher-kva.example', level: 'required' }]
+    assert.deepEqual(JSON.parse((await call('list', '--json')).out), rules)
+    assert.equal((await call('unset', 'b.example')).code, 0)
+    assert.partialDeepStrictEqual(await call('unset', 'b.example'), { code: 1, err: 'There is no rule for b.example; mailstead tls list shows those that there are.\n' })
+    assert.match((await call('list')).out, /xn--bcher-kva\.example +required/)
+  })
+
+  for (const args of [['set', 'b.example'], ['set', 'b.example', 'maybe'], ['set', 'a b', 'required'], ['set', '*', 'required'], ['unset']])
+    it(`does not understand: ${args.join(' ')}`, async () => assert.equal((await call(...args)).code, 2))
+})
