@@ -18,6 +18,7 @@ export const GROUPS: readonly Group[] = [
   { name: 'Segments', words: ['segments'], description: 'Contacts of an audience that meet conditions.' },
   { name: 'Suppressions', words: ['suppressions'], description: 'Addresses that get nothing, each with its cause.' },
   { name: 'Domains', words: ['domains'], description: 'Sending domains: records to publish, verification, keys.' },
+  { name: 'Accounts', words: ['accounts', 'oauth'], description: 'Mailboxes and SMTP servers of your own that mail leaves through.' },
   { name: 'Automations', words: ['automations'], description: 'Steps that a contact goes through after an event.' },
   { name: 'Campaigns', words: ['campaigns'], description: 'One mail to an audience.' },
   { name: 'Webhooks', words: ['webhooks'], description: 'Addresses of yours that hear of events, and the log of what they were told.' },

@@ -1,5 +1,6 @@
 /** Every endpoint of the API, one line each. What an endpoint is stands in its file in `routes/`. */
 import type { AnyRoute } from './route.ts'
+import { ACCOUNT_ROUTES } from './routes/accounts.ts'
 import { ADMIN_QUEUE_ROUTES } from './routes/admin-queue.ts'
 import { ADMIN_SUSPENSION_ROUTES } from './routes/admin-suspensions.ts'
 import { AUDIENCE_ROUTES } from './routes/audiences.ts'
@@ -16,6 +17,7 @@ import { EXPORT_ROUTES } from './routes/exports.ts'
 import { healthz, metrics, readyz } from './routes/health.ts'
 import { IMPORT_ROUTES } from './routes/imports.ts'
 import { verifyKey } from './routes/integrations.ts'
+import { OAUTH_ROUTES } from './routes/oauth.ts'
 import { openapiRoute } from './routes/openapi.ts'
 import { cancelScheduledEmail, listScheduledEmails, scheduleEmail } from './routes/schedule.ts'
 import { SEGMENT_ROUTES } from './routes/segments.ts'
@@ -45,6 +47,8 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ENROLMENT_ROUTES,
   ...CAMPAIGN_ROUTES,
   ...DOMAIN_ROUTES,
+  ...ACCOUNT_ROUTES,
+  ...OAUTH_ROUTES,
   // before the routes with an address in the path
   ...SUPPRESSION_FILE_ROUTES,
   ...SUPPRESSION_ROUTES,

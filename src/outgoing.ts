@@ -28,6 +28,8 @@ export interface PostRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly timeoutMs: number
+  /** How much of the answer is kept; its beginning when not said. */
+  readonly maxBytes?: number
 }
 
 export interface GetRequest {
@@ -38,7 +40,7 @@ export interface GetRequest {
 }
 
 export type Posted =
-  /** An answer of any status; `body` is its beginning, to a POST the first 4 KB; `location` where a redirect leads, and `contentType`, as they were written. */
+  /** An answer of any status; `body` is its beginning, to a POST the first 4 KB unless more is wanted; `location` where a redirect leads, and `contentType`, as they were written. */
   | { readonly ok: true; readonly status: number; readonly body: string; readonly location: string | null; readonly contentType: string | null; readonly durationMs: number }
   | { readonly ok: false; readonly reason: Trouble; readonly detail: string; readonly durationMs: number }
 
@@ -88,7 +90,7 @@ export function createOutgoing(config: Settings): Outgoing {
   }
 
   return {
-    post: (url, request) => send(url, { ...request, method: 'POST', maxBytes: KEPT_BYTES }),
+    post: (url, request) => send(url, { maxBytes: KEPT_BYTES, ...request, method: 'POST' }),
     get: (url, request) => send(url, { ...request, method: 'GET', body: '' }),
     close: () => {
       for (const { agent, fresh } of Object.values(doors)) {

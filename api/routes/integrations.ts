@@ -14,6 +14,8 @@ const verified = z.object({
   scopes: z.array(z.string()).meta({ description: 'of an Admin key; a Regular key has none' }),
   domain: z.string().nullable().meta({ description: 'the sending domain that a Regular key is bound to' }),
   domain_status: z.string().nullable(),
+  account_id: z.uuid().nullable().meta({ description: 'the connected account that a Regular key is bound to' }),
+  addresses: z.array(z.string()).meta({ description: 'that mail of this account may come from' }),
   plan: z.string(),
 })
 
@@ -41,6 +43,8 @@ export const verifyKey = route({
           scopes: caller.scopes,
           domain: caller.domain,
           domain_status: caller.domainStatus,
+          account_id: caller.account?.id ?? null,
+          addresses: caller.account?.addresses ?? [],
           plan: caller.plan,
         },
       },

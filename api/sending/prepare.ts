@@ -11,7 +11,7 @@ import type { Tier } from '#src/queue/tiers.ts'
 import { isRefusal } from '#api/answer.ts'
 import { planOf, type ApiContext } from '#api/context.ts'
 import type { SendBody } from './body.ts'
-import { domainOf, judgeSender } from './sender.ts'
+import { defaultSender, destinationFor, judgeSender } from './sender.ts'
 import { renderContent, type MessageContent } from './template.ts'
 
 /** What is wanted: the message, the tier it goes through, and when. */
@@ -24,7 +24,7 @@ export interface Order {
 
 export async function prepare(ctx: ApiContext, caller: Caller, order: Order): Promise<Submission | Refusal> {
   const { body } = order
-  const recipients = addressees(body)
+  const recipients = addressees(caller, body)
   const refusal =
     judgeSender(caller, body.from) ??
     judgeCount(ctx, recipients) ??
@@ -38,7 +38,7 @@ export async function prepare(ctx: ApiContext, caller: Caller, order: Order): Pr
 }
 
 /** Each address once, whatever its case, as the first of to, cc, bcc. */
-function addressees({ to, cc, bcc }: SendBody): Addressee[] {
+function addressees(caller: Caller, { to, cc, bcc }: SendBody): Addressee[] {
   const found = new Map<string, Addressee>()
   for (const [kind, list] of [
     ['to', to],
@@ -46,7 +46,7 @@ function addressees({ to, cc, bcc }: SendBody): Addressee[] {
     ['bcc', bcc],
   ] as const)
     for (const { email } of list)
-      if (!found.has(email.toLowerCase())) found.set(email.toLowerCase(), { address: email, domain: domainOf(email), kind })
+      if (!found.has(email.toLowerCase())) found.set(email.toLowerCase(), { address: email, domain: destinationFor(caller, email), kind })
   return [...found.values()]
 }
 
@@ -101,7 +101,7 @@ function submissionOf(
     apiKeyId: caller.keyId,
     domainId: caller.domainId,
     tier,
-    from: body.from ?? { email: '', name: null },
+    from: body.from ?? defaultSender(caller) ?? { email: '', name: null },
     replyTo: replyToOf(caller, body),
     ...headed,
     recipients: found.recipients,

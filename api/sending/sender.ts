@@ -1,19 +1,41 @@
 /**
- * In whose name a key may send: a Regular key speaks for exactly one verified domain. A subdomain of it is another name with records and
- * an owner of its own, so it is outside unless it is itself the key's domain. A domain that lost its records (degraded) still sends.
+ * In whose name a key may send, and where its mail goes. A Regular key speaks for exactly one sender: a verified domain, or a connected
+ * account. A subdomain of a domain is another name with records and an owner of its own, so it is outside unless it is itself the key's
+ * domain; a domain that lost its records (degraded) still sends. An account speaks for its own addresses; mail of a mailbox that does not
+ * say whom it is from comes from the mailbox. A paused account's mail is taken: it waits.
  */
-import type { Caller } from '#src/auth/keys.ts'
+import type { Caller, CallerAccount } from '#src/auth/keys.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import type { Mailbox } from '#src/mail/address.ts'
+import { destinationOf } from '#src/providers/destination.ts'
 
 const SENDING = new Set(['verified', 'degraded'])
 
 /** Null when the caller may send as this. */
 export function judgeSender(caller: Caller, from: Mailbox | null): Refusal | null {
+  return caller.account === null ? judgeDomain(caller, from) : judgeAddress(caller.account, from)
+}
+
+function judgeDomain({ domain, domainId, domainStatus }: Caller, from: Mailbox | null): Refusal | null {
   if (from === null) return invalid([{ path: 'from', message: 'is required with a key of a sending domain' }])
-  if (caller.domain === null || caller.domainId === null) return refuse('FORBIDDEN', 'This key is not bound to a sender.')
-  if (domainOf(from.email) !== caller.domain) return refuse('FORBIDDEN', `This key sends for ${caller.domain} only.`)
-  return SENDING.has(caller.domainStatus ?? '') ? null : refuse('FORBIDDEN', `The domain ${caller.domain} is not verified.`)
+  if (domain === null || domainId === null) return refuse('FORBIDDEN', 'This key is not bound to a sender.')
+  if (domainOf(from.email) !== domain) return refuse('FORBIDDEN', `This key sends for ${domain} only.`)
+  return SENDING.has(domainStatus ?? '') ? null : refuse('FORBIDDEN', `The domain ${domain} is not verified.`)
+}
+
+function judgeAddress({ kind, addresses }: CallerAccount, from: Mailbox | null): Refusal | null {
+  if (from === null) return kind === 'oauth' ? null : invalid([{ path: 'from', message: 'is required with a key of SMTP credentials' }])
+  return addresses.includes(from.email.toLowerCase()) ? null : refuse('FORBIDDEN', `This key sends for ${addresses.join(', ')} only.`)
+}
+
+/** Whom mail is from that does not say so: the mailbox of the key. */
+export function defaultSender({ account }: Caller): Mailbox | null {
+  return account?.kind === 'oauth' ? { email: account.addresses[0] ?? '', name: null } : null
+}
+
+/** Where the mail to an address goes: to the domain, or through the account of the key. */
+export function destinationFor({ account }: Caller, address: string): string {
+  return account === null ? domainOf(address) : destinationOf(account.id)
 }
 
 /** Of an address that was read by src/mail/address.ts: after its last "@", lower case. */

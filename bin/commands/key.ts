@@ -16,20 +16,23 @@ interface Order {
   readonly workspace: string
   readonly kind: 'admin' | 'regular'
   readonly scopes: readonly Scope[]
-  readonly domain: string
+  readonly domain: string | null
+  /** Of a regular key without a domain. */
+  readonly account: string | null
   readonly name: string
   readonly expiresAt: Date | null
 }
 
 const FOREIGN = {
   domain: '--domain belongs to a regular key: an admin key does not send',
+  account: '--account belongs to a regular key: an admin key does not send',
   scopes: '--scopes belong to an admin key: a regular key only sends',
 } as const
 
 const ACTIONS: Actions = {
   create: {
-    usage: 'create --workspace ID --type admin|regular [--scopes all|a,b] [--domain D] [--name N] [--expires ISO]',
-    options: ['workspace', 'type', 'scopes', 'domain', 'name', 'expires'],
+    usage: 'create --workspace ID --type admin|regular [--scopes all|a,b] [--domain D | --account ID] [--name N] [--expires ISO]',
+    options: ['workspace', 'type', 'scopes', 'domain', 'account', 'name', 'expires'],
     run: (call) => {
       const order = readOrder(call)
       return withContext(call.io, (ctx) => create(ctx, call, order))
@@ -45,7 +48,7 @@ const ACTIONS: Actions = {
         row.id, row.workspaceId, row.kind, stateOf(row), row.lastUsedAt?.toISOString() ?? 'never', mayOf(row), row.name,
       ]))
       return call.answer(text, rows.map((row) => ({
-        id: row.id, workspace_id: row.workspaceId, type: row.kind, name: row.name, scopes: row.scopes, domain: row.domain,
+        id: row.id, workspace_id: row.workspaceId, type: row.kind, name: row.name, scopes: row.scopes, domain: row.domain, account: row.account,
         is_active: row.isActive, expires_at: row.expiresAt, last_used_at: row.lastUsedAt, created_at: row.createdAt,
       })))
     }),
@@ -71,12 +74,15 @@ export function run(args: string[], io?: Io): Promise<number> {
 function readOrder(call: Call): Order {
   const kind = call.required('type')
   if (kind !== 'admin' && kind !== 'regular') throw new UsageError('--type is admin or regular')
-  const foreign = kind === 'admin' ? 'domain' : 'scopes'
-  if (call.option(foreign) !== null) throw new UsageError(FOREIGN[foreign])
+  const foreign = (kind === 'admin' ? ['domain', 'account'] as const : ['scopes'] as const).find((option) => call.option(option) !== null)
+  if (foreign !== undefined) throw new UsageError(FOREIGN[foreign])
+  const [domain, account] = [call.option('domain'), call.option('account')]
+  if (kind === 'regular' && (domain === null) === (account === null)) throw new UsageError('a regular key has --domain or --account')
+  if (account !== null && !isUuid(account)) throw new UsageError(`${JSON.stringify(account)} is not the id of an account (mailstead account list shows them)`)
   const scopes = readScopes(call.option('scopes') ?? 'all')
   if (scopes === null) throw new UsageError(`--scopes is all, or some of ${ALL_SCOPES.join(',')}`)
   return {
-    workspace: call.required('workspace'), kind, scopes, domain: kind === 'regular' ? call.required('domain') : '',
+    workspace: call.required('workspace'), kind, scopes, domain, account,
     name: call.option('name')?.trim() || (kind === 'admin' ? 'Admin key' : 'Sending key'), expiresAt: readExpiry(call.option('expires')),
   }
 }
@@ -96,14 +102,18 @@ async function create({ db, config }: Context, call: Call, order: Order): Promis
   const common = { prefix: config.keyPrefix, workspaceId: workspace.id, name: order.name, expiresAt: order.expiresAt }
   const key = order.kind === 'admin'
     ? await createKey(db, { ...common, kind: 'admin', scopes: order.scopes })
-    : await createKey(db, { ...common, kind: 'regular', domainId: await domainIdOf({ db }, workspace.id, order.domain) })
+    : await createKey(db, { ...common, kind: 'regular', ...await senderOf({ db }, workspace.id, order) })
   if (key.kind !== 'created') return call.fail(explain(key))
   const text = `${order.kind === 'admin' ? 'Admin' : 'Sending'} key ${key.id}, shown this once:\n${key.secretKey}`
   return call.answer(text, {
     id: key.id, secret_key: key.secretKey, type: order.kind, workspace_id: workspace.id, name: order.name,
-    ...(order.kind === 'admin' ? { scopes: order.scopes } : { domain: order.domain }),
+    ...(order.kind === 'admin' ? { scopes: order.scopes } : order.domain !== null ? { domain: order.domain } : { account_id: order.account }),
     expires_at: order.expiresAt, created_at: key.createdAt,
   })
+}
+
+async function senderOf(ctx: Pick<Context, 'db'>, workspaceId: string, { domain, account }: Order): Promise<{ domainId: string } | { accountId: string }> {
+  return domain === null ? { accountId: account ?? '' } : { domainId: await domainIdOf(ctx, workspaceId, domain) }
 }
 
 async function domainIdOf({ db }: Pick<Context, 'db'>, workspaceId: string, text: string): Promise<string> {
@@ -121,6 +131,7 @@ function explain(refusal: Exclude<CreatedKey, { kind: 'created' }>): string {
     return `The domain ${domain} is ${status}, not verified. Publish its records and run mailstead domain verify ${domain}, `
       + 'or add --trust if you know that it is yours.'
   }
+  if (refusal.kind === 'no-account') return 'The workspace has no such account. See mailstead account list.'
   return 'The workspace or the domain is gone.'
 }
 
@@ -130,6 +141,6 @@ function stateOf(row: KeyRow): string {
 }
 
 function mayOf(row: KeyRow): string {
-  if (row.kind === 'regular') return `send as ${row.domain ?? 'nobody'}`
+  if (row.kind === 'regular') return `send as ${row.domain ?? row.account ?? 'nobody'}`
   return row.scopes.length === ALL_SCOPES.length ? 'all' : row.scopes.join(',')
 }

@@ -18,18 +18,20 @@ export interface Capabilities {
   readonly enhancedStatusCodes: boolean
   /** RFC 1870, in bytes: 0 is offered without a limit, null is not offered. */
   readonly size: number | null
+  /** RFC 4954: mechanisms, in capitals. */
+  readonly auth: readonly string[]
 }
 
 /** What a server that only knows HELO offers. */
 export const NO_CAPABILITIES: Capabilities = {
-  pipelining: false, starttls: false, eightBitMime: false, smtputf8: false, enhancedStatusCodes: false, size: null,
+  pipelining: false, starttls: false, eightBitMime: false, smtputf8: false, enhancedStatusCodes: false, size: null, auth: [],
 }
 
 /** Reads the answer to EHLO; its first line is a greeting and not a keyword. */
 export function readCapabilities(reply: Reply): Capabilities {
   const offered = new Map(reply.lines.slice(1).map((line) => {
-    const [keyword = '', parameter = ''] = line.slice(4).trim().split(/\s+/, 2)
-    return [keyword.toUpperCase(), parameter] as const
+    const [keyword = '', ...parameters] = line.slice(4).trim().split(/\s+/)
+    return [keyword.toUpperCase(), parameters] as const
   }))
   return {
     pipelining: offered.has('PIPELINING'),
@@ -38,10 +40,12 @@ export function readCapabilities(reply: Reply): Capabilities {
     smtputf8: offered.has('SMTPUTF8'),
     enhancedStatusCodes: offered.has('ENHANCEDSTATUSCODES'),
     size: readSize(offered.get('SIZE')),
+    auth: offered.get('AUTH')?.map((name) => name.toUpperCase()) ?? [],
   }
 }
 
-function readSize(parameter: string | undefined): number | null {
-  if (parameter === undefined) return null
+function readSize(parameters: readonly string[] | undefined): number | null {
+  if (parameters === undefined) return null
+  const [parameter = ''] = parameters
   return /^\d+$/.test(parameter) ? Number(parameter) : 0
 }

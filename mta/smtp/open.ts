@@ -1,6 +1,6 @@
 /**
- * Opens an SMTP session: connect, greeting, EHLO or HELO, and TLS where it is
- * offered and wanted. Main path: `openSession`.
+ * Opens an SMTP session: connect, greeting, EHLO or HELO, TLS where it is
+ * offered and wanted, and signing in where that is asked for. Main path: `openSession`.
  * Promises: what was learned before TLS is forgotten after it; with `required`
  * nothing about a message is ever said without TLS.
  * On failure: a value that names the stage and gives either the server's reply
@@ -15,6 +15,7 @@ import type { Capabilities } from './capabilities.ts'
 import { dial, secure } from './dial.ts'
 import type { Handshake, Target, Trust } from './dial.ts'
 import type { OpenFailure, OpenStage } from './result.ts'
+import type { Login } from './login.ts'
 import { Session } from './session.ts'
 import type { TlsFacts } from './session.ts'
 import type { Timeouts } from './timeouts.ts'
@@ -29,13 +30,15 @@ export type TlsLevel = Handshake | 'plain'
 export interface SessionSettings extends Trust {
   /** Our name in EHLO. */
   readonly ehloName: string
-  /** never: plain text. opportunistic: TLS if the server offers it. required: TLS or no session. */
-  readonly tls: 'never' | 'opportunistic' | 'required'
+  /** never: plain text. opportunistic: TLS if the server offers it. required: TLS or no session. implicit: TLS before the greeting (RFC 8314). */
+  readonly tls: 'never' | 'opportunistic' | 'required' | 'implicit'
   readonly timeouts: Timeouts
   /** Looks at the server's certificate before anything else is said through TLS: null when it will do, else what is wrong with it. */
   readonly judge?: Judge
   /** Told of every connection as it is begun. */
   readonly watch?: (socket: Socket) => void
+  /** Signs in once all else is agreed. */
+  readonly login?: Login
 }
 
 export type Opened = { readonly ok: true; readonly session: Session } | { readonly ok: false; readonly failure: OpenFailure }
@@ -88,19 +91,49 @@ async function attempt(target: Target, settings: SessionSettings, lines: string[
     return { ok: false, failure: { stage: 'connect', reply: null, loss: dialled.loss, transcript: lines } }
   }
   const connectMs = performance.now() - startedAt
-  const opening = { target, settings, handshake, wire: new Wire(dialled.socket, settings.timeouts, lines) }
-  const agreed = await agree(opening)
+  const begun = settings.tls === 'implicit' ? await beginInTls(dialled.socket, target, settings, lines) : { socket: dialled.socket, tls: null }
+  if ('stage' in begun) return { ok: false, failure: begun }
+  const opening = { target, settings, handshake, wire: new Wire(begun.socket, settings.timeouts, lines) }
+  const met = await agree(opening, begun.tls)
+  const agreed = 'stage' in met ? met : await signIn(opening, met)
   if ('stage' in agreed) return { ok: false, failure: fail(opening.wire, agreed) }
   return { ok: true, session: new Session(opening.wire, { ...agreed, connectMs, openMs: performance.now() - startedAt }) }
 }
 
-/** Greeting, EHLO, TLS, EHLO. */
-async function agree(opening: Opening): Promise<Stop | { offers: Capabilities; tls: TlsFacts | null }> {
+interface Met {
+  readonly offers: Capabilities
+  readonly tls: TlsFacts | null
+}
+
+async function beginInTls(socket: Socket, target: Target, settings: SessionSettings, lines: string[]): Promise<{ socket: Socket; tls: TlsFacts } | OpenFailure> {
+  const secured = await secure(socket, target, settings, { handshake: 'modern', limitMs: settings.timeouts.tls })
+  if (secured.ok) {
+    const tls = describeTls(secured.socket)
+    lines.push(remarkOn(tls))
+    return { socket: secured.socket, tls }
+  }
+  const loss = { ...secured.loss, detail: `TLS failed: ${secured.loss.detail}` }
+  lines.push(`-- connection lost: ${loss.detail}`)
+  return { stage: 'tls', reply: null, loss, transcript: lines }
+}
+
+function remarkOn({ protocol, cipher, authorized }: TlsFacts): string {
+  return `-- ${protocol} ${cipher}, certificate ${authorized ? 'verified' : 'not verified'}`
+}
+
+async function signIn({ settings, wire }: Opening, met: Met): Promise<Stop | Met> {
+  const refused = await settings.login?.(wire, met.offers) ?? null
+  return refused === null ? met : { stage: 'auth', reply: refused.reply }
+}
+
+/** Greeting, EHLO, TLS where it is not there from the beginning, EHLO. */
+async function agree(opening: Opening, begun: TlsFacts | null): Promise<Stop | Met> {
   const { settings, wire } = opening
   const greeting = await wire.answer('greeting')
   if (greeting?.code !== 220) return { stage: 'greeting', reply: greeting }
   const offers = await sayHello(opening)
   if ('stage' in offers) return offers
+  if (begun !== null) return { offers, tls: begun }
   if (settings.tls === 'never' || (settings.tls === 'opportunistic' && !offers.starttls)) return { offers, tls: null }
   if (!offers.starttls) {
     wire.lose('protocol', 'TLS is required and the server does not offer it', 'starttls-not-supported')
@@ -141,7 +174,7 @@ async function startTls({ target, settings, handshake, wire }: Opening): Promise
     return { stage: 'tls', reply: null }
   }
   const facts = describeTls(secured.socket)
-  wire.note(`-- ${facts.protocol} ${facts.cipher}, certificate ${facts.authorized ? 'verified' : 'not verified'}`)
+  wire.note(remarkOn(facts))
   wire.attach(secured.socket)
   const fault = settings.judge?.(secured.socket) ?? null
   if (fault === null) return facts

@@ -20,7 +20,7 @@ export interface Loss {
   readonly detail: string
 }
 
-export type OpenStage = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'tls'
+export type OpenStage = 'connect' | 'greeting' | 'ehlo' | 'starttls' | 'tls' | 'auth'
 
 /** Why no session was opened: the server's refusal (`reply`), or the loss of the connection, never both. */
 export interface OpenFailure {

@@ -20,6 +20,7 @@ const ROWS = {
   ehlo: { ms: 5 * MINUTE, reason: 'not listed in the RFC; servers look up our name here, so as long as for MAIL' },
   starttls: { ms: 2 * MINUTE, reason: 'not listed; the server only has to say go ahead' },
   tls: { ms: 1 * MINUTE, reason: 'not listed; two round trips and a signature, after the server promised to be ready' },
+  auth: { ms: 2 * MINUTE, reason: 'not listed; servers ask elsewhere whether a password or token is good' },
   rset: { ms: 2 * MINUTE, reason: 'not listed; RSET has no work to do' },
   mail: { ms: 5 * MINUTE, reason: 'RFC 5321 4.5.3.2.2' },
   rcpt: { ms: 5 * MINUTE, reason: 'RFC 5321 4.5.3.2.3: longer if mailing lists and aliases are expanded here' },
@@ -37,9 +38,9 @@ export const TIMEOUTS: Readonly<Record<Step, Row>> = ROWS
 
 /** The table's times, with some of them replaced. */
 export function chooseTimeouts(replaced: Partial<Timeouts> = {}): Timeouts {
-  const { connect, greeting, ehlo, starttls, tls, rset, mail, rcpt, data, block, dot, quit } = ROWS
+  const { connect, greeting, ehlo, starttls, tls, auth, rset, mail, rcpt, data, block, dot, quit } = ROWS
   return {
-    connect: connect.ms, greeting: greeting.ms, ehlo: ehlo.ms, starttls: starttls.ms, tls: tls.ms, rset: rset.ms,
+    connect: connect.ms, greeting: greeting.ms, ehlo: ehlo.ms, starttls: starttls.ms, tls: tls.ms, auth: auth.ms, rset: rset.ms,
     mail: mail.ms, rcpt: rcpt.ms, data: data.ms, block: block.ms, dot: dot.ms, quit: quit.ms, ...replaced,
   }
 }

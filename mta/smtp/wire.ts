@@ -68,9 +68,9 @@ export class Wire {
     return this.#socket
   }
 
-  /** Sends commands in one write; each will be answered by one reply. */
-  send(commands: readonly string[]): void {
-    for (const command of commands) this.#lines.push(`C: ${command}`)
+  /** Sends commands in one write; each will be answered by one reply. `shown`: how the record has them, where they are secret. */
+  send(commands: readonly string[], shown: readonly string[] = commands): void {
+    for (const command of shown) this.#lines.push(`C: ${command}`)
     this.#owed += commands.length
     this.#socket.write(`${commands.join('\r\n')}\r\n`)
   }

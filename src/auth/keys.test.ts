@@ -155,7 +155,7 @@ describe('API keys', () => {
       const domainId = await makeDomain(world.db, workspace.id, 'verified', 'callers.example')
       const sending = created(await createKey(world.db, regular(workspace.id, domainId)))
       const full = created(await createKey(world.db, admin(workspace.id, { scopes: ['contacts:read'] })))
-      const common = { workspaceId: workspace.id, plan: 'launch', replyTo: 'team@example.com' }
+      const common = { workspaceId: workspace.id, plan: 'launch', replyTo: 'team@example.com', account: null }
       assert.deepEqual(await world.keyring.authenticate(sending.secretKey),
         { ...common, keyId: sending.id, kind: 'regular', scopes: [], domainId, domain: 'callers.example', domainStatus: 'verified' })
       assert.deepEqual(await world.keyring.authenticate(full.secretKey),

@@ -17,6 +17,14 @@ import { findKeys, type StoredKey } from './lookup.ts'
 import { createShelf } from './shelf.ts'
 import { createUses } from './uses.ts'
 
+/** The connected account that a regular key is bound to. */
+export interface CallerAccount {
+  readonly id: string
+  readonly kind: 'smtp' | 'oauth'
+  /** That mail may come from, lower case, at least one. */
+  readonly addresses: readonly string[]
+}
+
 /** Who sent a request, as of a moment ago. */
 export interface Caller {
   readonly keyId: string
@@ -27,6 +35,8 @@ export interface Caller {
   readonly domainId: string | null
   readonly domain: string | null
   readonly domainStatus: string | null
+  /** Instead of a domain. */
+  readonly account: CallerAccount | null
   readonly plan: string
   /** What `reply_to: true` puts in. */
   readonly replyTo: string | null
@@ -119,10 +129,11 @@ interface KeyOrder {
   readonly expiresAt?: Date | null
 }
 
-/** An admin key has scopes; a regular key is bound to a domain of the workspace. */
+/** An admin key has scopes; a regular key is bound to a domain of the workspace, or to a connected account. */
 export type NewKey =
   | KeyOrder & { readonly kind: 'admin'; readonly scopes: readonly string[] }
   | KeyOrder & { readonly kind: 'regular'; readonly domainId: string }
+  | KeyOrder & { readonly kind: 'regular'; readonly accountId: string }
 
 export type CreatedKey =
   /** `secretKey` exists here and nowhere else. */
@@ -130,6 +141,7 @@ export type CreatedKey =
   | { readonly kind: 'no-workspace' }
   | { readonly kind: 'too-many-admin-keys'; readonly max: number }
   | { readonly kind: 'no-domain' }
+  | { readonly kind: 'no-account' }
   | { readonly kind: 'domain-not-verified'; readonly domain: string; readonly status: string }
 
 const LOCK_WORKSPACE = 'SELECT key_part FROM workspaces WHERE id = $1 FOR NO KEY UPDATE'
@@ -139,23 +151,33 @@ SELECT count(*) AS n FROM api_keys
 WHERE workspace_id = $1 AND kind = 'admin' AND is_active AND (expires_at IS NULL OR expires_at > now())`
 
 const INSERT_KEY = `
-INSERT INTO api_keys (id, workspace_id, kind, name, secret_hash, expires_at, scopes, domain_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING created_at`
+INSERT INTO api_keys (id, workspace_id, kind, name, secret_hash, expires_at, scopes, domain_id, account_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING created_at`
 
 /** Makes a key. The row of the workspace is locked meanwhile, so two calls cannot both take the last place. */
 export function createKey(db: Db, order: NewKey): Promise<CreatedKey> {
   return db.transaction(async (tx) => {
     const { rows: [workspace] } = await tx.query<{ key_part: string }>(LOCK_WORKSPACE, [order.workspaceId])
     if (workspace === undefined) return { kind: 'no-workspace' }
-    const refusal = await (order.kind === 'admin' ? refuseAdmin(tx, order.workspaceId) : refuseDomain(tx, order.workspaceId, order.domainId))
+    const refusal = await refuseOrder(tx, order)
     if (refusal !== null) return refusal
     const id = newId()
     const secretKey = mintKey(order.prefix, workspace.key_part, order.kind)
-    const bound = order.kind === 'admin' ? [order.scopes, null] : [[], order.domainId]
+    const bound = [order.kind === 'admin' ? order.scopes : [], 'domainId' in order ? order.domainId : null, 'accountId' in order ? order.accountId : null]
     const values = [id, order.workspaceId, order.kind, order.name, hashKey(secretKey), order.expiresAt ?? null, ...bound]
     const { rows: [row] } = await tx.query<{ created_at: Date }>(INSERT_KEY, values)
     return { kind: 'created', id, secretKey, createdAt: row?.created_at ?? new Date() }
   })
+}
+
+function refuseOrder(tx: Queryable, order: NewKey): Promise<CreatedKey | null> {
+  if (order.kind === 'admin') return refuseAdmin(tx, order.workspaceId)
+  return 'domainId' in order ? refuseDomain(tx, order.workspaceId, order.domainId) : refuseAccount(tx, order.workspaceId, order.accountId)
+}
+
+async function refuseAccount(tx: Queryable, workspaceId: string, accountId: string): Promise<CreatedKey | null> {
+  const { rows } = await tx.query('SELECT 1 FROM connected_accounts WHERE id = $1 AND workspace_id = $2 FOR KEY SHARE', [accountId, workspaceId])
+  return rows.length > 0 ? null : { kind: 'no-account' }
 }
 
 async function refuseAdmin(tx: Queryable, workspaceId: string): Promise<CreatedKey | null> {

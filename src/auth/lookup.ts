@@ -5,6 +5,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { prepared, type Queryable } from '#src/db.ts'
 import type { KeyKind } from './key-form.ts'
+import type { CallerAccount } from './keys.ts'
 
 export interface StoredKey {
   readonly hash: Buffer
@@ -15,6 +16,7 @@ export interface StoredKey {
   readonly domainId: string | null
   readonly domain: string | null
   readonly domainStatus: string | null
+  readonly account: CallerAccount | null
   readonly plan: string
   readonly replyTo: string | null
   readonly expiresAt: Date | null
@@ -22,8 +24,10 @@ export interface StoredKey {
 
 const LOOKUP = prepared('key-lookup', `
 SELECT k.secret_hash AS hash, k.id AS "keyId", k.kind, k.workspace_id AS "workspaceId", k.scopes, k.domain_id AS "domainId",
-  d.domain, d.verification_status AS "domainStatus", w.plan, w.reply_to AS "replyTo", k.expires_at AS "expiresAt"
+  d.domain, d.verification_status AS "domainStatus", w.plan,
+  CASE WHEN a.id IS NOT NULL THEN json_build_object('id', a.id, 'kind', a.kind, 'addresses', a.addresses) END AS account, w.reply_to AS "replyTo", k.expires_at AS "expiresAt"
 FROM api_keys k JOIN workspaces w ON w.id = k.workspace_id LEFT JOIN domains d ON d.id = k.domain_id
+  LEFT JOIN connected_accounts a ON a.id = k.account_id
 WHERE k.secret_hash = ANY ($1::bytea[]) AND k.is_active`)
 
 /** One answer for each hash, in the same order; null = no active key. */

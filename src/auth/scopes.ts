@@ -13,6 +13,7 @@ export const SCOPES = {
   'api-keys:create': 'create sending keys tied to a verified domain',
   'webhooks:manage': 'create, list, change and delete webhook endpoints',
   'suppressions:manage': 'list, add, remove, import and export suppressed addresses',
+  'accounts:manage': 'connect, list, change, test and remove accounts that mail leaves through',
   'campaigns:manage': 'create, list, change and delete campaigns',
 } as const
 

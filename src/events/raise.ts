@@ -10,7 +10,7 @@ import { NO_NEWS, type News } from './news.ts'
 
 export interface WorkspaceEvent {
   readonly workspaceId: string
-  readonly type: 'contact.subscribed' | 'contact.unsubscribed' | 'domain.verified' | 'domain.degraded'
+  readonly type: 'contact.subscribed' | 'contact.unsubscribed' | 'domain.verified' | 'domain.degraded' | 'account.paused'
   /** The address it is about, if any. */
   readonly recipient: string | null
   readonly data: Readonly<Record<string, unknown>>

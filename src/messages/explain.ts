@@ -57,12 +57,12 @@ async function findOwner(db: Queryable, id: string): Promise<string | null> {
 async function gatherFacts({ db, redis, plans, retryScale }: Explaining, owner: string, message: MessageView, now: Date): Promise<Facts[]> {
   const addresses = message.recipients.map(({ address }) => address)
   const [stopOf, suppressions, usage, receivers] = await Promise.all([
-    findStops(db, { messageId: message.id, workspaceId: owner, domains: addresses.map(domainOf) }),
+    findStops(db, { messageId: message.id, workspaceId: owner, domains: message.recipients.map(({ destination }) => destination) }),
     findSuppressions(db, owner, addresses), findUsage(db, plans, owner, now),
     listReceiverSuspensions(db, now),
   ])
   return Promise.all(message.recipients.map(async (recipient, n): Promise<Facts> => {
-    const domain = domainOf(recipient.address)
+    const domain = recipient.destination
     const isOpen = isWaiting(recipient.state) || recipient.state === 'sending'
     const place = redis === null || !isOpen ? null : await findPlace(redis, { messageId: message.id, n, domain, tier: message.tier })
     return {
@@ -78,10 +78,6 @@ async function gatherFacts({ db, redis, plans, retryScale }: Explaining, owner: 
 function isMeant({ pace, workspaceId }: ReceiverSuspension, place: Place | null, owner: string): boolean {
   const paces = place?.states.map((state) => state.pace) ?? []
   return (workspaceId === null || workspaceId === owner) && (paces.includes(pace) || (pace === EVERYWHERE && place?.site != null))
-}
-
-function domainOf(address: string): string {
-  return address.slice(address.lastIndexOf('@') + 1)
 }
 
 async function findUsage(db: Queryable, plans: Plans, workspaceId: string, now: Date): Promise<Usage> {

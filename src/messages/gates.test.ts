@@ -8,8 +8,8 @@ const NOW = new Date('2031-01-10T00:00:00Z')
 const LATER = new Date('2031-01-10T00:05:00Z')
 const EARLIER = new Date('2031-01-09T23:00:00Z')
 const recipient = (more: Partial<RecipientView> = {}): RecipientView =>
-  ({ address: 'a@b.example', kind: 'to', state: 'queued', reason: null, tries: 0, nextTryAt: EARLIER, updatedAt: EARLIER, attempts: [],
-    ...more })
+  ({ address: 'a@b.example', destination: 'b.example', kind: 'to', state: 'queued', reason: null, tries: 0, nextTryAt: EARLIER, updatedAt: EARLIER,
+    attempts: [], ...more })
 const message = (more: Partial<MessageView> = {}): MessageView => ({
   id: '019a9a00-0000-7000-8000-0000000000aa', status: 'queued', tier: 'normal', from: { email: 'a@c.example', name: null }, to: [],
   cc: [], subject: '', tags: [],

@@ -4,6 +4,7 @@
  *
  * A gate that waits for something without a time (a resumed destination, a free session, a turn) has no `until`.
  */
+import { accountAt } from '#src/providers/destination.ts'
 import type { Place } from '#src/queue/site-state.ts'
 import type { Suspension } from '#src/queue/suspensions.ts'
 import { rowOf, type Tier } from '#src/queue/tiers.ts'
@@ -130,6 +131,8 @@ function judgeSuspension({ suspension, receiverSuspension }: Facts): Judgement {
   if (suspension === null) return judgeReceiverSuspension(receiverSuspension)
   const { createdAt, until, reason } = suspension
   const rule = `suspended since ${createdAt.toISOString()}, until it is resumed`
+  // by whom, says the reason
+  if (accountAt(suspension.subject) !== null) return held(`its connected account is stopped: ${reason}`, rule, until)
   return held(`${stoppedName(suspension)} suspended by the operator: ${reason}`, rule, until)
 }
 

@@ -25,6 +25,8 @@ export interface MessageView {
 
 export interface RecipientView {
   readonly address: string
+  /** Where its mail goes: its domain, or the connected account that it leaves through. */
+  readonly destination: string
   readonly kind: 'to' | 'cc' | 'bcc'
   readonly state: State
   /** Why it is in this state. */
@@ -68,7 +70,7 @@ interface MessageRow {
 }
 
 interface RecipientRow {
-  readonly n: number; readonly address: string; readonly kind: 'to' | 'cc' | 'bcc'; readonly state: State; readonly is_open: boolean; readonly reason: string | null
+  readonly n: number; readonly address: string; readonly domain: string; readonly kind: 'to' | 'cc' | 'bcc'; readonly state: State; readonly is_open: boolean; readonly reason: string | null
   readonly tries: number; readonly due_at: Date; readonly updated_at: Date
 }
 
@@ -90,10 +92,10 @@ async function readParts(db: Queryable, workspaceId: string, id: string): Promis
 }
 
 async function readRecipients(db: Queryable, messageId: string): Promise<RecipientView[]> {
-  const { rows } = await db.query<RecipientRow>('SELECT n, address, kind, state, is_open, reason, tries, due_at, updated_at FROM recipients WHERE message_id = $1 ORDER BY n', [messageId])
+  const { rows } = await db.query<RecipientRow>('SELECT n, address, domain, kind, state, is_open, reason, tries, due_at, updated_at FROM recipients WHERE message_id = $1 ORDER BY n', [messageId])
   const attempts = await readAttempts(db, messageId)
   return rows.map((row) => ({
-    address: row.address, kind: row.kind, state: row.state, reason: row.reason, tries: row.tries,
+    address: row.address, destination: row.domain, kind: row.kind, state: row.state, reason: row.reason, tries: row.tries,
     nextTryAt: row.is_open && row.state !== 'sending' ? row.due_at : null, updatedAt: row.updated_at, attempts: attempts.get(row.n) ?? [],
   }))
 }

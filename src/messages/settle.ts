@@ -39,7 +39,10 @@ export function releaseOf(claimed: { readonly messageId: string; readonly n: num
 
 function judge(claimed: Claimed, outcome: Exclude<Outcome, { kind: 'held' }>, rules: RetryRules & { readonly nowMs: number }): Verdict {
   if (outcome.kind === 'deferred') return deferOrExpire(claimed, outcome, rules)
-  if (outcome.kind === 'delivered') return { move: 'deliver', reason: null, dueAt: null, isCounted: true, eventData: { reply: outcome.reply.text, code: outcome.reply.code } }
+  if (outcome.kind === 'delivered' || outcome.kind === 'handed-over') {
+    const eventData = { reply: outcome.reply.text, code: outcome.reply.code }
+    return { move: outcome.kind === 'delivered' ? 'deliver' : 'hand_off', reason: null, dueAt: null, isCounted: true, eventData }
+  }
   if (outcome.kind === 'bounced') return { move: 'bounce', reason: outcome.detail, dueAt: null, isCounted: true, eventData: bounceData(outcome) }
   if (outcome.kind === 'failed') return { move: 'expire', reason: outcome.detail, dueAt: null, isCounted: false, eventData: { reason: outcome.reason, message: outcome.detail } }
   if (outcome.kind === 'suppressed') {

@@ -38,6 +38,9 @@ export const EVENT_TYPES = {
     sample: { domain: 'example.com', domain_id: '01980000-0000-7000-8000-000000000000', verification_status: 'verified' } },
   'domain.degraded':      { meaning: 'The DNS records of a verified domain are gone; it sends for 24 hours more.', lifts: [],
     sample: { domain: 'example.com', domain_id: '01980000-0000-7000-8000-000000000000', verification_status: 'degraded' } },
+  'account.paused':       { meaning: 'A connected account cannot sign in any more; its mail waits until it is connected again.', lifts: [],
+    sample: { account_id: '01980000-0000-7000-8000-000000000000', name: 'Office', username: 'office@example.com',
+      reason: '535 5.7.8 Username and password not accepted' } },
 } as const satisfies Record<string, EventTypeRow>
 
 export type EventType = keyof typeof EVENT_TYPES

@@ -8,6 +8,7 @@ import { openLog } from '#src/log.ts'
 import { startProcessMetrics } from '#src/metrics/process.ts'
 import { openRedis } from '#src/redis.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
+import { accountLoop } from './accounts.ts'
 import { audienceClearLoop, audienceFoldLoop } from './audiences.ts'
 import { automationUpkeepLoop } from './automations.ts'
 import { domainCheckLoop, domainRemovalLoop, registrationLoop } from './domains.ts'
@@ -24,7 +25,7 @@ import { unknownLoop } from './unknowns.ts'
 import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, scoreLoop, operatorLoop, figuresLoop, egressLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, scoreLoop, operatorLoop, figuresLoop, egressLoop, housekeepingLoop]
 
 /**
  * A million rows pass through, and few of them are needed at a time: the heap is collected before it has grown by more than half. Measured

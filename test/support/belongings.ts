@@ -17,6 +17,8 @@ export interface Belongings {
   readonly email: readonly string[]
   readonly template: readonly string[]
   readonly domain: readonly string[]
+  /** A connected account. */
+  readonly account: readonly string[]
   /** An address of the domain. */
   readonly sender: readonly string[]
   readonly webhook: readonly string[]
@@ -65,12 +67,13 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
   const suppression = `never-${mark}@people.example`
   await admin('POST', '/public/suppressions', { email: suppression, reason: mark })
   const minted = await admin('POST', '/public/domains/api-keys/create', { name: `K ${mark}`, custom_domain_id: tenant.domainId })
+  const account = dataId(await admin('POST', '/public/accounts', { name: `A ${mark}`, host: 'smtp.example.com', username: `me-${mark}@example.com`, password: 'p' }))
   const csv = `email,first_name\nfile-${mark}@people.example,${mark}\n`
   const file = await admin('POST', `/public/contacts/import?audienceId=${audience}`, csv, { 'content-type': 'text/csv' })
   return {
     audience: [audience], form: [textOf(list['data']?.['subscribeUrl']).replace(/^.*\//, '')], contact: [contact], email: [email],
     template: [template], domain: [tenant.domainId, tenant.domain],
-    sender: [mail.from], webhook: [webhook], event: [event], message: spellingsOf(sent), scheduled: spellingsOf(scheduled),
+    account: [account], sender: [mail.from], webhook: [webhook], event: [event], message: spellingsOf(sent), scheduled: spellingsOf(scheduled),
     import: [dataId(file)], segment: [segment], suppression: [suppression], key: [textOf(minted['data']?.['api_key']?.['id'])],
     tag: [`tag-${mark}`],
     ...(await fillPlans(admin, { audience, email, mark, domain: tenant.domain })),

@@ -1,0 +1,161 @@
+/**
+ * Connected accounts of a workspace: SMTP credentials and mailboxes over OAuth, stored, found, changed, removed. The secret is sealed and
+ * nothing here gives it back: only `credentials.ts` opens it, for the process that signs in.
+ *
+ * Two create at once: the row of the workspace is locked, so the limit is exact. A change of what is used to sign in makes a new
+ * generation, so that an answer to the old one pauses nothing; it also ends a pause.
+ */
+import type { AccountLimits, Security } from '#config/oauth-providers.ts'
+import type { Context } from '#src/context.ts'
+import type { Queryable } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import { resume } from '#src/queue/suspensions.ts'
+import { destinationOf } from './destination.ts'
+
+export interface Account {
+  readonly id: string
+  readonly workspaceId: string
+  readonly kind: 'smtp' | 'oauth'
+  /** Of OAuth. */
+  readonly provider: string | null
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  readonly security: Security
+  readonly username: string
+  /** Lower case, at least one; the first is the one that mail comes from when it does not say. */
+  readonly addresses: readonly string[]
+  readonly generation: number
+  readonly accessExpiresAt: Date | null
+  readonly state: 'active' | 'paused'
+  readonly pausedReason: string | null
+  readonly pausedAt: Date | null
+  readonly limits: AccountLimits
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** Of a workspace. */
+export const MAX_ACCOUNTS = 100
+
+const COLUMNS = `
+id, workspace_id AS "workspaceId", kind, provider, name, host, port, security, username, addresses, generation,
+access_expires_at AS "accessExpiresAt", state, paused_reason AS "pausedReason", paused_at AS "pausedAt",
+json_build_object('connections', connections, 'messagesPerConnection', messages_per_connection, 'messagesPerMinute', messages_per_minute)
+  AS limits, created_at AS "createdAt", updated_at AS "updatedAt"`
+
+export interface NewAccount {
+  readonly workspaceId: string
+  readonly kind: Account['kind']
+  readonly provider: string | null
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  readonly security: Security
+  readonly username: string
+  readonly addresses: readonly string[]
+  /** The password or the refresh token. */
+  readonly secret: string
+  readonly limits: AccountLimits
+}
+
+type Storing = Pick<Context, 'db' | 'vault' | 'clock'>
+
+export type CreatedAccount = { readonly kind: 'created'; readonly account: Account } | { readonly kind: 'too-many' | 'no-workspace' }
+
+export function createAccount(ctx: Storing, order: NewAccount): Promise<CreatedAccount> {
+  return ctx.db.transaction(async (tx) => {
+    const { rows: [workspace] } = await tx.query('SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [order.workspaceId])
+    if (workspace === undefined) return { kind: 'no-workspace' }
+    if (await countAccounts(tx, order.workspaceId) >= MAX_ACCOUNTS) return { kind: 'too-many' }
+    const { limits } = order
+    const { rows: [account] } = await tx.query<Account>(`
+      INSERT INTO connected_accounts (id, workspace_id, kind, provider, name, host, port, security, username, addresses, secret,
+        connections, messages_per_connection, messages_per_minute, created_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15) RETURNING ${COLUMNS}`,
+    [newId(ctx.clock.now()), order.workspaceId, order.kind, order.provider, order.name, order.host, order.port, order.security, order.username,
+      order.addresses, sealSecret(ctx, order.secret), limits.connections, limits.messagesPerConnection, limits.messagesPerMinute,
+      new Date(ctx.clock.now())])
+    if (account === undefined) throw new Error('an account was not stored')
+    return { kind: 'created', account }
+  })
+}
+
+export function sealSecret({ vault }: Pick<Context, 'vault'>, secret: string): Buffer {
+  return vault.seal('account-secret', secret)
+}
+
+export function openSecret({ vault }: Pick<Context, 'vault'>, sealed: Buffer): string {
+  return vault.open('account-secret', sealed).toString('utf8')
+}
+
+export async function countAccounts(db: Queryable, workspaceId: string): Promise<number> {
+  const { rows: [row] } = await db.query<{ count: number }>('SELECT count(*) FROM connected_accounts WHERE workspace_id = $1', [workspaceId])
+  return row?.count ?? 0
+}
+
+/** The oldest first; `workspaceId` null = of all workspaces. */
+export async function listAccounts(db: Queryable, workspaceId: string | null, limit: number, offset = 0): Promise<Account[]> {
+  const { rows } = await db.query<Account>(`SELECT ${COLUMNS} FROM connected_accounts
+    WHERE $1::uuid IS NULL OR workspace_id = $1 ORDER BY id LIMIT $2 OFFSET $3`, [workspaceId, limit, offset])
+  return rows
+}
+
+/** `workspaceId` null asks as the operator. */
+export async function findAccount(db: Queryable, workspaceId: string | null, id: string): Promise<Account | null> {
+  const { rows } = await db.query<Account>(
+    `SELECT ${COLUMNS} FROM connected_accounts WHERE id = $1 AND ($2::uuid IS NULL OR workspace_id = $2)`, [id, workspaceId])
+  return rows[0] ?? null
+}
+
+/** What is left out stays. */
+export interface AccountChange {
+  readonly name?: string | undefined
+  readonly addresses?: readonly string[] | undefined
+  readonly limits?: Partial<AccountLimits> | undefined
+  /** What is used to sign in changes: all that an attempt with the old one found out is void, and a pause ends. */
+  readonly signIn?: SignIn | undefined
+}
+
+export interface SignIn {
+  readonly host: string
+  readonly port: number
+  readonly security: Security
+  readonly username: string
+  readonly secret: string
+}
+
+/** Null when there is no such account. */
+export async function changeAccount(ctx: Storing & Pick<Context, 'redis'>, { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
+  { name, addresses, limits = {}, signIn }: AccountChange): Promise<Account | null> {
+  const { rows: [account] } = await ctx.db.query<Account>(`
+    UPDATE connected_accounts SET name = coalesce($3, name), addresses = coalesce($4, addresses),
+      connections = coalesce($5, connections), messages_per_connection = coalesce($6, messages_per_connection),
+      messages_per_minute = CASE WHEN $7 THEN $8 ELSE messages_per_minute END, updated_at = $9
+    WHERE id = $1 AND workspace_id = $2 RETURNING ${COLUMNS}`,
+  [id, workspaceId, name ?? null, addresses ?? null, limits.connections ?? null, limits.messagesPerConnection ?? null,
+    limits.messagesPerMinute !== undefined, limits.messagesPerMinute ?? null, new Date(ctx.clock.now())])
+  return account === undefined || signIn === undefined ? account ?? null : signInAnew(ctx, account, signIn)
+}
+
+/** New credentials: a pause ends, and what waits goes on. Null when the account is gone. */
+export async function signInAnew(ctx: Storing & Pick<Context, 'redis'>, { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
+  { host, port, security, username, secret }: SignIn): Promise<Account | null> {
+  const { rows: [account] } = await ctx.db.query<Account>(`
+    UPDATE connected_accounts SET host = $3, port = $4, security = $5, username = $6, secret = $7, generation = generation + 1,
+      access_token = NULL, access_expires_at = NULL, refresh_claim = NULL, refresh_until = NULL,
+      state = 'active', paused_reason = NULL, paused_at = NULL, updated_at = $8
+    WHERE id = $1 AND workspace_id = $2 RETURNING ${COLUMNS}`,
+  [id, workspaceId, host, port, security, username, sealSecret(ctx, secret), new Date(ctx.clock.now())])
+  if (account === undefined) return null
+  await resume(ctx, destinationOf(id))
+  return account
+}
+
+/** Its keys go with it; its queued mail fails when its turn comes. False when there is no such account. */
+export async function removeAccount(ctx: Pick<Context, 'db' | 'redis'>, workspaceId: string, id: string): Promise<boolean> {
+  const { rowCount } = await ctx.db.query('DELETE FROM connected_accounts WHERE id = $1 AND workspace_id = $2', [id, workspaceId])
+  if (rowCount !== 1) return false
+  await resume(ctx, destinationOf(id))
+  return true
+}

@@ -1,0 +1,86 @@
+/**
+ * Connection tests: asked for by whoever has no socket for SMTP (the api, a command), made by an outbound process. The request is a row and
+ * a word to the outbound processes; the first that takes it makes it and writes down what it found. Whoever asks while one is under way
+ * gets its result too.
+ *
+ * No outbound process runs, or one dies over it: the request is given up after its time, and the next one begins anew.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Context } from '#src/context.ts'
+import { isUuid, newId } from '#src/id.ts'
+import { ACCOUNT_TESTS_CHANNEL } from '#src/queue/keys.ts'
+import type { Account } from './accounts.ts'
+
+export const TEST_STEPS = ['dns', 'connect', 'greeting', 'tls', 'auth', 'mail'] as const
+export type TestStep = (typeof TEST_STEPS)[number]
+
+export interface TestResult {
+  readonly ok: boolean
+  /** In order; the last is the one that failed where it is not ok. */
+  readonly steps: readonly { readonly step: TestStep; readonly ok: boolean; readonly detail: string }[]
+  /** What was said, without secrets. */
+  readonly conversation: string
+  readonly durationMs: number
+  /** ISO 8601. */
+  readonly at: string
+}
+
+type Testing = Pick<Context, 'db' | 'redis' | 'clock'>
+
+/** A test ends before, whatever the server does. */
+export const TEST_LIMIT_MS = 25_000
+const GIVEN_UP_SECONDS = 30
+const LOOK_MS = 100
+const LOOKS_A_WORD = 10
+
+/** The result; null when no outbound process made it in time. */
+export async function testAccount(ctx: Testing, account: Pick<Account, 'id' | 'workspaceId'>): Promise<TestResult | null> {
+  const testId = await ask(ctx, account)
+  const end = performance.now() + GIVEN_UP_SECONDS * 1000
+  for (let looks = 0; testId !== null && performance.now() < end; looks++, await sleep(LOOK_MS)) {
+    // a word is lost while a process starts, or Redis is away
+    if (looks % LOOKS_A_WORD === 0) await ctx.redis.publish(ACCOUNT_TESTS_CHANNEL, `${account.id} ${testId}`).catch(() => undefined)
+    const { rows: [row] } = await ctx.db.query<{ result: TestResult | null }>(
+      'SELECT test_result AS result FROM connected_accounts WHERE id = $1 AND test_id = $2', [account.id, testId])
+    if (row === undefined) return null
+    if (row.result !== null) return row.result
+  }
+  return null
+}
+
+/** Its id; that of the one under way where there is one. Null when the account is gone. */
+async function ask(ctx: Testing, { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>): Promise<string | null> {
+  const now = ctx.clock.now()
+  const { rows: [row] } = await ctx.db.query<{ testId: string }>(`
+    UPDATE connected_accounts SET
+      test_id = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_id ELSE $3 END,
+      test_taken_at = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_taken_at END,
+      test_asked_at = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_asked_at ELSE $5 END,
+      test_result = NULL
+    WHERE id = $1 AND workspace_id = $2 RETURNING test_id AS "testId"`,
+  [id, workspaceId, newId(now), new Date(now - GIVEN_UP_SECONDS * 1000), new Date(now)])
+  return row?.testId ?? null
+}
+
+/** What a word on the channel names; true when nobody else took it. */
+export async function takeTest(ctx: Testing, { accountId, testId }: NamedTest): Promise<boolean> {
+  const { rowCount } = await ctx.db.query(`
+    UPDATE connected_accounts SET test_taken_at = $3 WHERE id = $1 AND test_id = $2 AND test_taken_at IS NULL AND test_result IS NULL`,
+  [accountId, testId, new Date(ctx.clock.now())])
+  return rowCount === 1
+}
+
+export interface NamedTest {
+  readonly accountId: string
+  readonly testId: string
+}
+
+/** Null for a word that is none of ours. */
+export function readTestWord(word: string): NamedTest | null {
+  const [accountId = '', testId = ''] = word.split(' ')
+  return isUuid(accountId) && isUuid(testId) ? { accountId, testId } : null
+}
+
+export async function finishTest(ctx: Testing, { accountId, testId }: NamedTest, result: TestResult): Promise<void> {
+  await ctx.db.query('UPDATE connected_accounts SET test_result = $3 WHERE id = $1 AND test_id = $2', [accountId, testId, JSON.stringify(result)])
+}

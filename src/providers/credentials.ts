@@ -1,0 +1,50 @@
+/**
+ * An account with what is needed to sign in, for outbound processes only. The cache answers for a few seconds without asking, so that an
+ * account that was changed, paused or removed is used at most that long as it was; a question that fails is not remembered.
+ */
+import type { Context } from '#src/context.ts'
+import { findAccount, openSecret, type Account } from './accounts.ts'
+
+export type FoundAccount =
+  | { readonly kind: 'ready'; readonly account: Account }
+  | { readonly kind: 'paused'; readonly account: Account; readonly reason: string }
+  | { readonly kind: 'gone' }
+
+export interface Accounts {
+  find(id: string): Promise<FoundAccount>
+  /** Forgets what is known of one, after its state was changed here. */
+  forget(id: string): void
+}
+
+const FRESH_MS = 2000
+const MOST_KEPT = 10_000
+
+export function createAccounts(ctx: Pick<Context, 'db' | 'clock'>): Accounts {
+  const kept = new Map<string, { readonly found: Promise<FoundAccount>; readonly untilMs: number }>()
+  return {
+    find: (id) => {
+      const now = ctx.clock.now()
+      const known = kept.get(id)
+      if (known !== undefined && now < known.untilMs) return known.found
+      const found = load(ctx, id)
+      found.catch(() => kept.delete(id))
+      if (kept.size >= MOST_KEPT) kept.clear()
+      kept.set(id, { found, untilMs: now + FRESH_MS })
+      return found
+    },
+    forget: (id) => void kept.delete(id),
+  }
+}
+
+async function load(ctx: Pick<Context, 'db'>, id: string): Promise<FoundAccount> {
+  const account = await findAccount(ctx.db, null, id)
+  if (account === null) return { kind: 'gone' }
+  return account.state === 'active' ? { kind: 'ready', account } : { kind: 'paused', account, reason: account.pausedReason ?? 'no reason is known' }
+}
+
+/** Of an account with SMTP credentials; null when they were replaced, or it was removed, since it was found. */
+export async function loadPassword(ctx: Pick<Context, 'db' | 'vault'>, { id, generation }: Pick<Account, 'id' | 'generation'>): Promise<string | null> {
+  const { rows: [row] } = await ctx.db.query<{ secret: Buffer }>('SELECT secret FROM connected_accounts WHERE id = $1 AND generation = $2',
+    [id, generation])
+  return row === undefined ? null : openSecret(ctx, row.secret)
+}

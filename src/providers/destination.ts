@@ -1,0 +1,11 @@
+/** Where mail of a connected account goes: to the account. The name stands where a recipient's domain stands otherwise. */
+const PREFIX = 'account:'
+
+export function destinationOf(accountId: string): string {
+  return `${PREFIX}${accountId}`
+}
+
+/** The account's id; null for a domain. No domain has a colon in it. */
+export function accountAt(destination: string): string | null {
+  return destination.startsWith(PREFIX) ? destination.slice(PREFIX.length) : null
+}

@@ -1,0 +1,120 @@
+/**
+ * What is said to an OAuth server: where a person signs in (RFC 6749 4.1 with PKCE, RFC 7636), and its token endpoint. Every answer is a
+ * value. Only `invalid_grant` means that the right to send is gone; an answer of any other kind, or none, is trouble that passes.
+ */
+import { createHash } from 'node:crypto'
+import type { OAuthProvider } from '#config/oauth-providers.ts'
+import type { Outgoing } from '#src/outgoing.ts'
+
+export type Granted =
+  | {
+    readonly kind: 'granted'
+    readonly accessToken: string
+    /** Null: the one before stays good. */
+    readonly refreshToken: string | null
+    readonly expiresInSeconds: number
+    /** Who signed in, where the server says so (OpenID Connect). */
+    readonly email: string | null
+  }
+  | { readonly kind: 'revoked'; readonly reason: string }
+  | { readonly kind: 'trouble'; readonly reason: string }
+
+const TIMEOUT_MS = 15_000
+/** Access, refresh and id token of some servers are 2 KB each. */
+const MAX_ANSWER_BYTES = 64 * 1024
+/** RFC 6749 5.1 only recommends to say it. */
+const DEFAULT_LIFETIME_SECONDS = 600
+const MAX_LIFETIME_SECONDS = 30 * 24 * 3600
+const MAX_TOKEN = 16 * 1024
+const MAX_SAID = 200
+
+interface SignInRequest {
+  readonly redirectUri: string
+  readonly state: string
+  readonly verifier: string
+  /** Whose mailbox is expected. */
+  readonly email: string | null
+}
+
+export function authorizeUrlOf(provider: OAuthProvider, { redirectUri, state, verifier, email }: SignInRequest): string {
+  const url = new URL(provider.authorizeUrl)
+  const parameters = {
+    ...provider.parameters, response_type: 'code', client_id: provider.clientId, redirect_uri: redirectUri, scope: provider.scopes.join(' '), state,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'), code_challenge_method: 'S256',
+    ...(email === null ? {} : { login_hint: email }),
+  }
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+  return url.href
+}
+
+interface Code {
+  readonly code: string
+  readonly verifier: string
+  readonly redirectUri: string
+}
+
+export function exchangeCode(outgoing: Outgoing, provider: OAuthProvider, { code, verifier, redirectUri }: Code): Promise<Granted> {
+  return askForToken(outgoing, provider, { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri })
+}
+
+export function refreshToken(outgoing: Outgoing, provider: OAuthProvider, token: string): Promise<Granted> {
+  return askForToken(outgoing, provider, { grant_type: 'refresh_token', refresh_token: token })
+}
+
+async function askForToken(outgoing: Outgoing, provider: OAuthProvider, fields: Readonly<Record<string, string>>): Promise<Granted> {
+  const { clientId, clientSecret } = provider
+  const body = new URLSearchParams({ ...fields, client_id: clientId, ...(clientSecret === null ? {} : { client_secret: clientSecret }) })
+  const posted = await outgoing.post(provider.tokenUrl, {
+    headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+    body: body.toString(), timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES,
+  })
+  if (!posted.ok) return { kind: 'trouble', reason: `${provider.name} cannot be asked for a token: ${posted.detail}` }
+  return readGrant(posted.status, posted.body, provider.name)
+}
+
+/** RFC 6749 5.1 and 5.2. What a server says in its own words is cut short, and never holds a token of ours: it is an error. */
+export function readGrant(status: number, text: string, name: string): Granted {
+  const answer = parseObject(text)
+  const said = (field: string): string => textOf(answer?.[field])?.slice(0, MAX_SAID) ?? ''
+  if (answer !== null && status === 200) {
+    const accessToken = tokenOf(answer['access_token'])
+    if (accessToken !== null)
+      return {
+        kind: 'granted', accessToken, refreshToken: tokenOf(answer['refresh_token']), expiresInSeconds: lifetimeOf(answer['expires_in']),
+        email: emailIn(textOf(answer['id_token'])),
+      }
+  }
+  const error = said('error')
+  const detail = [error, said('error_description')].filter((part) => part !== '').join(': ')
+  if (error === 'invalid_grant') return { kind: 'revoked', reason: `${name} does not grant it any more (${detail})` }
+  return { kind: 'trouble', reason: `${name} gave no token: ${detail === '' ? `status ${status}` : detail}` }
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value as Record<string, unknown> : null
+  } catch {
+    return null
+  }
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+/** Printable ASCII: it goes into a command of SMTP. */
+function tokenOf(value: unknown): string | null {
+  return typeof value === 'string' && value.length <= MAX_TOKEN && /^[\x21-\x7e]+$/.test(value) ? value : null
+}
+
+function lifetimeOf(value: unknown): number {
+  const seconds = Number(value)
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, MAX_LIFETIME_SECONDS) : DEFAULT_LIFETIME_SECONDS
+}
+
+/** It came from the token endpoint itself over TLS, so that its signature need not be checked (OpenID Connect Core 3.1.3.7, 6). */
+function emailIn(idToken: string | null): string | null {
+  const payload = parseObject(Buffer.from(idToken?.split('.')[1] ?? '', 'base64url').toString('utf8'))
+  return textOf(payload?.['email'])?.toLowerCase() ?? null
+}

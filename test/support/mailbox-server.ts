@@ -1,0 +1,85 @@
+/**
+ * A real SMTP server for senders of its own (smtp-server): TLS or STARTTLS with a certificate, AUTH by password or by access token, mail only
+ * after it. What it says at each point may be changed while it runs.
+ */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { SMTPServer, type SMTPServerAuthenticationResponse, type SMTPServerOptions } from 'smtp-server'
+import { certificateFor } from './certificate.ts'
+
+export interface MailboxServer {
+  readonly port: number
+  /** PEM of the authority of its certificate. */
+  readonly ca: string
+  readonly messages: readonly { readonly from: string; readonly to: readonly string[]; readonly user: string; readonly data: string }[]
+  /** Sign-ins, taken or not, by mechanism. */
+  readonly logins: readonly { readonly method: string; readonly ok: boolean }[]
+  /** Connections so far. */
+  readonly connections: number
+  /** By user name. */
+  readonly passwords: Map<string, string>
+  /** Said to MAIL FROM, or to the message, instead of yes. */
+  refusal: { at: 'mail' | 'data'; code: number; text: string } | null
+  stop(): Promise<void>
+}
+
+interface Order {
+  /** The name in its certificate. */
+  readonly name: string
+  readonly isImplicitTls?: boolean
+  readonly methods?: readonly string[]
+  /** Whose access token this is. */
+  readonly ownerOf?: (token: string) => Promise<string | null>
+}
+
+export async function startMailboxServer({ name, isImplicitTls = false, methods = ['PLAIN', 'LOGIN', 'XOAUTH2'], ownerOf }: Order): Promise<MailboxServer> {
+  const certificate = await certificateFor([name])
+  const messages: MailboxServer['messages'][number][] = []
+  const logins: MailboxServer['logins'][number][] = []
+  const state = { connections: 0, passwords: new Map<string, string>(), refusal: null as MailboxServer['refusal'] }
+
+  async function judge({ method, username = '', password, accessToken }: Parameters<NonNullable<SMTPServerOptions['onAuth']>>[0]): Promise<boolean> {
+    if (method === 'XOAUTH2') return ownerOf !== undefined && await ownerOf(accessToken ?? '') === username
+    return state.passwords.has(username) && state.passwords.get(username) === password
+  }
+  const refusing = (at: 'mail' | 'data'): Error | null => {
+    const { refusal } = state
+    return refusal?.at === at ? Object.assign(new Error(refusal.text), { responseCode: refusal.code }) : null
+  }
+
+  const server = new SMTPServer({
+    secure: isImplicitTls, key: certificate.key, cert: certificate.cert, authMethods: [...methods], authOptional: false, disableReverseLookup: true, logger: false,
+    onConnect: (_session, done) => {
+      state.connections++
+      done()
+    },
+    onAuth: (auth, _session, done) => void judge(auth).then((ok) => {
+      logins.push({ method: auth.method, ok })
+      const answer: SMTPServerAuthenticationResponse = ok ? { user: auth.username } : { data: { status: '401', schemes: 'bearer', scope: 'mail' } }
+      done(ok || auth.method === 'XOAUTH2' ? null : Object.assign(new Error('5.7.8 Username and password not accepted'), { responseCode: 535 }), answer)
+    }),
+    onMailFrom: (_address, _session, done) => done(refusing('mail')),
+    onData: (stream, session, done) => {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        const refused = refusing('data')
+        const { mailFrom, rcptTo } = session.envelope
+        if (refused === null) {
+          messages.push({
+            from: mailFrom === false ? '' : mailFrom.address, to: rcptTo.map(({ address }) => address), user: String(session.user),
+            data: Buffer.concat(chunks).toString('latin1'),
+          })
+        }
+        done(refused)
+      })
+    },
+  })
+  server.on('error', () => undefined)
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+  return Object.assign(state, {
+    port: (server.server.address() as AddressInfo).port, ca: certificate.cert, messages, logins,
+    stop: () => new Promise<void>((resolve) => { server.close(resolve) }),
+  })
+}
