@@ -1,0 +1,225 @@
+/**
+ * How mail is protected on its way, seen from outside: real receivers with certificates of an authority that the system trusts, a policy
+ * host, and a resolver that vouches for what it says.
+ */
+import assert from 'node:assert/strict'
+import { createHash, X509Certificate } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brokenTlsKey } from '#src/queue/keys.ts'
+import type { TlsaRecord } from '#src/dns-answer.ts'
+import { createAuthority, type Authority, type Certificate } from '#test/support/certificate.ts'
+import { ENFORCE, startPolicyHost, type PolicyHost } from '#test/support/policy-host.ts'
+import { openPostOffice, type PostOffice, type Told } from '#test/support/post-office.ts'
+import type { ReceiverScript } from '#test/support/receiver-script.ts'
+import type { Receiver } from '#test/support/receiver.ts'
+
+const TESTING = (mx: string): string => ENFORCE(mx).replace('enforce', 'testing')
+
+describe('transport security', function () {
+  this.timeout(60_000)
+  let authority: Authority
+  let policies: PolicyHost
+  let office: PostOffice
+  const folder = mkdtempSync('/tmp/mailstead-test-tls-')
+
+  before(async () => {
+    authority = await createAuthority()
+    policies = await startPolicyHost(authority)
+    const extraCaFile = join(folder, 'ca.pem')
+    writeFileSync(extraCaFile, authority.cert)
+    office = await openPostOffice({ RETRY_SCALE: '0.002', EXTRA_CA_FILE: extraCaFile, MTA_STS_PORT: String(policies.port), DNSSEC_RESOLVER: 'yes' })
+    await office.system.db.query(`INSERT INTO tls_rules (domain, level) VALUES ('strict.example', 'required'), ('stripped.example', 'required'),
+      ('strictbroken.example', 'required'), ('strictold.example', 'required'), ('lenient.example', 'opportunistic')`)
+    // read anew every five seconds
+    await office.system.roles.mta.stop()
+    await office.system.heal()
+  })
+  after(async () => {
+    await office.stop()
+    await policies.stop()
+    rmSync(folder, { recursive: true })
+  })
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  })
+
+  const valid = (domain: string, n = 1): Promise<Certificate> => authority.issue([`mx${n}.${domain}`])
+  const letter = (domain: string): Promise<string> => office.send({ to: `ann@${domain}` })
+  const deliver = async (domain: string): Promise<Told> => office.settle(await letter(domain))
+  const tlsOf = (told: Told): string | null | undefined => told.recipients[0]?.attempts.at(-1)?.tls
+  /** It waits, for this reason, and nothing of it was said in plain text. */
+  async function waits(domain: string, mx: Receiver, reason: RegExp): Promise<void> {
+    const told = await office.settle(await letter(domain), 'deferred')
+    assert.match(told.recipients[0]?.reason ?? '', reason)
+    assert.equal(told.recipients[0]?.tries, 0)
+    assert.deepEqual([mx.messages.length, mx.commands.filter(({ line }) => line.startsWith('MAIL')).length], [0, 0])
+  }
+
+  describe('opportunistic', () => {
+    it('any certificate will do, and the record says which it was', async () => {
+      await office.open('any.example')
+      assert.match(tlsOf(await deliver('any.example')) ?? '', /^TLSv1\.3 TLS_AES_256_GCM_SHA384, opportunistic, certificate not verified$/)
+      await office.open('good.example', { certificate: await valid('good.example') })
+      assert.match(tlsOf(await deliver('good.example')) ?? '', /, opportunistic, certificate verified$/)
+    })
+
+    it('a server that knows only old TLS gets old TLS, and the next mail begins with it', async () => {
+      const mx = await office.open('old.example', { maxTls: 'TLSv1.1', messagesPerConnection: 1 })
+      assert.match(tlsOf(await deliver('old.example')) ?? '', /^TLSv1\.1 /)
+      assert.equal(mx.connections, 2)
+      assert.equal(await office.system.redis.get(brokenTlsKey('mx1.old.example')), 'reduced')
+      const next = await deliver('old.example')
+      assert.match(tlsOf(next) ?? '', /^TLSv1\.1 /)
+      assert.equal(mx.connections, 3)
+      assert.match(next.recipients[0]?.attempts[0]?.conversation ?? '', /its TLS was broken lately: trying with older TLS/)
+    })
+
+    it('broken TLS is remembered: the next mail goes in plain text at once', async () => {
+      const mx = await office.open('brokentls.example', { handshake: 'rubbish', messagesPerConnection: 1 })
+      await deliver('brokentls.example')
+      assert.equal(mx.connections, 3)
+      await deliver('brokentls.example')
+      assert.deepEqual([mx.connections, mx.messages.length], [4, 2])
+    })
+  })
+
+  describe('required by the operator', () => {
+    it('any certificate will do', async () => {
+      await office.open('strict.example')
+      assert.match(tlsOf(await deliver('strict.example')) ?? '', /, required, certificate not verified$/)
+    })
+    const REFUSED: readonly (readonly [string, string, ReceiverScript, RegExp])[] = [
+      ['STARTTLS is not offered', 'stripped.example', { offers: { starttls: false } }, /TLS: required.*the server does not offer it/],
+      ['the handshake fails', 'strictbroken.example', { handshake: 'drop' }, /at tls \(TLS: required\)/],
+      ['the server knows only old TLS', 'strictold.example', { maxTls: 'TLSv1.1' }, /at tls \(TLS: required\)/],
+    ]
+    for (const [title, domain, script, reason] of REFUSED)
+      it(`${title}: it waits`, async () => waits(domain, await office.open(domain, script), reason))
+  })
+
+  describe('MTA-STS', () => {
+    const publish = (domain: string, policy = ENFORCE(`*.${domain}`)): void => policies.publish(office.dns.zone, domain, policy)
+
+    it('enforce, a valid certificate: delivered', async () => {
+      await office.open('sts.example', { certificate: await valid('sts.example') })
+      publish('sts.example')
+      assert.match(tlsOf(await deliver('sts.example')) ?? '', /, sts enforce, certificate verified$/)
+    })
+
+    it('enforce, the first MX is not in the policy: the next one gets it', async () => {
+      const evil = await office.open('two.example')
+      await office.open('two.example', { certificate: await valid('two.example', 2) })
+      publish('two.example', ENFORCE('mx2.two.example'))
+      const told = await deliver('two.example')
+      assert.equal(told.recipients[0]?.attempts[0]?.host, 'mx2.two.example')
+      assert.equal(evil.connections, 0)
+    })
+
+    it('enforce, no MX is in the policy: it waits, and no other domain of that receiver does', async () => {
+      const mx = await office.open(['astray.example', 'neighbour.example'])
+      publish('astray.example', ENFORCE('mx.elsewhere.example'))
+      await waits('astray.example', mx, /mx1\.astray\.example is not among the hosts that the MTA-STS policy of astray\.example names/)
+      assert.equal((await deliver('neighbour.example')).status, 'delivered')
+    })
+
+    const BAD: readonly (readonly [title: string, domain: string, script: () => Promise<ReceiverScript>, reason: RegExp])[] = [
+      ['expired', 'expired.example', async () => ({ certificate: await authority.issue(['mx1.expired.example'], { isExpired: true }) }), /CERT_HAS_EXPIRED/],
+      ['for another name', 'misnamed.example', async () => ({ certificate: await authority.issue(['mx.other.example']) }), /ERR_TLS_CERT_ALTNAME_INVALID/],
+      ['self-signed', 'selfsigned.example', () => Promise.resolve({ name: 'mx1.selfsigned.example' }), /SELF_SIGNED/],
+      ['not shown, STARTTLS being stripped', 'nostarttls.example', () => Promise.resolve({ offers: { starttls: false } }), /does not offer it/],
+      ['not shown, the handshake being cut', 'cut.example', () => Promise.resolve({ handshake: 'drop' as const }), /TLS failed/],
+      ['not shown, words being put in after STARTTLS', 'injected.example', () => Promise.resolve({ on: { starttls: { raw: '220 go\r\n250 injected\r\n' } } }), /a reply to nothing: 250 injected/],
+    ]
+    for (const [title, domain, script, reason] of BAD) {
+      it(`enforce, the certificate is ${title}: it waits`, async () => {
+        const mx = await office.open(domain, await script())
+        publish(domain)
+        await waits(domain, mx, reason)
+      })
+    }
+
+    it('testing, a bad certificate: delivered all the same', async () => {
+      await office.open('testing.example')
+      publish('testing.example', TESTING('mx.elsewhere.example'))
+      assert.match(tlsOf(await deliver('testing.example')) ?? '', /, sts testing, certificate not verified$/)
+    })
+
+    it('the policy cannot be fetched the first time: delivered as without', async () => {
+      await office.open('lost.example')
+      publish('lost.example', 'no policy')
+      assert.match(tlsOf(await deliver('lost.example')) ?? '', /, opportunistic, /)
+    })
+
+    it('mail of a domain without a policy does not make the session good for one that has', async () => {
+      const mx = await office.open(['free.example', 'bound.example'])
+      publish('bound.example', ENFORCE('mx1.free.example'))
+      assert.equal((await deliver('free.example')).status, 'delivered')
+      const told = await office.settle(await letter('bound.example'), 'deferred')
+      assert.match(told.recipients[0]?.reason ?? '', /TLS: sts enforce/)
+      assert.equal(mx.messages.length, 1)
+    })
+
+    it('the operator will have none of it: delivered', async () => {
+      await office.open('lenient.example', { offers: { starttls: false } })
+      publish('lenient.example')
+      assert.equal((await deliver('lenient.example')).status, 'delivered')
+    })
+  })
+
+  describe('DANE', () => {
+    const ofKey = (pem: string, usage = 3): TlsaRecord => ({
+      usage, selector: 1, matchingType: 1, certificate: createHash('sha256').update(new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' })).digest(),
+    })
+    /** The domain, its MX and its TLSA records, all of them vouched for. */
+    function sign(domain: string, records: readonly TlsaRecord[], port = office.system.config.smtpOutPort): void {
+      const { zone } = office.dns
+      for (const name of [domain, `mx1.${domain}`]) zone[name] = { ...zone[name], isSecure: true }
+      zone[`_${port}._tcp.mx1.${domain}`] = { TLSA: records, isSecure: true }
+    }
+
+    it('the server\'s own key (3 1 1), whatever its name: delivered', async () => {
+      const certificate = await authority.issue(['whatever.test'], { isExpired: true })
+      await office.open('dane.example', { certificate })
+      sign('dane.example', [ofKey(certificate.cert)])
+      assert.match(tlsOf(await deliver('dane.example')) ?? '', /, dane, certificate verified$/)
+    })
+    it('its authority (2 1 1): delivered', async () => {
+      await office.open('daneta.example', { certificate: await valid('daneta.example') })
+      sign('daneta.example', [ofKey(authority.cert, 2)])
+      assert.match(tlsOf(await deliver('daneta.example')) ?? '', /, dane, certificate verified$/)
+    })
+    it('another key: it waits, also with a certificate that everybody trusts', async () => {
+      const mx = await office.open('danebad.example', { certificate: await valid('danebad.example') })
+      sign('danebad.example', [ofKey((await valid('danebad.example')).cert)])
+      await waits('danebad.example', mx, /TLS: dane.*no TLSA record matches/)
+    })
+    it('STARTTLS is not offered: it waits', async () => {
+      const mx = await office.open('danestripped.example', { offers: { starttls: false } })
+      sign('danestripped.example', [ofKey(authority.cert)])
+      await waits('danestripped.example', mx, /TLS: dane.*does not offer it/)
+    })
+    it('no usable record: TLS, whoever\'s certificate it is', async () => {
+      await office.open('daneunusable.example')
+      sign('daneunusable.example', [{ usage: 1, selector: 0, matchingType: 1, certificate: Buffer.alloc(32) }])
+      assert.match(tlsOf(await deliver('daneunusable.example')) ?? '', /, dane, certificate not verified$/)
+    })
+    it('the look-up fails: it waits, and is delivered when DNS is well again', async () => {
+      const certificate = await valid('danefail.example')
+      const mx = await office.open('danefail.example', { certificate })
+      sign('danefail.example', [ofKey(certificate.cert)])
+      const at = `_${office.system.config.smtpOutPort}._tcp.mx1.danefail.example`
+      const healthy = office.dns.zone[at] ?? {}
+      office.dns.zone[at] = { trouble: 'servfail' }
+      await waits('danefail.example', mx, /cannot be looked up \(DANE\): SERVFAIL/)
+      office.dns.zone[at] = healthy
+      assert.equal((await deliver('danefail.example')).status, 'delivered')
+    })
+    it('records that nobody vouches for are not looked at', async () => {
+      await office.open('daneplain.example')
+      sign('daneplain.example', [ofKey(authority.cert)])
+      office.dns.zone['daneplain.example'] = { ...office.dns.zone['daneplain.example'], isSecure: false }
+      assert.match(tlsOf(await deliver('daneplain.example')) ?? '', /, opportunistic, /)
+    })
+  })
+})
