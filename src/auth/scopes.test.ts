@@ -20,10 +20,10 @@ describe('scopes', () => {
     it(`reads ${JSON.stringify(text)}`, () => assert.deepEqual(readScopes(text), scopes))
   }
 
-  it('are those of the specification, and the one for webhooks', () => {
+  it('are those of the specification, and those for what it has not', () => {
     assert.deepEqual(Object.keys(SCOPES), [
       'contacts:read', 'contacts:write', 'audiences:manage', 'automations:read', 'automations:write', 'automations:trigger',
-      'domains:manage', 'api-keys:create', 'webhooks:manage',
+      'domains:manage', 'api-keys:create', 'webhooks:manage', 'suppressions:manage', 'campaigns:manage', 'accounts:manage',
     ])
   })
 })
