@@ -177,6 +177,73 @@ export type AcceptedBatchItem = {
   readonly index: number
 }
 
+export type Account = {
+  readonly id: string
+  readonly object: "account"
+  readonly type: "smtp" | "oauth"
+  /** of a mailbox over OAuth */
+  readonly provider: string | null
+  readonly name: string
+  readonly host: string
+  readonly port: number
+  readonly security: "tls" | "starttls" | "none"
+  readonly username: string
+  /** that mail may come from */
+  readonly addresses: readonly string[]
+  readonly status: "active" | "paused"
+  readonly paused_reason: string | null
+  readonly paused_at: string | null
+  readonly connections: number
+  readonly messages_per_connection: number
+  readonly messages_per_minute: number | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type AccountAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: Account
+}
+
+/** A connected account cannot sign in any more; its mail waits until it is connected again. */
+export type AccountPausedEvent = {
+  /** evt_…, the same at every try */
+  readonly id: string
+  readonly type: "account.paused"
+  /** the same as type */
+  readonly event: "account.paused"
+  readonly timestamp: string
+  readonly workspace_id: string
+  readonly email_id: string | null
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** what the message was addressed to */
+  readonly to: readonly string[] | null
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** what the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** what else is known of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export type AccountTest = {
+  readonly ok: boolean
+  /** in order; the last one failed where it is not ok */
+  readonly steps: readonly ({
+    readonly step: "dns" | "connect" | "greeting" | "tls" | "auth" | "mail"
+    readonly ok: boolean
+    readonly detail: string
+  })[]
+  /** what was said, without secrets */
+  readonly conversation: string
+  readonly duration_ms: number
+  readonly tested_at: string
+}
+
 export type AddAudienceBody = {
   readonly name: string
   readonly description?: string | null
@@ -239,6 +306,96 @@ export type AddSuppressionsBody = {
     readonly reason?: string | null
     readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | null
   })[]
+}
+
+export type AdminCountQueueAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly by: "tier" | "state" | "domain" | "site" | "workspace" | "campaign" | "age"
+    readonly counts: readonly {
+      readonly name: string
+      readonly count: number
+      readonly oldest_due_at: string
+    }[]
+  }
+}
+
+export type AdminDryRunBody = {
+  readonly from: string
+  readonly to: string
+  /** its id, key part or name */
+  readonly workspace?: string
+  /** a whole message; one is made up without it */
+  readonly raw?: string
+  /** false: answer at once, ask for the result by its id */
+  readonly wait?: boolean
+}
+
+export type AdminListActionsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly actions: readonly OperatorAction[]
+  }
+}
+
+export type AdminListQueueAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly recipients: readonly OpenRecipient[]
+    readonly next: string | null
+  }
+}
+
+export type AdminListSuspensionsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly suspensions: readonly Suspension[]
+  }
+}
+
+export type AdminRetryMailAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: OperatorAction
+}
+
+export type AdminRetryMailBody = {
+  /** a recipient domain */
+  readonly domain?: string
+  /** a site: all domains whose mail the same hosts take */
+  readonly site?: string
+  /** its id, key part or name */
+  readonly workspace?: string
+  /** its id */
+  readonly campaign?: string
+  /** instant, high, normal, bulk */
+  readonly tier?: string
+  /** scheduled, queued, sending, deferred, unknown */
+  readonly state?: string
+  /** em_…, msg_… or the uuid */
+  readonly message?: string
+  /** accepted longer ago than this: 90s, 10m, 2h, 1d */
+  readonly older_than?: string
+  /** why; kept with the action */
+  readonly reason?: string
+  /** where no filter is given: all mail is meant */
+  readonly all?: boolean
+}
+
+export type AdminSuspendBody = {
+  /** a recipient domain, or * for all mail */
+  readonly domain?: string
+  readonly site?: string
+  /** its id, key part or name */
+  readonly workspace?: string
+  /** its id */
+  readonly campaign?: string
+  readonly reason?: string
+  readonly until?: string | null
 }
 
 export type Audience = {
@@ -567,6 +724,22 @@ export type CountedSegment = {
   }
 }
 
+export type CreateAccountBody = {
+  readonly name?: string | null
+  readonly host: string | null
+  readonly port?: number | null
+  /** tls from the first octet, starttls, or none (only inside allowed networks) */
+  readonly security?: "tls" | "starttls" | "none" | null
+  readonly username: string | null
+  readonly password: string | null
+  /** the addresses that mail may come from; the user name where it is an address */
+  readonly from?: string | readonly string[] | null
+  readonly connections?: number | null
+  readonly messages_per_connection?: number | null
+  /** null: as fast as the server takes them */
+  readonly messages_per_minute?: number | null
+}
+
 export type CreateAutomationBody = {
   readonly name: string | null
   /** draft, active, paused, archived */
@@ -621,7 +794,9 @@ export type CreateDomainKeyAnswer = {
 
 export type CreateDomainKeyBody = {
   readonly name: string
-  readonly custom_domain_id: string | null
+  readonly custom_domain_id?: string | null
+  /** for a key of a connected account, instead of custom_domain_id */
+  readonly account_id?: string | null
   readonly expires_at?: string | null
 }
 
@@ -635,7 +810,7 @@ export type CreateSegmentBody = {
 
 export type CreateWebhookBody = {
   readonly url: string | null
-  /** email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed, email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded; * or nothing for all */
+  /** email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed, email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; * or nothing for all */
   readonly events?: string | readonly string[] | null
   readonly description?: string | null
   readonly is_active?: boolean | null
@@ -754,6 +929,25 @@ export type DomainVerifiedEvent = {
   readonly metadata: Readonly<Record<string, unknown>>
   /** what else is known of the event */
   readonly data: Readonly<Record<string, unknown>>
+}
+
+export type DryRun = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly state: "waiting" | "done"
+    readonly result: "ok" | "warn" | "fail" | null
+    readonly steps: readonly ({
+      readonly step: string
+      readonly status: "ok" | "warn" | "fail" | "skipped"
+      readonly says: string
+      /** what to do about it */
+      readonly todo: string | null
+    })[]
+    /** what was said with the receiver, line by line */
+    readonly conversation: readonly string[]
+  }
 }
 
 export type Email = {
@@ -1008,7 +1202,7 @@ export type EmailExplanation = {
   readonly message: string
   readonly data: {
     /** the first gate that holds it; null when none does */
-    readonly held_by: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS" | null
+    readonly held_by: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS" | "egress" | null
     /** where it is and why, as a sentence */
     readonly says: string
     readonly until: string | null
@@ -1017,7 +1211,7 @@ export type EmailExplanation = {
     readonly tier: "instant" | "high" | "normal" | "bulk"
     readonly recipients: readonly ({
       /** the first gate that holds it; null when none does */
-      readonly held_by: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS" | null
+      readonly held_by: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS" | "egress" | null
       /** where it is and why, as a sentence */
       readonly says: string
       readonly until: string | null
@@ -1028,7 +1222,7 @@ export type EmailExplanation = {
       readonly next_try_at: string | null
       /** in the order in which they are met */
       readonly gates: readonly ({
-        readonly gate: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS"
+        readonly gate: "schedule" | "suppression" | "quota" | "tier" | "site limit" | "suspension" | "backoff" | "DNS" | "egress"
         readonly holds: boolean
         readonly says: string
         readonly rule: string | null
@@ -1455,6 +1649,19 @@ export type ImportSuppressionsBody = {
   })[]
 }
 
+export type ListAccountsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly accounts: readonly Account[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
 export type ListEventsAnswer = {
   readonly success: true
   readonly message: string
@@ -1653,6 +1860,33 @@ export type Message = {
   readonly track_opens?: boolean | null
   readonly track_clicks?: boolean | null
   readonly expires_at?: string | null
+}
+
+export type OpenRecipient = {
+  readonly email_id: string
+  readonly recipient: string
+  readonly domain: string
+  readonly workspace_id: string
+  readonly tier: "instant" | "high" | "normal" | "bulk"
+  readonly state: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "bounced" | "failed" | "suppressed" | "cancelled"
+  readonly due_at: string
+  readonly tries: number
+  readonly reason: string | null
+}
+
+export type OperatorAction = {
+  readonly id: string
+  readonly verb: string
+  readonly subject: Readonly<Record<string, string>>
+  readonly reason: string
+  readonly by: string
+  readonly state: "running" | "done"
+  /** recipients that were changed */
+  readonly moved: number
+  /** recipients that were looked at: how far it is */
+  readonly seen: number
+  readonly began_at: string
+  readonly ended_at: string | null
 }
 
 export type PageMeta = {
@@ -1885,6 +2119,15 @@ export type SlimContact = {
   readonly createdAt: string
 }
 
+export type StartOauthAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly authorize_url: string
+    readonly expires_at: string
+  }
+}
+
 export type Suppression = {
   readonly email: string
   readonly address: string
@@ -1905,6 +2148,14 @@ export type Suppression = {
   readonly updated_at: string
 }
 
+export type Suspension = {
+  readonly kind: "domain" | "site" | "workspace" | "campaign"
+  readonly subject: string
+  readonly reason: string
+  readonly created_at: string
+  readonly until: string | null
+}
+
 export type TemplateAnswer = {
   readonly success: true
   readonly message: string
@@ -1922,6 +2173,12 @@ export type TemplateAnswer = {
     readonly createdAt: string
     readonly updatedAt: string
   }
+}
+
+export type TestAccountAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: AccountTest
 }
 
 export type TestWebhookAnswer = {
@@ -1957,6 +2214,22 @@ export type TrackEventBody = {
 
 export type UnenrollContactBody = {
   readonly email: string
+}
+
+export type UpdateAccountBody = {
+  readonly name?: string | null
+  readonly host?: string | null
+  readonly port?: number | null
+  /** tls from the first octet, starttls, or none (only inside allowed networks) */
+  readonly security?: "tls" | "starttls" | "none" | null
+  readonly username?: string | null
+  readonly password?: string | null
+  /** the addresses that mail may come from; the user name where it is an address */
+  readonly from?: string | readonly string[] | null
+  readonly connections?: number | null
+  readonly messages_per_connection?: number | null
+  /** null: as fast as the server takes them */
+  readonly messages_per_minute?: number | null
 }
 
 export type UpdateAudienceBody = {
@@ -2033,7 +2306,7 @@ export type UpdateSegmentBody = {
 
 export type UpdateWebhookBody = {
   readonly url?: string | null
-  /** email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed, email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded; * or nothing for all */
+  /** email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed, email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; * or nothing for all */
   readonly events?: string | readonly string[] | null
   readonly description?: string | null
   readonly is_active?: boolean | null
@@ -2057,6 +2330,10 @@ export type VerifiedKey = {
     /** the sending domain that a Regular key is bound to */
     readonly domain: string | null
     readonly domain_status: string | null
+    /** the connected account that a Regular key is bound to */
+    readonly account_id: string | null
+    /** that mail of this account may come from */
+    readonly addresses: readonly string[]
     readonly plan: string
   }
 }
@@ -2204,6 +2481,7 @@ export type WebhookEvent =
   | ContactUnsubscribedEvent
   | DomainVerifiedEvent
   | DomainDegradedEvent
+  | AccountPausedEvent
 
 export class Mailstead {
   readonly #transport: Transport
@@ -2705,11 +2983,89 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/rotate-dkim/{id}' }, input, options)
   }
 
-  /** Create a sending key for a verified domain; the answer has the key, once. An Admin key with the scope `api-keys:create`. */
+  /** Create a sending key for a verified domain or a connected account; the answer has the key, once. An Admin key with the scope `api-keys:create`. */
   createDomainKey(input: {
     readonly body: CreateDomainKeyBody
   }, options?: CallOptions): Promise<CreateDomainKeyAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/api-keys/create' }, input, options)
+  }
+
+  /** Connect SMTP credentials; test them afterwards. An Admin key with the scope `accounts:manage`. */
+  createAccount(input: {
+    readonly body: CreateAccountBody
+  }, options?: CallOptions): Promise<AccountAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/accounts' }, input, options)
+  }
+
+  /** The connected accounts of the workspace, the oldest first. An Admin key with the scope `accounts:manage`. */
+  listAccounts(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+    }
+  } = {}, options?: CallOptions): Promise<ListAccountsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/accounts' }, input, options)
+  }
+
+  /** Begin to connect a mailbox over OAuth: where its owner signs in, within 10 minutes. An Admin key with the scope `accounts:manage`. */
+  startOauth(input: {
+    readonly query?: {
+      /** google, microsoft, or one that the operator configured; of an account that is connected again: its own */
+      readonly provider?: string
+      /** whose sign-in is expected */
+      readonly email?: string
+      readonly name?: string
+      /** an account to connect again */
+      readonly account_id?: string
+    }
+  } = {}, options?: CallOptions): Promise<StartOauthAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/accounts/oauth/start' }, input, options)
+  }
+
+  /** One connected account. An Admin key with the scope `accounts:manage`. */
+  getAccount(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<AccountAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/accounts/{id}' }, input, options)
+  }
+
+  /** Change name, addresses, limits, or with its password what it signs in with; new credentials end a pause. An Admin key with the scope `accounts:manage`. */
+  updateAccount(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body?: UpdateAccountBody
+  }, options?: CallOptions): Promise<AccountAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/accounts/{id}' }, input, options)
+  }
+
+  /** Remove a connected account: its keys stop working at once, and its queued mail fails. An Admin key with the scope `accounts:manage`. */
+  deleteAccount(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/accounts/{id}' }, input, options)
+  }
+
+  /** Connect, sign in and ask whether mail may come from its address; nothing is sent. An Admin key with the scope `accounts:manage`. */
+  testAccount(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<TestAccountAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/accounts/{id}/test' }, input, options)
+  }
+
+  /** End the pause of an account with the credentials it has; what waits goes on. An Admin key with the scope `accounts:manage`. */
+  resumeAccount(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<AccountAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/accounts/{id}/resume' }, input, options)
   }
 
   /** Suppress the addresses of a file (text/csv) or of a list in JSON. The column of addresses is called `email` or `address`, or is the first one. Columns `reason` and `kind` are read where they are. What is no address is left out and told. An import can be repeated: nothing is added twice. An Admin key with the scope `suppressions:manage`. */
@@ -3028,5 +3384,150 @@ export class Mailstead {
     readonly body?: TestWebhookBody
   }, options?: CallOptions): Promise<TestWebhookAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks/{id}/test' }, input, options)
+  }
+
+  /** How much is open, by site, recipient domain, workspace, campaign, tier, state or age; the largest first. The token of the operator. */
+  adminCountQueue(input: {
+    readonly query?: {
+      /** a recipient domain */
+      readonly domain?: string
+      /** a site: all domains whose mail the same hosts take */
+      readonly site?: string
+      /** its id, key part or name */
+      readonly workspace?: string
+      /** its id */
+      readonly campaign?: string
+      /** instant, high, normal, bulk */
+      readonly tier?: string
+      /** scheduled, queued, sending, deferred, unknown */
+      readonly state?: string
+      /** em_…, msg_… or the uuid */
+      readonly message?: string
+      /** accepted longer ago than this: 90s, 10m, 2h, 1d */
+      readonly older_than?: string
+      readonly by?: "tier" | "state" | "domain" | "site" | "workspace" | "campaign" | "age"
+    }
+  } = {}, options?: CallOptions): Promise<AdminCountQueueAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/queue/counts' }, input, options)
+  }
+
+  /** Open recipients of all workspaces, soonest due first. The token of the operator. */
+  adminListQueue(input: {
+    readonly query?: {
+      /** a recipient domain */
+      readonly domain?: string
+      /** a site: all domains whose mail the same hosts take */
+      readonly site?: string
+      /** its id, key part or name */
+      readonly workspace?: string
+      /** its id */
+      readonly campaign?: string
+      /** instant, high, normal, bulk */
+      readonly tier?: string
+      /** scheduled, queued, sending, deferred, unknown */
+      readonly state?: string
+      /** em_…, msg_… or the uuid */
+      readonly message?: string
+      /** accepted longer ago than this: 90s, 10m, 2h, 1d */
+      readonly older_than?: string
+      readonly limit?: number
+      /** `next` of an earlier answer */
+      readonly cursor?: string
+    }
+  } = {}, options?: CallOptions): Promise<AdminListQueueAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/queue' }, input, options)
+  }
+
+  /** Retry mail now: due now; what its sender scheduled keeps its time. Mail that is being sent this moment is left alone. The answer comes after 2 seconds at most; what is not done by then goes on, and `GET /admin/actions/{id}` says how far it is. To do it again changes nothing twice. The token of the operator. */
+  adminRetryMail(input: {
+    readonly body?: AdminRetryMailBody
+  } = {}, options?: CallOptions): Promise<AdminRetryMailAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/queue/retry' }, input, options)
+  }
+
+  /** Drop mail: taken out for good: cancelled, with an email.cancelled event. Mail that is being sent this moment is left alone. The answer comes after 2 seconds at most; what is not done by then goes on, and `GET /admin/actions/{id}` says how far it is. To do it again changes nothing twice. The token of the operator. */
+  adminDropMail(input: {
+    readonly body?: AdminRetryMailBody
+  } = {}, options?: CallOptions): Promise<AdminRetryMailAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/queue/drop' }, input, options)
+  }
+
+  /** Drop mail with a bounce: given up: failed, with an email.failed event. Mail that is being sent this moment is left alone. The answer comes after 2 seconds at most; what is not done by then goes on, and `GET /admin/actions/{id}` says how far it is. To do it again changes nothing twice. The token of the operator. */
+  adminBounceMail(input: {
+    readonly body?: AdminRetryMailBody
+  } = {}, options?: CallOptions): Promise<AdminRetryMailAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/queue/bounce' }, input, options)
+  }
+
+  /** What operators changed, the newest first. The token of the operator. */
+  adminListActions(input: {
+    readonly query?: {
+      readonly limit?: number
+      /** the id of an action */
+      readonly before?: string
+    }
+  } = {}, options?: CallOptions): Promise<AdminListActionsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/actions' }, input, options)
+  }
+
+  /** How far an action is. The token of the operator. */
+  adminGetAction(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<AdminRetryMailAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/actions/{id}' }, input, options)
+  }
+
+  /** Why a message of any workspace is where it is. The token of the operator. */
+  adminExplainEmail(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<EmailExplanation> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/emails/explain/{id}' }, input, options)
+  }
+
+  /** What is stopped. The token of the operator. */
+  adminListSuspensions(options?: CallOptions): Promise<AdminListSuspensionsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/suspensions' }, {}, options)
+  }
+
+  /** Stop mail: it waits, and nothing is tried or counted. Give one of `domain`, `site`, `workspace`, `campaign`. What is stopped already gets this reason and time. Mail that a process has taken up already still goes out. The token of the operator. */
+  adminSuspend(input: {
+    readonly body?: AdminSuspendBody
+  } = {}, options?: CallOptions): Promise<PlainAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/suspensions' }, input, options)
+  }
+
+  /** Let mail go again that was stopped. The token of the operator. */
+  adminResume(input: {
+    readonly query?: {
+      /** a recipient domain, or * for all mail */
+      readonly domain?: string
+      readonly site?: string
+      /** its id, key part or name */
+      readonly workspace?: string
+      /** its id */
+      readonly campaign?: string
+    }
+  } = {}, options?: CallOptions): Promise<PlainAnswer> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/admin/suspensions' }, input, options)
+  }
+
+  /** Rehearse a message: every gate, DNS, connection, MAIL and RCPT, then RSET; DKIM, SPF and DMARC. The token of the operator. */
+  adminDryRun(input: {
+    readonly body: AdminDryRunBody
+  }, options?: CallOptions): Promise<DryRun> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/dry-run' }, input, options)
+  }
+
+  /** The result of a dry run, kept for an hour. The token of the operator. */
+  adminGetDryRun(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<DryRun> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/dry-run/{id}' }, input, options)
   }
 }

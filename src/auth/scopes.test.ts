@@ -23,7 +23,7 @@ describe('scopes', () => {
   it('are those of the specification, and those for what it has not', () => {
     assert.deepEqual(Object.keys(SCOPES), [
       'contacts:read', 'contacts:write', 'audiences:manage', 'automations:read', 'automations:write', 'automations:trigger',
-      'domains:manage', 'api-keys:create', 'webhooks:manage', 'suppressions:manage', 'campaigns:manage', 'accounts:manage',
+      'domains:manage', 'api-keys:create', 'webhooks:manage', 'suppressions:manage', 'accounts:manage', 'campaigns:manage',
     ])
   })
 })
