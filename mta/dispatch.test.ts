@@ -7,7 +7,7 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
 
-const one = () => ({ messageId: newId(), n: 0, domain: 'a.example', tier: 'high' as const, dueMs: Date.now() - 1000 })
+const one = () => ({ messageId: newId(), n: 0, workspaceId: newId(), domain: 'a.example', tier: 'high' as const, dueMs: Date.now() - 1000 })
 
 describe('dispatcher', () => {
   let ctx: TestContext

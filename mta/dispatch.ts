@@ -3,7 +3,7 @@
  * ready there. Woken by those who schedule, and by a timer at the next due time. A slow DNS answer holds back its own domain only. Dies
  * between taking and making ready: PostgreSQL still says that they wait, and the worker puts them on the schedule again.
  */
-import { addReady, takeDue, type Entry, type ReadyEntry } from '#mta/claim/schedule.ts'
+import { addReady, takeDue, type Entry } from '#mta/claim/schedule.ts'
 import type { Context } from '#src/context.ts'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { parseMember } from '#src/queue/member.ts'
@@ -32,11 +32,15 @@ export interface Dispatcher {
   stop(): Promise<void>
 }
 
+interface DueEntry extends Entry {
+  readonly tier: Tier
+}
+
 interface State {
   readonly pending: Set<Tier>
   readonly nextMs: Map<Tier, number>
   /** Gathered in this turn of the event loop, on their way to Redis together. */
-  ready: Map<string, ReadyEntry[]>
+  ready: Map<string, DueEntry[]>
   routing: number
   isStopped: boolean
   wake: () => void
@@ -103,7 +107,7 @@ function groupByDomain(entries: readonly Entry[]): Map<string, Entry[]> {
   return groups
 }
 
-function collect(ctx: Context, parts: DispatchParts, state: State, found: { site: string; entries: ReadyEntry[] }): void {
+function collect(ctx: Context, parts: DispatchParts, state: State, found: { site: string; entries: DueEntry[] }): void {
   if (state.ready.size === 0) setImmediate(() => void flush(ctx, parts, state))
   state.ready.set(found.site, [...state.ready.get(found.site) ?? [], ...found.entries])
 }
@@ -123,7 +127,7 @@ async function flush(ctx: Context, parts: DispatchParts, state: State): Promise<
   if (state.pending.size > 0) state.wake()
 }
 
-function dueOf({ member, tier, dueMs }: ReadyEntry): Due[] {
+function dueOf({ member, tier, dueMs }: DueEntry): Due[] {
   const parsed = parseMember(member)
   return parsed === null ? [] : [{ ...parsed, tier, dueMs }]
 }

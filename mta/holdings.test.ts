@@ -4,11 +4,11 @@ import { newId } from '#src/id.ts'
 import { Holdings, type Held } from './holdings.ts'
 
 const LEASE = 7
-const member = (): Held => ({ messageId: newId(), n: 0, domain: 'a.example', tier: 'normal', lease: LEASE })
+const member = (): Held => ({ messageId: newId(), n: 0, workspaceId: newId(), domain: 'a.example', tier: 'normal', lease: LEASE })
 
 /** A PostgreSQL that counts these as ours. */
 function holding(held: readonly Held[]): Queryable {
-  const rows = held.map(({ messageId, n, domain, tier }) => ({ message_id: messageId, n, domain, tier, lease: LEASE, due_at: new Date() }))
+  const rows = held.map(({ messageId, n, workspaceId, domain, tier }) => ({ message_id: messageId, n, workspace_id: workspaceId, domain, tier, lease: LEASE, due_at: new Date() }))
   return { query: <R extends object>() => Promise.resolve({ rows: rows as unknown as R[], rowCount: rows.length }) }
 }
 

@@ -7,7 +7,7 @@
  */
 import { createBatcher } from '#src/batcher.ts'
 import type { Context } from '#src/context.ts'
-import { addReady, claimReady, forgetSite, listSites, type ReadyEntry } from '#mta/claim/schedule.ts'
+import { claimReady, forgetSite, listSites, putBackReady, type ReadyEntry } from '#mta/claim/schedule.ts'
 import type { Pace } from '#mta/limits/pace.ts'
 import { claimRecipients, type Claimed } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
@@ -183,7 +183,7 @@ async function isPaced(state: State, lane: Lane, entries: readonly ReadyEntry[])
   if (lane.pace.connections > 0) return true
   lane.isDry = false
   lane.hasInstantNews ||= entries.some(({ tier }) => tier === 'instant')
-  await putBack(state, lane, entries)
+  await putBackReady(state.ctx.redis, lane.site, entries)
   return false
 }
 
@@ -198,7 +198,7 @@ async function makeGood(state: State, lane: Lane, entries: readonly ReadyEntry[]
   const failed = wanted.filter((_, i) => loaded[i]?.status === 'rejected').map(({ entry }) => entry)
   if (failed.length === 0) return
   lane.isDry = false
-  await putBack(state, lane, failed)
+  await putBackReady(state.ctx.redis, lane.site, failed)
   throw new Error(`${failed.length} recipients could not be claimed`)
 }
 
@@ -208,11 +208,6 @@ async function take(state: State, lane: Lane, claimed: Claimed): Promise<void> {
   if (until === null) return lane.push(claimed)
   await state.parts.release([claimed], until)
   state.holdings.drop([claimed])
-}
-
-/** Nobody is told: whoever may send it knows already. */
-function putBack(state: State, lane: Lane, entries: readonly ReadyEntry[]): Promise<void> {
-  return addReady(state.ctx.redis, new Map([[lane.site, entries]]), false)
 }
 
 async function giveBack(state: State, claimed: readonly Claimed[]): Promise<void> {

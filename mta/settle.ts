@@ -23,7 +23,7 @@ const RETRY_MS = 300
 const COUNT_MS = 5000
 
 export interface Settlement {
-  readonly claimed: Pick<Claimed, 'messageId' | 'n' | 'domain' | 'tier'>
+  readonly claimed: Pick<Claimed, 'messageId' | 'n' | 'workspaceId' | 'domain' | 'tier'>
   readonly moving: Moving
   /** A hard refusal of the recipient. */
   readonly refused?: Refused | null

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { openLog } from '#src/log.ts'
 import { openRedis, whenReady, type Redis } from '#src/redis.ts'
-import { dueKey } from '#src/queue/keys.ts'
+import { dueKey, SITES_KEY } from '#src/queue/keys.ts'
 import { startRedis, type TestServer } from '#test/support/stores.ts'
-import { addReady, claimReady, forgetSite, listSites, takeDue, type ReadyEntry } from './schedule.ts'
+import { addReady, claimReady, forgetSite, listSites, putBackReady, takeDue, type ReadyEntry } from './schedule.ts'
 
 describe('the schedule in Redis', () => {
   let server: TestServer
@@ -19,7 +19,8 @@ describe('the schedule in Redis', () => {
   })
   beforeEach(() => redis.flushall())
 
-  const entry = (member: string, dueMs: number, tier: ReadyEntry['tier'] = 'bulk'): ReadyEntry => ({ member, dueMs, tier })
+  const entry = (member: string, tier: ReadyEntry['tier'] = 'bulk', owner = 'a'): ReadyEntry => ({ member: `${member}:0:${owner.repeat(12)}:d.example`, tier })
+  const namesOf = (entries: readonly ReadyEntry[]): string[] => entries.map(({ member }) => member.split(':')[0] ?? '')
 
   it('gives what is due, soonest first, once, and tells when the next one is', async () => {
     await redis.zadd(dueKey('high'), 30, 'c', 10, 'a', 20, 'b', 500, 'later')
@@ -29,25 +30,47 @@ describe('the schedule in Redis', () => {
     assert.deepEqual(await takeDue(redis, 'instant', 100, 2), { taken: [], nextMs: null })
   })
   it('claims strictly by tier within the room for instant and for all others', async () => {
-    await addReady(redis, new Map([['site', [entry('b1', 1), entry('n1', 2, 'normal'), entry('i1', 3, 'instant'), entry('h1', 4, 'high'), entry('i2', 5, 'instant'), entry('b2', 6)]]]))
+    await addReady(redis, new Map([['site', [entry('b1'), entry('n1', 'normal'), entry('i1', 'instant'), entry('h1', 'high'), entry('i2', 'instant'), entry('b2')]]]))
     const claimed = await claimReady(redis, 'site', { instant: 1, others: 3 })
-    assert.deepEqual(claimed.map(({ member, tier }) => `${tier} ${member}`), ['instant i1', 'high h1', 'normal n1', 'bulk b1'])
+    assert.deepEqual(claimed.map(({ tier }, i) => `${tier} ${namesOf(claimed)[i]}`), ['instant i1', 'high h1', 'normal n1', 'bulk b1'])
     assert.deepEqual((await claimReady(redis, 'site', { instant: 0, others: 0 })).length, 0)
-    assert.deepEqual((await claimReady(redis, 'site', { instant: 9, others: 9 })).map(({ member }) => member), ['i2', 'b2'])
+    assert.deepEqual(namesOf(await claimReady(redis, 'site', { instant: 9, others: 9 })), ['i2', 'b2'])
   })
-  it('an entry that is added twice stands once', async () => {
-    for (let i = 0; i < 3; i++) await addReady(redis, new Map([['site', [entry('m', i)]]]))
-    assert.equal((await claimReady(redis, 'site', { instant: 9, others: 9 })).length, 1)
+  it('an entry that is added twice stands once, and keeps its turn', async () => {
+    for (const batch of [['m', 'n'], ['m']]) await addReady(redis, new Map([['site', batch.map((name) => entry(name))]]))
+    assert.deepEqual(namesOf(await claimReady(redis, 'site', { instant: 9, others: 9 })), ['m', 'n'])
   })
-  it('two claims at once never get the same', async () => {
-    await addReady(redis, new Map([['site', Array.from({ length: 1000 }, (_, i) => entry(`m${i}`, i))]]))
+  it('what is put back goes first', async () => {
+    await addReady(redis, new Map([['site', ['a', 'b', 'c', 'd'].map((name) => entry(name))]]))
+    const claimed = await claimReady(redis, 'site', { instant: 0, others: 2 })
+    await addReady(redis, new Map([['site', [entry('e', 'bulk', 'b')]]]))
+    await putBackReady(redis, 'site', claimed)
+    assert.deepEqual(namesOf(await claimReady(redis, 'site', { instant: 0, others: 9 })).slice(0, 2), ['a', 'b'])
+  })
+  it('a workspace\'s many do not delay another\'s few, whenever they come; each keeps its own order', async () => {
+    const many = (count: number, owner: string, prefix = owner): ReadyEntry[] => Array.from({ length: count }, (_, i) => entry(`${prefix}${String(i).padStart(5, '0')}`, 'bulk', owner))
+    await addReady(redis, new Map([['site', many(5000, 'a')]]))
+    await claimReady(redis, 'site', { instant: 0, others: 1000 })
+    await addReady(redis, new Map([['site', many(100, 'b')]]))
+    await addReady(redis, new Map([['site', many(50, 'c')]]))
+    const claimed = namesOf(await claimReady(redis, 'site', { instant: 0, others: 260 }))
+    const of = (prefix: string): string[] => claimed.filter((name) => name.startsWith(prefix))
+    assert.deepEqual([of('b').length, of('c').length, of('a').length], [100, 50, 110])
+    for (const prefix of ['a', 'b', 'c']) assert.deepEqual(of(prefix), of(prefix).toSorted())
+    await addReady(redis, new Map([['site', many(10, 'b', 'b-again')]]))
+    assert.equal(namesOf(await claimReady(redis, 'site', { instant: 0, others: 22 })).filter((name) => name.startsWith('b-again')).length, 10, 'it waits for nothing that it had before')
+  })
+  it('two claims at once never get the same, and nothing stays when all is claimed', async () => {
+    await addReady(redis, new Map([['site', Array.from({ length: 1000 }, (_, i) => entry(`m${i}`, 'bulk', i % 2 === 0 ? 'a' : 'b'))]]))
     const claims = await Promise.all(Array.from({ length: 20 }, () => claimReady(redis, 'site', { instant: 5, others: 60 })))
     const members = claims.flat().map(({ member }) => member)
     assert.equal(members.length, 1000)
     assert.equal(new Set(members).size, 1000)
+    await redis.del(SITES_KEY)
+    assert.deepEqual(await redis.keys('*'), [])
   })
   it('forgets a site only when it is empty', async () => {
-    await addReady(redis, new Map([['full', [entry('m', 1)]], ['empty', []]]))
+    await addReady(redis, new Map([['full', [entry('m')]], ['empty', []]]))
     await forgetSite(redis, 'full')
     await forgetSite(redis, 'empty')
     assert.deepEqual(await listSites(redis), ['full'])

@@ -1,10 +1,16 @@
 /**
  * The outbound side of the schedule in Redis: takes what is due, keeps it ready by site, claims from a site by tier.
+ *
+ * Inside a tier workspaces are served in turn: each recipient gets a number, one more than the last of its workspace and never less than the
+ * turn that is on, and the lowest number goes next. A workspace with a million and one that comes with a hundred thus alternate from then
+ * on. It costs one field for each workspace that has mail ready there.
+ *
  * Each script touches one slot. What is taken out and lost with a dying process is found again from PostgreSQL, and what stands here twice is
  * claimed there once: this file never decides that a mail is sent.
  */
 import type { Redis } from '#src/redis.ts'
-import { dueKey, READY_CHANNEL, readyKey, SITES_KEY } from '#src/queue/keys.ts'
+import { dueKey, READY_CHANNEL, readyKey, SITES_KEY, turnsKey } from '#src/queue/keys.ts'
+import { ownerOf } from '#src/queue/member.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 
 /** KEYS due set; ARGV now, limit → members with scores, flat; then the next score or ''. */
@@ -18,23 +24,56 @@ end
 local following = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 return {taken, following[2] or ''}`
 
-/** KEYS ready sets, highest tier first; ARGV limit for the highest tier, limit for all others together → one list of members with scores for each tier. */
+/** KEYS ready set, turns; ARGV for each workspace its name, how many, and so many members. One that is there already keeps its turn. */
+const ADD_READY = `
+local now = tonumber(redis.call('HGET', KEYS[2], 'now') or '0')
+local at = 1
+while at <= #ARGV do
+  local owner, count = ARGV[at], tonumber(ARGV[at + 1])
+  local turn = math.max(now, tonumber(redis.call('HGET', KEYS[2], owner) or '0'))
+  local scored = {}
+  for i = 1, count do
+    scored[2 * i - 1] = turn + i
+    scored[2 * i] = ARGV[at + 1 + i]
+  end
+  local added = redis.call('ZADD', KEYS[1], 'NX', unpack(scored))
+  if added > 0 then redis.call('HSET', KEYS[2], owner, turn + added) end
+  at = at + 2 + count
+end`
+
+/** KEYS ready set, turns; ARGV members, which go next. */
+const PUT_BACK = `
+local now = redis.call('HGET', KEYS[2], 'now') or '0'
+for _, member in ipairs(ARGV) do redis.call('ZADD', KEYS[1], 'NX', now, member) end`
+
+/**
+ * KEYS ready set and turns of each tier, the highest first; ARGV limit for the highest tier, limit for all others together → one list of
+ * members for each tier.
+ */
 const CLAIM_READY = `
 local room = {tonumber(ARGV[1]), tonumber(ARGV[2])}
 local claimed = {}
-for rank = 1, #KEYS do
+for rank = 1, #KEYS / 2 do
   local kind = rank == 1 and 1 or 2
-  local got = {}
+  local members = {}
   if room[kind] > 0 then
-    got = redis.call('ZPOPMIN', KEYS[rank], room[kind])
-    room[kind] = room[kind] - #got / 2
+    local got = redis.call('ZPOPMIN', KEYS[2 * rank - 1], room[kind])
+    for i = 1, #got, 2 do members[#members + 1] = got[i] end
+    if #members < room[kind] then redis.call('DEL', KEYS[2 * rank])
+    else redis.call('HSET', KEYS[2 * rank], 'now', got[#got]) end
+    room[kind] = room[kind] - #members
   end
-  claimed[rank] = got
+  claimed[rank] = members
 end
 return claimed`
 
+/** Members in one call; a script's stack holds a few thousand. */
+const MOST_ADDED = 1000
+
 interface Scripts {
   takeDue(key: string, now: number, limit: number): Promise<[string[], string]>
+  addReady(...args: (string | number)[]): Promise<null>
+  putBackReady(...args: string[]): Promise<null>
   claimReady(...args: string[]): Promise<string[][]>
 }
 
@@ -44,7 +83,8 @@ export interface Entry {
   readonly dueMs: number
 }
 
-export interface ReadyEntry extends Entry {
+export interface ReadyEntry {
+  readonly member: string
   readonly tier: Tier
 }
 
@@ -55,7 +95,9 @@ function isScripted(redis: Redis): redis is Redis & Scripts {
 function scripted(redis: Redis): Redis & Scripts {
   if (isScripted(redis)) return redis
   redis.defineCommand('takeDue', { numberOfKeys: 1, lua: TAKE_DUE })
-  redis.defineCommand('claimReady', { numberOfKeys: TIER_NAMES.length, lua: CLAIM_READY })
+  redis.defineCommand('claimReady', { numberOfKeys: 2 * TIER_NAMES.length, lua: CLAIM_READY })
+  redis.defineCommand('addReady', { numberOfKeys: 2, lua: ADD_READY })
+  redis.defineCommand('putBackReady', { numberOfKeys: 2, lua: PUT_BACK })
   if (!isScripted(redis)) throw new Error('ioredis did not define the scripts')
   return redis
 }
@@ -72,25 +114,51 @@ export async function takeDue(redis: Redis, tier: Tier, nowMs: number, limit: nu
   return { taken: entriesOf(flat), nextMs: next === '' ? null : Number(next) }
 }
 
-/** Makes recipients ready at their sites and tells the other outbound processes, unless they know. */
-export async function addReady(redis: Redis, bySite: ReadonlyMap<string, readonly ReadyEntry[]>, isNews = true): Promise<void> {
+/** Makes recipients ready at their sites, behind what their workspaces have there, and tells the other outbound processes. */
+export async function addReady(redis: Redis, bySite: ReadonlyMap<string, readonly ReadyEntry[]>): Promise<void> {
+  const adding = [...bySite].flatMap(([site, entries]) => TIER_NAMES.flatMap((tier) => {
+    const mine = entries.filter((entry) => entry.tier === tier).map(({ member }) => member)
+    return slicesOf(mine).map((slice) => scripted(redis).addReady(...keysOf(site, tier), ...byOwner(slice)))
+  }))
+  // sent behind them on the same connection, in the same turn of the event loop
   const pipeline = redis.pipeline()
-  for (const [site, entries] of bySite) {
-    for (const tier of TIER_NAMES) {
-      const mine = entries.filter((entry) => entry.tier === tier)
-      if (mine.length > 0) pipeline.zadd(readyKey(site, tier), ...mine.flatMap((entry) => [entry.dueMs, entry.member]))
-    }
-    pipeline.zadd(SITES_KEY, Date.now(), site)
-    if (isNews) pipeline.publish(READY_CHANNEL, site)
-  }
-  const failure = (await pipeline.exec())?.find(([error]) => error !== null)?.[0]
+  for (const site of bySite.keys()) pipeline.zadd(SITES_KEY, Date.now(), site).publish(READY_CHANNEL, site)
+  const [told] = await Promise.all([pipeline.exec(), ...adding])
+  const failure = told?.find(([error]) => error !== null)?.[0]
   if (failure) throw failure
+}
+
+function keysOf(site: string, tier: Tier): [string, string] {
+  return [readyKey(site, tier), turnsKey(site, tier)]
+}
+
+function slicesOf(members: readonly string[]): (readonly string[])[] {
+  return Array.from({ length: Math.ceil(members.length / MOST_ADDED) }, (_, i) => members.slice(i * MOST_ADDED, (i + 1) * MOST_ADDED))
+}
+
+function byOwner(members: readonly string[]): (string | number)[] {
+  const owners = new Map<string, string[]>()
+  for (const member of members) {
+    const mine = owners.get(ownerOf(member))
+    if (mine === undefined) owners.set(ownerOf(member), [member])
+    else mine.push(member)
+  }
+  return [...owners].flatMap(([owner, mine]) => [owner, mine.length, ...mine])
 }
 
 /** Claims ready recipients of a site, strictly by tier: up to `instant` of the highest, up to `others` of all the rest together. */
 export async function claimReady(redis: Redis, site: string, room: { readonly instant: number; readonly others: number }): Promise<ReadyEntry[]> {
-  const lists = await scripted(redis).claimReady(...TIER_NAMES.map((tier) => readyKey(site, tier)), String(room.instant), String(room.others))
-  return lists.flatMap((flat, rank) => entriesOf(flat).map((entry) => ({ ...entry, tier: TIER_NAMES[rank] ?? 'bulk' })))
+  const lists = await scripted(redis).claimReady(...TIER_NAMES.flatMap((tier) => keysOf(site, tier)), String(room.instant), String(room.others))
+  return lists.flatMap((members, rank) => members.map((member) => ({ member, tier: TIER_NAMES[rank] ?? 'bulk' })))
+}
+
+/** What was claimed and cannot be sent now is ready again, and goes first. Nobody is told: whoever may send it knows already. */
+export async function putBackReady(redis: Redis, site: string, entries: readonly ReadyEntry[]): Promise<void> {
+  await Promise.all(TIER_NAMES.map((tier) => {
+    const mine = entries.filter((entry) => entry.tier === tier).map(({ member }) => member)
+    return mine.length === 0 ? null : scripted(redis).putBackReady(...keysOf(site, tier), ...mine)
+  }))
+  await redis.zadd(SITES_KEY, Date.now(), site)
 }
 
 /** Sites that may have ready recipients. */

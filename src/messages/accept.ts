@@ -109,7 +109,7 @@ function remind(ctx: Context, submissions: readonly Submission[], stored: Stored
   for (const submission of submissions) {
     const dueMs = (submission.scheduledAt ?? submission.createdAt).getTime()
     for (const [n, { domain }] of submission.recipients.entries())
-      if (!stored.suppressed.has(`${submission.id}:${n}`)) due.push({ messageId: submission.id, n, domain, tier: submission.tier, dueMs })
+      if (!stored.suppressed.has(`${submission.id}:${n}`)) due.push({ messageId: submission.id, n, workspaceId: submission.workspaceId, domain, tier: submission.tier, dueMs })
   }
   schedule(ctx, due, { hasDeliveries: stored.hasDeliveries, workspaces: [...new Set(submissions.map(({ workspaceId }) => workspaceId))] })
 }

@@ -64,7 +64,7 @@ async function gatherFacts({ db, redis, plans, retryScale }: Explaining, owner: 
   return Promise.all(message.recipients.map(async (recipient, n): Promise<Facts> => {
     const domain = recipient.destination
     const isOpen = isWaiting(recipient.state) || recipient.state === 'sending'
-    const place = redis === null || !isOpen ? null : await findPlace(redis, { messageId: message.id, n, domain, tier: message.tier })
+    const place = redis === null || !isOpen ? null : await findPlace(redis, { messageId: message.id, n, workspaceId: owner, domain, tier: message.tier })
     return {
       message, recipient, now, usage, retryScale, place,
       suppression: suppressions.find(({ address }) => address.toLowerCase() === recipient.address.toLowerCase()) ?? null,

@@ -129,6 +129,7 @@ export interface Place {
 }
 
 export interface SliceRow extends Cursor {
+  readonly workspaceId: string
   readonly domain: string
   readonly tier: Tier
   readonly isMeant: boolean
@@ -149,7 +150,7 @@ export async function readSlice(db: Queryable, { filter, place, states, unchange
   const { tier, after } = place
   const from = filter.message === undefined ? '' : 'AND message_id = $4'
   return (await db.query<SliceRow>(
-    `SELECT r.message_id AS "messageId", r.n, r.domain, r.tier, r.due_at AS "dueAt",
+    `SELECT r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.domain, r.tier, r.due_at AS "dueAt",
        (r.state = ANY ($9) AND r.updated_at < $10 AND ${MEANT}) AS "isMeant"
      FROM (
        SELECT * FROM recipients WHERE is_open AND tier = $11 ${from}

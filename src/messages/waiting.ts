@@ -11,6 +11,7 @@ interface OpenRow {
   readonly message_id: string
   readonly n: number
   readonly tier: Tier
+  readonly workspace_id: string
   readonly domain: string
   readonly due_at: Date
 }
@@ -21,11 +22,11 @@ export interface Cursor {
   readonly n: number
 }
 
-const COLUMNS = 'message_id, n, tier, domain, due_at'
+const COLUMNS = 'message_id, n, workspace_id, tier, domain, due_at'
 const WAITING = `is_open AND state IN ('scheduled', 'queued', 'deferred')`
 
 function dueOf(row: OpenRow): Due {
-  return { messageId: row.message_id, n: row.n, tier: row.tier, domain: row.domain, dueMs: row.due_at.getTime() }
+  return { messageId: row.message_id, n: row.n, workspaceId: row.workspace_id, tier: row.tier, domain: row.domain, dueMs: row.due_at.getTime() }
 }
 
 function cursorAfter(rows: readonly OpenRow[], limit: number): Cursor | null {
@@ -40,7 +41,7 @@ function cursorAfter(rows: readonly OpenRow[], limit: number): Cursor | null {
 export async function readWaiting(db: Queryable, tier: Tier, until: Date, at: { readonly cursor: Cursor | null; readonly limit: number }): Promise<{ due: Due[]; next: Cursor | null }> {
   const { rows } = await db.query<OpenRow & { readonly is_held: boolean }>(
     `SELECT ${COLUMNS}, ${heldByOwner('now()')} AS is_held FROM (
-       SELECT ${COLUMNS}, workspace_id FROM recipients
+       SELECT ${COLUMNS} FROM recipients
        WHERE tier = $1 AND ${WAITING} AND due_at <= $2 AND ($3::timestamptz IS NULL OR (due_at, message_id, n) > ($3, $4, $5))
        ORDER BY due_at, message_id, n LIMIT $6) r
      ORDER BY due_at, message_id, n`,

@@ -12,9 +12,14 @@ export function dueKey(tier: Tier): string {
 /** Set by whoever filled the schedule from PostgreSQL; gone or of another server = it must be filled again. */
 export const EPOCH_KEY = 'mailstead:{due}:epoch'
 
-/** Recipients whose time has come, by site; score = due. */
+/** Recipients whose time has come, by site; score = turn, so that all workspaces are served alike (mta/claim/schedule.ts). */
 export function readyKey(site: string, tier: Tier): string {
   return `mailstead:{ready:${site}}:${tier}`
+}
+
+/** Who had which turn last at a site, by workspace, and the turn that is on (`now`). */
+export function turnsKey(site: string, tier: Tier): string {
+  return `mailstead:{ready:${site}}:${tier}:turns`
 }
 
 /** Sites that have, or lately had, ready recipients; score = when something was last added. */
@@ -50,6 +55,9 @@ export const SUSPENSIONS_CHANNEL = 'mailstead:suspensions'
 
 /** Published after a reply stopped a receiver, or somebody let it go again. */
 export const SHAPING_CHANNEL = 'mailstead:shaping'
+
+/** Published: the id of a dry run, after it was asked for. */
+export const DRY_RUN_CHANNEL = 'mailstead:dry-run'
 
 const ASIDE = 'suspended:'
 

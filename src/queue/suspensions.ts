@@ -9,7 +9,7 @@
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { findSites } from './domain-sites.ts'
-import { EPOCH_KEY, isSuspendedSite, readyKey, SITES_KEY, SUSPENSIONS_CHANNEL } from './keys.ts'
+import { EPOCH_KEY, isSuspendedSite, readyKey, SITES_KEY, SUSPENSIONS_CHANNEL, turnsKey } from './keys.ts'
 import { TIER_NAMES } from './tiers.ts'
 
 /** What may be stopped. */
@@ -86,7 +86,7 @@ async function letGo(ctx: Wanted): Promise<void> {
 /** Forgets what was kept aside and has all put on the schedule anew; what is still stopped comes aside again. */
 async function clearAside({ redis }: Wanted): Promise<void> {
   for (const site of (await redis.zrange(SITES_KEY, '0', '-1')).filter(isSuspendedSite)) {
-    await redis.del(...TIER_NAMES.map((tier) => readyKey(site, tier)))
+    await redis.del(...TIER_NAMES.flatMap((tier) => [readyKey(site, tier), turnsKey(site, tier)]))
     await redis.zrem(SITES_KEY, site)
   }
   await redis.del(EPOCH_KEY)
