@@ -1,6 +1,7 @@
 /** Every endpoint of the API, one line each. What an endpoint is stands in its file in `routes/`. */
 import type { AnyRoute } from './route.ts'
 import { ACCOUNT_ROUTES } from './routes/accounts.ts'
+import { ADMIN_DRY_RUN_ROUTES } from './routes/admin-dry-run.ts'
 import { ADMIN_QUEUE_ROUTES } from './routes/admin-queue.ts'
 import { ADMIN_SUSPENSION_ROUTES } from './routes/admin-suspensions.ts'
 import { AUDIENCE_ROUTES } from './routes/audiences.ts'
@@ -60,6 +61,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...SUBSCRIBE_ROUTES,
   ...ADMIN_QUEUE_ROUTES,
   ...ADMIN_SUSPENSION_ROUTES,
+  ...ADMIN_DRY_RUN_ROUTES,
   healthz,
   readyz,
   metrics,

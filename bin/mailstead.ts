@@ -26,6 +26,7 @@ const COMMANDS: readonly (readonly [name: string, summary: string])[] = [
   ['tls', 'require TLS of recipient domains, or take less than they ask for'],
   ['tls', 'require TLS of recipient domains, or take less than they ask for'],
   ['explain', 'tell all that is known about one message'],
+  ['dry-run', 'rehearse a message to a recipient: every gate, DNS, connection, MAIL and RCPT; nothing is sent'],
   ['bounces', 'see what came back, and review what it suppressed'],
   ['parse-report', 'read a bounce or complaint on stdin'],
   ['inbox', 'list what the sandbox received'],

@@ -4,13 +4,14 @@
  * ends its lease.
  */
 import { randomUUID } from 'node:crypto'
+import { loadPlans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
 import { openRedis, type Redis } from '#src/redis.ts'
 import type { Claimed } from '#src/messages/claim.ts'
 import { createRegistry, type Registry } from '#src/metrics/registry.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { moveFor, releaseOf } from '#src/messages/settle.ts'
-import { ACCOUNT_TESTS_CHANNEL, DUE_CHANNEL, READY_CHANNEL, SHAPING_CHANNEL, suspendedSite, SUSPENSIONS_CHANNEL } from '#src/queue/keys.ts'
+import { ACCOUNT_TESTS_CHANNEL, DRY_RUN_CHANNEL, DUE_CHANNEL, READY_CHANNEL, SHAPING_CHANNEL, suspendedSite, SUSPENSIONS_CHANNEL } from '#src/queue/keys.ts'
 import { takeLease, type Lease } from '#src/queue/lease.ts'
 import { accountAt } from '#src/providers/destination.ts'
 import { createDomainSites, type DomainSites } from '#src/queue/domain-sites.ts'
@@ -22,6 +23,7 @@ import { createPacer, type Pacer } from './limits/pacer.ts'
 import type { Router } from './route/route.ts'
 import type { ConnectedAccounts } from './accounts.ts'
 import { deliver } from './deliver.ts'
+import { answerDryRuns, type DryRunAnswers } from './dry-run/answers.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
 import type { Held } from './holdings.ts'
 import { createLanes, type Lanes } from './lanes.ts'
@@ -94,9 +96,10 @@ export async function startOutbound(ctx: Context, redisUrl: string, registry: Re
     },
     onReady: (site, hasInstant) => lanes.wake(site, hasInstant),
   })
-  const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions, pacer, accounts })
+  const dryRuns = answerDryRuns({ ctx, plans: loadPlans(ctx.config.plansFile), assembled })
+  const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions, pacer, accounts, dryRuns })
   const { transport } = stages
-  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, sites, report, transport, accounts, close: () => assembled.close() }
+  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, sites, report, transport, accounts, dryRuns, close: () => assembled.close() }
   return { stop: (graceMs = GRACE_MS) => stop(parts, graceMs) }
 }
 
@@ -108,19 +111,20 @@ async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt:
   ctx.log.info({ id, from: content.from.email, to, tier, host: attempt.host, reason: moving.reason, ms: Math.round(attempt.durationMs), late: !isMoved || undefined }, moving.move)
 }
 
-function listen(ctx: Context, redisUrl: string, parts: Pick<Parts, 'dispatcher' | 'lanes' | 'suspensions' | 'pacer' | 'accounts'>): Redis {
-  const { dispatcher, lanes, suspensions, pacer, accounts } = parts
+function listen(ctx: Context, redisUrl: string, parts: Pick<Parts, 'dispatcher' | 'lanes' | 'suspensions' | 'pacer' | 'accounts' | 'dryRuns'>): Redis {
+  const { dispatcher, lanes, suspensions, pacer, accounts, dryRuns } = parts
   const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
   subscriber.on('message', (channel: string, message: string) => {
     if (channel === DUE_CHANNEL) dispatcher.kick(message)
     else if (channel === READY_CHANNEL) lanes.wake(message, true)
     else if (channel === ACCOUNT_TESTS_CHANNEL) accounts.test(message)
+    else if (channel === DRY_RUN_CHANNEL) dryRuns.wake()
     else if (channel === SHAPING_CHANNEL) pacer.refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'))
     else suspensions.refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions could not be read'))
   })
   // what was published while the connection was away was not heard
   subscriber.on('ready', () => dispatcher.kick('all'))
-  subscriber.subscribe(ACCOUNT_TESTS_CHANNEL, DUE_CHANNEL, READY_CHANNEL, SHAPING_CHANNEL, SUSPENSIONS_CHANNEL).catch((error: unknown) => ctx.log.debug({ err: error }, 'subscribing waits for Redis'))
+  subscriber.subscribe(ACCOUNT_TESTS_CHANNEL, DRY_RUN_CHANNEL, DUE_CHANNEL, READY_CHANNEL, SHAPING_CHANNEL, SUSPENSIONS_CHANNEL).catch((error: unknown) => ctx.log.debug({ err: error }, 'subscribing waits for Redis'))
   return subscriber
 }
 
@@ -146,15 +150,17 @@ interface Parts {
   readonly report: Report
   readonly transport: Transport
   readonly accounts: ConnectedAccounts
+  readonly dryRuns: DryRunAnswers
   readonly close: () => Promise<void>
 }
 
 async function stop(parts: Parts, graceMs: number): Promise<void> {
-  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, sites, report, transport, accounts, close } = parts
+  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, sites, report, transport, accounts, dryRuns, close } = parts
   subscriber.disconnect()
   suspensions.stop()
   sites.stop()
   report.stop()
+  await dryRuns.stop()
   await dispatcher.stop()
   await lanes.stop(graceMs)
   // what the receiver may have is written down as unknown; left to the lease's end it would be sent again whatever became of it

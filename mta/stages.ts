@@ -18,7 +18,7 @@ import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
 import { createBreaker, type Breaker } from '#mta/transport/breaker.ts'
 import { createTransport, type Transport } from '#mta/transport/by-source.ts'
 import { createDirect } from '#mta/transport/direct.ts'
-import type { Resolve } from '#mta/transport/opening.ts'
+import type { OpeningParts, Resolve } from '#mta/transport/opening.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { loadAttachments, loadTexts, type Claimed, type Texts } from '#src/messages/claim.ts'
 import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
@@ -42,7 +42,7 @@ export interface Stages {
   compose(draft: Draft): Promise<Composed>
   sign(composed: Composed, keys: readonly SigningKey[]): Promise<string>
   /** `mailFrom` is the sending domain's own bounce domain; null = the operator's. */
-  returnPath(claimed: Claimed, mailFrom: string | null): string
+  returnPath(recipient: Pick<Claimed, 'messageId' | 'n' | 'submitted'>, mailFrom: string | null): string
   readonly transport: Transport
   readonly accounts: ConnectedAccounts
   /** Large content in memory. */
@@ -53,6 +53,8 @@ export interface Assembled {
   readonly stages: Stages
   readonly router: Router
   readonly breaker: Breaker
+  readonly egress: Egress
+  readonly opening: OpeningParts
   close(): Promise<void>
 }
 
@@ -62,10 +64,11 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
   const router = createRouter({ config, clock, log, resolver })
   const security = startTransportSecurity(ctx, resolver)
   const breaker = createBreaker(() => clock.now(), config.retryScale)
-  const direct = createDirect({
-    settings: sessionSettings(ctx), resolve: (host) => resolveHost(router, host), breaker, now: () => clock.now(),
+  const opening: OpeningParts = {
+    settings: sessionSettings(ctx), resolve: (host) => resolveHost(router, host),
     demand: (policy, host) => security.policies.demand(policy, host), brokenTls: security.brokenTls,
-  })
+  }
+  const direct = createDirect({ ...opening, breaker, now: () => clock.now() })
   const transport = createTransport({ direct, egress, now: () => clock.now() })
   const accounts = startAccounts(ctx)
   const domains = createSendingDomainCache(ctx)
@@ -86,7 +89,7 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     memory: createMemory(MOST_LARGE_BYTES),
   }
   return {
-    stages, router, breaker,
+    stages, router, breaker, egress, opening,
     close: async () => {
       await transport.close()
       await accounts.stop()

@@ -11,7 +11,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['src/campaigns', 'src/automations', 'src/subscribe', 'src/operator'],
   ['mta/claim', 'mta/compose', 'mta/route', 'mta/egress', 'mta/limits', 'mta/smtp', 'mta/security', 'mta/classify'],       // stages
   ['mta/transport'],
-  ['mta', 'mta/inbound', 'mta/submission', 'mta/sandbox', 'api', 'api/routes', 'api/sending', 'api/pages', 'src/worker'],   // wiring and mains
+  ['mta', 'mta/inbound', 'mta/submission', 'mta/sandbox', 'mta/dry-run', 'api', 'api/routes', 'api/sending', 'api/pages', 'src/worker'],   // wiring and mains
 ]
 /** Neighbours that must not see each other. */
 const STAGES = ['mta/claim', 'mta/compose', 'mta/route', 'mta/egress', 'mta/limits', 'mta/smtp', 'mta/security', 'mta/classify']

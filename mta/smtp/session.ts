@@ -7,11 +7,11 @@
  * messages get `lost` without a byte sent. Idle or not, a lost connection throws
  * nowhere.
  */
-import { formatReply } from '#src/mail/reply.ts'
+import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Capabilities } from './capabilities.ts'
 import { composeMail, composeRcpt, refuseLocally } from './envelope.ts'
 import type { Mail } from './envelope.ts'
-import type { Loss, TransactionResult } from './result.ts'
+import type { Loss, TransactionResult, TransactionStage } from './result.ts'
 import { transact } from './transaction.ts'
 import type { Command, Ending } from './transaction.ts'
 import type { Wire } from './wire.ts'
@@ -31,6 +31,13 @@ interface Agreed {
   readonly tls: TlsFacts | null
   readonly connectMs: number
   readonly openMs: number
+}
+
+export interface ProbeResult {
+  /** What the server had against it; null where it had nothing, or the connection was lost. */
+  readonly refused: { readonly stage: TransactionStage; readonly reply: Reply } | null
+  readonly loss: Loss | null
+  readonly conversation: readonly string[]
 }
 
 const RSET: Command = { step: 'rset', line: 'RSET' }
@@ -85,6 +92,17 @@ export class Session {
     return current
   }
 
+  /**
+   * Asks whether the server would take a message from this sender to this recipient: MAIL, RCPT, RSET. Never DATA: nothing is sent.
+   * Between messages only, as `deliver`.
+   */
+  probe(mail: Mail): Promise<ProbeResult> {
+    if (this.#current !== null) throw new Error('a transaction is under way on this session')
+    const current = this.#ask(mail)
+    this.#current = current
+    return current
+  }
+
   /** Says QUIT after the message under way, waits a moment for the answer, and closes. */
   async quit(): Promise<void> {
     if (!this.isUsable) return
@@ -106,6 +124,27 @@ export class Session {
     const durationMs = performance.now() - startedAt
     if (ending.kind !== 'lost') return { ...ending, conversation, durationMs }
     return { ...ending, ...(this.#wire.loss ?? LEAVING), conversation, durationMs }
+  }
+
+  async #ask(mail: Mail): Promise<ProbeResult> {
+    const refusal = refuseLocally(mail, this.offers)
+    const refused = refusal ?? await this.#askFor(mail)
+    if (refusal === null && this.isUsable) {
+      this.#wire.send([RSET.line])
+      await this.#wire.answer('rset')
+    }
+    this.#current = null
+    return { refused, loss: this.#wire.loss, conversation: this.#wire.takeLines() }
+  }
+
+  async #askFor(mail: Mail): Promise<ProbeResult['refused']> {
+    for (const [stage, line] of [['mail', composeMail(mail, this.offers)], ['rcpt', composeRcpt(mail)]] as const) {
+      if (!this.isUsable) return null
+      this.#wire.send([line])
+      const reply = await this.#wire.answer(stage)
+      if (reply !== null && reply.code >= 300) return { stage, reply }
+    }
+    return null
   }
 
   async #proceed(mail: Mail): Promise<Ending> {

@@ -70,6 +70,12 @@ async function renew(ctx: Context, beat: Beat): Promise<void> {
   ctx.log.warn({ lost, lease: beat.id }, 'the lease had run out and its recipients were given to others; a new one was taken')
 }
 
+/** Whether any outbound process holds a lease that has not run out. */
+export async function hasOutbound(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query('SELECT FROM leases WHERE expires_at > now() LIMIT 1')
+  return rows.length > 0
+}
+
 /** A name for "the machine on which a pid means something": boot and pid namespace. */
 function machineId(): string {
   try {

@@ -1,9 +1,11 @@
 /**
- * What an operator asked for and nobody is doing: suspensions whose time is over end, and actions on many mails are carried on, a few
- * seconds at a time. Two workers may do it at once: an action is in one hand at a time, and its moves are guarded.
+ * What an operator asked for and nobody is doing: suspensions whose time is over end, dry runs that were read are forgotten, and actions on
+ * many mails are carried on, a few seconds at a time. Two workers may do it at once: an action is in one hand at a time, and its moves are
+ * guarded.
  */
 import type { Context } from '#src/context.ts'
 import { advance, listLeftOver } from '#src/operator/actions.ts'
+import { clearDryRuns } from '#src/operator/dry-runs.ts'
 import { resumeExpired } from '#src/queue/suspensions.ts'
 import type { LoopSpec } from './loop.ts'
 
@@ -15,6 +17,7 @@ export function operatorLoop(ctx: Context): LoopSpec {
     name: 'operator', everyMs: EVERY_MS,
     round: async () => {
       await resumeExpired(ctx)
+      await clearDryRuns(ctx.db)
       const leftOver = await listLeftOver(ctx)
       for (const id of leftOver) await advance(ctx, id, BUDGET_MS)
       return leftOver.length > 0

@@ -1,0 +1,81 @@
+/** The gates that a message meets before it leaves: each looked at as it is now, all of them told, also behind one that is shut. Only reads. */
+import type { Plans } from '#config/plans.ts'
+import type { Context } from '#src/context.ts'
+import { parseAddress } from '#src/mail/address.ts'
+import type { DryRunOrder, DryRunStep } from '#src/operator/dry-runs.ts'
+import { findStops } from '#src/queue/suspensions.ts'
+import { findReceiver } from '#src/shaping/match.ts'
+import { EVERYWHERE, paceKeyOf } from '#src/shaping/pace-key.ts'
+import { listReceiverSuspensions } from '#src/shaping/receiver-suspensions.ts'
+import { loadShaping, shapingFileOf } from '#src/shaping/watch.ts'
+import { findSuppressions } from '#src/suppression/list.ts'
+import { readUsage } from '#src/workspaces/usage.ts'
+import type { Route } from '#mta/route/route.ts'
+import { fail, ok, warn } from './steps.ts'
+
+export interface Sender {
+  readonly workspaceId: string
+  readonly domainId: string
+}
+
+interface SenderRow {
+  readonly id: string
+  readonly workspace_id: string
+  readonly domain: string
+  readonly status: 'pending' | 'verified' | 'failed' | 'degraded'
+}
+
+/** Who sends: the workspace that has the domain of the sender's address. */
+export async function findSender({ db }: Context, { from, workspaceId }: DryRunOrder): Promise<{ readonly step: DryRunStep; readonly sender: Sender | null }> {
+  const parsed = parseAddress(from)
+  if (!parsed.ok) return { step: fail('sender', `${from} is no address: ${parsed.reason}`, 'give the address that the mail is from'), sender: null }
+  const { domain } = parsed.address
+  const { rows: [row] } = await db.query<SenderRow>(
+    `SELECT id, workspace_id, domain, verification_status AS status FROM domains WHERE domain = $1 AND ($2::uuid IS NULL OR workspace_id = $2)
+     ORDER BY verification_status IN ('verified', 'degraded') DESC, id LIMIT 1`, [domain, workspaceId])
+  if (row === undefined) {
+    const whose = workspaceId === null ? 'no workspace has' : 'this workspace does not have'
+    return { step: fail('sender', `${whose} the sending domain ${domain}`, `mailstead domain add --workspace ID ${domain}`), sender: null }
+  }
+  const sender = { workspaceId: row.workspace_id, domainId: row.id }
+  const says = `${domain} is a sending domain of the workspace ${row.workspace_id}, ${row.status}`
+  if (row.status === 'verified') return { step: ok('sender', says), sender }
+  if (row.status === 'degraded') return { step: warn('sender', says, 'its records are gone from DNS: it stops sending soon'), sender }
+  return { step: fail('sender', says, `publish its records, then mailstead domain verify ${domain}`), sender }
+}
+
+export async function judgeQuota({ db, clock }: Context, plans: Plans, { workspaceId }: Sender): Promise<DryRunStep> {
+  const usage = await readUsage(db, workspaceId, new Date(clock.now()))
+  if (usage === null) return fail('quota', 'the workspace is gone', 'choose another')
+  const { rows: [row] } = await db.query<{ plan: string }>('SELECT plan FROM workspaces WHERE id = $1', [workspaceId])
+  const plan = row?.plan ?? 'free'
+  const quota = plans[plan]?.monthlyQuota ?? null
+  if (quota === null) return ok('quota', `plan ${plan}: no quota`)
+  const says = `plan ${plan}: ${usage.used} of ${quota} recipients of this month are used`
+  return usage.used < quota ? ok('quota', says) : fail('quota', says, 'nothing is accepted until the month ends; a larger plan lets it')
+}
+
+export async function judgeSuppression({ db }: Context, { workspaceId }: Sender, to: string): Promise<DryRunStep> {
+  const [entry] = await findSuppressions(db, workspaceId, [to])
+  if (entry === undefined) return ok('suppression', 'the recipient is not on the suppression list')
+  const says = `the recipient is on the suppression list since ${entry.createdAt.toISOString()}: ${entry.kind}, ${entry.cause}`
+  return fail('suppression', says, 'take it off the list if the reason is gone')
+}
+
+export async function judgeSuspension({ db }: Context, messageId: string, { workspaceId }: Sender, domain: string): Promise<DryRunStep> {
+  const stop = (await findStops(db, { messageId, workspaceId, domains: [domain] }))(domain)
+  if (stop === null) return ok('suspension', 'nothing on its way is stopped by the operator')
+  const end = stop.until === null ? '' : ` until ${stop.until.toISOString()}`
+  return fail('suspension', `the ${stop.kind} ${stop.subject} is stopped${end}: ${stop.reason}`, `mailstead queue resume --${stop.kind} ${stop.subject}`)
+}
+
+/** The pace that the receiver is met with, and what its replies stopped. */
+export async function judgePace({ db, config, clock }: Context, { workspaceId }: Sender, domain: string, route: Extract<Route, { kind: 'hosts' }>): Promise<DryRunStep> {
+  const receiver = findReceiver(loadShaping(shapingFileOf(config)), { domain, hosts: route.hosts })
+  const pace = paceKeyOf(receiver, route.site)
+  const stopped = (await listReceiverSuspensions(db, new Date(clock.now())))
+    .find((one) => (one.pace === pace || one.pace === EVERYWHERE) && (one.workspaceId ?? workspaceId) === workspaceId)
+  const says = `${receiver.title}: ${receiver.connections} connections, ${receiver.messagesPerConnection} messages on each`
+  if (stopped === undefined) return ok('limits', says)
+  return fail('limits', `${says}; stopped until ${stopped.until.toISOString()} by the rule ${stopped.rule}, as it said: ${stopped.reply}`, `mailstead queue resume --receiver ${pace}`)
+}

@@ -1,0 +1,154 @@
+/**
+ * Dry runs with real processes: what is asked of the api is carried out by the mta, as far as RCPT; each gate that would stop a message is
+ * named; the receiver never hears DATA.
+ */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { DryRunReport, StepStatus } from '#src/operator/dry-runs.ts'
+import { suppress } from '#src/suppression/suppress.ts'
+import { OPERATOR, type TestAnswer } from '#test/support/api.ts'
+import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { until } from '#test/support/until.ts'
+
+describe('a dry run', function () {
+  this.timeout(90_000)
+  let office: PostOffice
+  before(async () => {
+    office = await openPostOffice()
+    const { system, dns } = office
+    for (const [name, value] of Object.entries(system.dkimRecords)) dns.zone[name] = { TXT: [value] }
+    dns.zone[system.domain] = { TXT: ['v=spf1 ip4:127.0.0.0/8 -all'] }
+    dns.zone[`_dmarc.${system.domain}`] = { TXT: ['v=DMARC1; p=reject'] }
+    dns.zone[system.config.bounceDomain] = { TXT: ['v=spf1 ip4:127.0.0.1 -all'] }
+  })
+  after(() => office.stop())
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  })
+
+  const admin = (method: string, path: string, body?: object): Promise<TestAnswer> =>
+    office.system.call(method, `/admin${path}`, { key: OPERATOR, ...(body === undefined ? {} : { body }) })
+  async function rehearse(to: string, more: object = {}): Promise<DryRunReport> {
+    const { status, body } = await admin('POST', '/dry-run', { from: `shop@${office.system.domain}`, to, ...more })
+    assert.equal(status, 200, JSON.stringify(body))
+    assert.equal(body['data']?.['state'], 'done', JSON.stringify(body))
+    return body['data'] as unknown as DryRunReport
+  }
+  const statusOf = ({ steps }: DryRunReport, step: string): StepStatus | undefined => steps.find((one) => one.step === step)?.status
+  const saysOf = ({ steps }: DryRunReport, step: string): string => steps.find((one) => one.step === step)?.says ?? ''
+
+  it('goes as far as RCPT, and everything is in order', async () => {
+    const mx = await office.open('fine.example')
+    const report = await rehearse('ann@fine.example')
+    assert.deepEqual(report.steps.map(({ step, status }) => `${status} ${step}`), [
+      'ok sender', 'ok quota', 'ok suppression', 'ok suspension', 'ok message', 'ok MX', 'ok limits', 'ok addresses', 'ok TLS policy', 'ok source',
+      'ok connect', 'ok STARTTLS', 'ok MAIL and RCPT', 'ok DKIM', 'ok SPF', 'ok DMARC',
+    ], JSON.stringify(report.steps, null, 1))
+    assert.equal(report.result, 'ok')
+    assert.match(saysOf(report, 'DKIM'), /s1\._domainkey\.sender\.example \(rsa-sha256\): pass.*; s2/)
+    const said = mx.commands.map(({ line }) => line.replace(/[ :].*/s, ''))
+    assert.deepEqual(said, ['EHLO', 'STARTTLS', 'EHLO', 'MAIL', 'RCPT', 'RSET', 'QUIT'])
+    assert.equal(mx.messages.length, 0)
+    assert.ok(report.conversation.some((line) => line.startsWith('C: RCPT TO:<ann@fine.example>')))
+    const { rows } = await office.system.db.query('SELECT FROM recipients')
+    assert.equal(rows.length, 0, 'nothing is stored')
+  })
+
+  const RECEIVERS: readonly [what: string, script: Parameters<PostOffice['open']>[1], step: string, status: StepStatus, says: RegExp][] = [
+    ['no such user', { on: { rcpt: '550 5.1.1 No such user' } }, 'RCPT', 'fail', /550 5\.1\.1 No such user/],
+    ['a sender that is refused', { on: { mail: '553 5.7.1 Not from you' } }, 'MAIL', 'fail', /553 5\.7\.1/],
+    ['greylisting', { on: { rcpt: '451 4.7.1 come back later' } }, 'RCPT', 'fail', /451 4\.7\.1/],
+    ['a greeting that refuses', { on: { greeting: '554 5.7.1 Blocked' } }, 'connect', 'fail', /554 5\.7\.1 Blocked/],
+    ['no TLS', { offers: { starttls: false } }, 'STARTTLS', 'warn', /no TLS/],
+    ['421 in the middle', { on: { mail: { reply: '421 4.3.2 Going down', end: 'close' } } }, 'MAIL', 'fail', /421/],
+    ['a link that is lost', { on: { rcpt: { end: 'close' } } }, 'MAIL and RCPT', 'fail', /lost/],
+  ]
+  for (const [i, [what, script, step, status, says]] of RECEIVERS.entries())
+    it(`tells ${what}`, async () => {
+      const mx = await office.open(`r${i}.example`, script)
+      const report = await rehearse(`ann@r${i}.example`)
+      assert.deepEqual([statusOf(report, step), report.result], [status, status], JSON.stringify(report, null, 1))
+      assert.match(saysOf(report, step), says)
+      assert.ok(mx.commands.every(({ line }) => line !== 'DATA'))
+    })
+
+  it('tells DNS that does not answer, a domain that takes no mail, and servers that are not there', async () => {
+    office.dns.zone['lost.example'] = { trouble: 'servfail' }
+    office.dns.zone['null.example'] = { MX: [[0, '.']] }
+    office.openNowhere('dead.example')
+    for (const [domain, step, says] of [['lost', 'MX', /MX of lost/], ['null', 'MX', /null MX/], ['dead', 'connect', /mx1\.dead\.example/]] as const) {
+      const report = await rehearse(`ann@${domain}.example`)
+      assert.deepEqual([statusOf(report, step), report.result], ['fail', 'fail'])
+      assert.match(saysOf(report, step), says)
+      assert.equal(statusOf(report, 'SPF'), 'skipped')
+      assert.equal(statusOf(report, 'DKIM'), 'ok', 'what can be judged is judged')
+    }
+  })
+
+  it('tells the gates that are shut, and goes on', async () => {
+    await office.open('gates.example')
+    const { db, workspaceId } = office.system
+    await suppress(db, [{ workspaceId, address: 'no@gates.example', kind: 'complaint', reason: 'reported as spam' }], new Date())
+    await admin('POST', '/suspensions', { workspace: workspaceId, reason: 'unpaid' })
+    const report = await rehearse('NO@gates.example')
+    await admin('DELETE', `/suspensions?workspace=${workspaceId}`)
+    assert.deepEqual(['suppression', 'suspension', 'MAIL and RCPT'].map((step) => statusOf(report, step)), ['fail', 'fail', 'ok'])
+    assert.match(saysOf(report, 'suspension'), /unpaid/)
+    const foreign = await rehearse('ann@gates.example', { from: 'me@nobody.example' })
+    assert.deepEqual([statusOf(foreign, 'sender'), foreign.steps.length], ['fail', 1])
+  })
+
+  it('tells what a receiver would find: keys that are gone, SPF and DMARC that do not pass', async () => {
+    await office.open('strict.example')
+    const { system, dns } = office
+    const kept = { ...dns.zone }
+    for (const name of Object.keys(system.dkimRecords)) delete dns.zone[name]
+    dns.zone[system.config.bounceDomain] = { TXT: ['v=spf1 -all'] }
+    const report = await rehearse('ann@strict.example')
+    Object.assign(dns.zone, kept)
+    assert.deepEqual(['DKIM', 'SPF', 'DMARC'].map((step) => statusOf(report, step)), ['fail', 'warn', 'fail'], JSON.stringify(report.steps))
+    assert.match(saysOf(report, 'DMARC'), /policy is reject/)
+  })
+
+  it('takes a whole message, byte for byte', async () => {
+    await office.open('whole.example')
+    const raw = `From: shop@${office.system.domain}\r\nTo: ann@whole.example\r\nSubject: whole\r\n\r\nText\r\n`
+    const report = await rehearse('ann@whole.example', { raw })
+    assert.equal(report.result, 'ok', JSON.stringify(report.steps))
+    assert.match(saysOf(report, 'message'), /signed with/)
+  })
+
+  it('is the same from the command line, with the exit code', async () => {
+    await office.open('shell.example')
+    const { system } = office
+    const command = async (to: string): Promise<{ code: number | null; report: DryRunReport }> => {
+      const child = spawn(process.execPath, [join(import.meta.dirname, '../../bin/mailstead.ts'), 'dry-run', '--from', `shop@${system.domain}`, '--to', to, '--json'], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: {
+          PATH: process.env['PATH'], DATABASE_URL: system.config.databaseUrl ?? '', REDIS_URL: system.config.redisUrl ?? '', MASTER_KEY: '5a'.repeat(32),
+          HOSTNAME: 'mta.sender.example', DNS_SERVERS: office.dns.server, SMTP_OUT_PORT: String(system.config.smtpOutPort), ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
+        },
+      })
+      const [out, code] = await Promise.all([text(child.stdout), new Promise<number | null>((resolve) => { child.once('exit', resolve) })])
+      return { code, report: JSON.parse(out) as DryRunReport }
+    }
+    const fine = await command('ann@shell.example')
+    assert.deepEqual([fine.code, fine.report.result], [0, 'ok'], JSON.stringify(fine.report.steps))
+    const lost = await command('ann@null.example')
+    assert.deepEqual([lost.code, lost.report.result], [1, 'fail'])
+  })
+
+  it('waits for an outbound process where none runs, and is answered when one does', async () => {
+    await office.open('late.example')
+    const { mta } = office.system.roles
+    await mta.terminate()
+    const asked = await admin('POST', '/dry-run', { from: `shop@${office.system.domain}`, to: 'ann@late.example' })
+    assert.equal(asked.body['data']?.['state'], 'waiting')
+    await mta.start()
+    const id = asked.body['data']?.['id'] as unknown as string
+    await until(async () => (await admin('GET', `/dry-run/${id}`)).body['data']?.['result'] as unknown === 'ok')
+    assert.equal((await admin('GET', '/dry-run/00000000-0000-7000-8000-000000000000')).status, 404)
+  })
+})
