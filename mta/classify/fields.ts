@@ -1,4 +1,7 @@
-/** Header fields, and the groups of fields that delivery and feedback reports are made of (RFC 5322 2.2, RFC 3464 2.1): unfolded, forgiving. */
+/**
+ * Header fields, and the groups of fields that delivery and feedback reports are made of (RFC 5322 2.2, RFC 3464 2.1): unfolded, forgiving,
+ * bounded in number and length.
+ */
 
 export interface Field {
   /** Lower case. */
@@ -31,7 +34,8 @@ export function readFields(text: string): { readonly fields: readonly Field[]; r
       const field = FIELD.exec(line)
       // mbox files and some relays put such a line first
       if (field === null && !/^>?From /.test(line)) return fields.length === 0 ? { fields, rest: text } : { fields, rest: text.slice(at) }
-      if (field !== null && fields.length < MAX_FIELDS) fields.push({ name: (field[1] ?? '').toLowerCase(), value: (field[2] ?? '').trim() })
+      const [, name = '', value = ''] = field ?? []
+      if (field !== null && fields.length < MAX_FIELDS) fields.push({ name: name.toLowerCase(), value: value.trim() })
     }
     at = next
   }

@@ -1,7 +1,7 @@
 /**
- * The parts of a mail that came back, read with patience: bounces are written by every mail server there ever was, and pass through others that
- * cut, re-wrap and re-encode them. What is not well-formed is read as far as it makes sense; nothing throws; work and depth are bounded.
- * A part is decoded only when its text is asked for.
+ * The parts of a mail that came back, read with patience: bounces are written by every mail server there ever was, and pass through others
+ * that cut, re-wrap and re-encode them. What is not well-formed is read as far as it makes sense; nothing throws; work and depth are
+ * bounded. A part is decoded only when its text is asked for.
  */
 import { type Field, readFields } from './fields.ts'
 
@@ -60,7 +60,8 @@ function readChildren(type: string, params: Part['params'], body: string, { dept
 function chooseBoundary(type: string, params: Part['params'], body: string): string | null {
   const told = params['boundary']
   if (told !== undefined && `\n${body}`.includes(`\n--${told}`)) return told
-  if (type.startsWith('text/') && told === undefined && !/^(?:This is a|[^\n]*MIME)[^\n]*\n/i.test(body) && !body.startsWith('--')) return null
+  const isPlain = type.startsWith('text/') && told === undefined
+  if (isPlain && !/^(?:This is a|[^\n]*MIME)[^\n]*\n/i.test(body) && !body.startsWith('--')) return null
   return /(?:^|\n)--([^\s]{8,200}[^\s-]|[^\s]{8,200})\nContent-[A-Z][\w-]*:/i.exec(body)?.[1] ?? null
 }
 
@@ -114,8 +115,11 @@ export function textOf(part: Part): string {
 
 const DECODERS: Readonly<Record<string, (text: string) => Buffer>> = {
   base64: (text) => Buffer.from(text, 'base64'),
-  'quoted-printable': (text) => Buffer.from(
-    text.replace(/[ \t]*=[ \t]*\n/g, '').replace(/=([0-9A-F]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))), 'latin1'),
+  'quoted-printable': (text) => Buffer.from(text.replace(/[ \t]*=[ \t]*\n/g, '').replace(/=([0-9A-F]{2})/gi, unhex), 'latin1'),
+}
+
+function unhex(_: string, hex: string): string {
+  return String.fromCharCode(Number.parseInt(hex, 16))
 }
 
 function decodeCharset(octets: Buffer, charset: string | undefined): string {

@@ -1,10 +1,11 @@
 /**
- * What a bounce says in words: the notice up to the mail it gives back, cut at each address that it is about. The shapes are those of qmail,
- * Postfix, Exim, sendmail, Exchange, Domino and their many imitators: an address alone on a line, at its beginning before a colon, in a
- * transcript, or after words such as "could not be delivered to".
+ * What a bounce says in words: the notice up to the mail it gives back, cut at each address that it is about. The shapes are those of
+ * qmail, Postfix, Exim, sendmail, Exchange, Domino and their many imitators: an address alone on a line, at its beginning before a colon,
+ * in a transcript, or after words such as "could not be delivered to".
  */
 import { textFromHtml } from '#src/mail/html-text.ts'
 import { type Part, textOf, valueOf, walk } from './mime.ts'
+import { words } from './words.ts'
 
 export interface Notice {
   /** Up to the mail given back. */
@@ -27,8 +28,14 @@ const ADDRESS = String.raw`(?:"(?:[^"\\\n]|\\.){1,64}"|[^\s<>()\[\]:;,"'@]{1,128
 
 /** Where the mail given back begins. */
 const DIVIDERS = new RegExp([
-  String.raw`^[ \t>]*[-=_*+]{2,}[ \t]*(?:this is a copy|below this line|enclosed is a copy|here is a copy|original (?:message|mail)|(?:the )?(?:unsent|returned|rejected|failed|undelivered) (?:message|mail)|(?:your |the )?(?:message|mail)(?: (?:header|body|text|contents?|follows))|copy of|header|forwarded message|begin message|returned (?:message|mail)|start of (?:the )?(?:returned|original)|included is a copy)`,
-  String.raw`^[ \t]*(?:below is a copy of the original message|a copy of the original message|the (?:original|returned) message (?:follows|is (?:attached|below|included))|original message (?:follows|headers?:)|your original message (?:follows|is)|(?:the )?(?:message|mail) headers? follows?|\*+ original message|received headers:?)`,
+  String.raw`^[ \t>]*[-=_*+]{2,}[ \t]*(?:this is a copy|below this line|enclosed is a copy|here is a copy|`
+    + String.raw`original (?:message|mail)|(?:the )?(?:unsent|returned|rejected|failed|undelivered) (?:message|mail)|(?:your |`
+    + String.raw`the )?(?:message|mail)(?: (?:header|body|text|contents?|follows))|copy of|header|forwarded message|`
+    + String.raw`begin message|returned (?:message|mail)|start of (?:the )?(?:returned|original)|included is a copy)`,
+  String.raw`^[ \t]*(?:below is a copy of the original message|a copy of the original message|the (?:original|returned)`
+    + String.raw` message (?:follows|is (?:attached|below|included))|original message (?:follows|headers?:)|`
+    + String.raw`your original message (?:follows|is)|(?:the )?(?:message|mail) headers? follows?|\*+ original message|`
+    + String.raw`received headers:?)`,
   String.raw`^(?:return-path|received|dkim-signature|x-received|domainkey-signature|x-google-dkim-signature|arc-seal):[ \t]`,
 ].join('|'), 'im')
 
@@ -68,17 +75,33 @@ interface Shape {
 
 /** The address is the first group; what follows it on the line belongs to it. */
 const SHAPES: readonly Shape[] = [
-  { rank: 1, line: new RegExp(String.raw`^[ \t]*(?:>>>[ \t]*)?(?:[-*•][ \t]+)?["']?<?(${ADDRESS})>?["']?[ \t]*(?:<mailto:[^>]*>|\(mailto:[^)]*\)|<${ADDRESS}>|\([^)\n]*\))?[ \t]*[.;,]?$`) },
-  { rank: 1, line: new RegExp(String.raw`^[ \t]*(?:[-*•][ \t]+)?<?(${ADDRESS})>?[ \t]*(?:\([^)\n]*\))?[ \t]*(?::|\.\.\.|,[ \t](?=ERROR|error)|[ \t]+on[ \t]+\S|[ \t]-+[ \t])`) },
+  {
+    rank: 1, line: new RegExp(
+      String.raw`^[ \t]*(?:>>>[ \t]*)?(?:[-*•][ \t]+)?["']?<?(${ADDRESS})>?["']?[ \t]*(?:<mailto:[^>]*>|\(mailto:[^)]*\)|`
+      + String.raw`<${ADDRESS}>|\([^)\n]*\))?[ \t]*[.;,]?$`),
+  },
+  {
+    rank: 1, line: new RegExp(
+      String.raw`^[ \t]*(?:[-*•][ \t]+)?<?(${ADDRESS})>?[ \t]*(?:\([^)\n]*\))?[ \t]*(?::|\.\.\.|,[ \t](?=ERROR|error)|`
+      + String.raw`[ \t]+on[ \t]+\S|[ \t]-+[ \t])`),
+  },
   { rank: 1, line: new RegExp(String.raw`^[ \t]*[245]\d\d[ -](?:[245]\.\d+\.\d+[ \t])?<(${ADDRESS})>(?:\.\.\.|:|,)`) },
   { rank: 1, line: new RegExp(String.raw`^[ \t]*>>>[ \t]*RCPT TO:[ \t]*<?(${ADDRESS})>?`, 'i') },
-  { rank: 2, line: new RegExp(String.raw`\b(?:delivered to|did not reach|could not be (?:sent|delivered)|recipients?|rcpt to|addressed to|affected|permanent errors|undeliverable to|deliver(?:y)? (?:your |the |this )?(?:mail|message|e-?mail)? ?to)\b[^:<@\n]{0,80}[:<"' ]\s*<?(${ADDRESS})>?`, 'i') },
+  {
+    rank: 2, line: new RegExp(
+      String.raw`\b(?:delivered to|did not reach|could not be (?:sent|delivered)|recipients?|rcpt to|addressed to|affected|`
+      + String.raw`permanent errors|undeliverable to|deliver(?:y)? (?:your |the |this )?(?:mail|message|e-?mail)? ?to)`
+      + String.raw`\b[^:<@\n]{0,80}[:<"' ]\s*<?(${ADDRESS})>?`, 'i'),
+  },
   { rank: 2, line: new RegExp(String.raw`\bgenerated (?:from|by) <?(${ADDRESS})>?`, 'i') },
   { rank: 2, line: new RegExp(String.raw`\b(?:user|recipient|mailbox|account|address)\b[^@\n]{0,60}[(<" ](${ADDRESS})[)>" ]`, 'i') },
 ]
 
 /** Words of the notice that name a sender, not a recipient. */
-const NOT_RECIPIENT = /\b(?:from|sender|sent by|contact|reply-to|questions|help|postmaster|administrator|envelope[- ]from|mail from|hello|dear)\b[^@\n]{0,60}$/i
+const NOT_RECIPIENT = words(
+  String.raw`\b(?:from|sender|sent by|contact|reply-to|questions|help|postmaster|administrator|envelope[- ]from|mail from|`
+    + String.raw`hello|dear)\b[^@\n]{0,60}$`,
+)
 
 function readEntries(text: string): Entry[] {
   const lines = text.split('\n')

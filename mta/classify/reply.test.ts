@@ -11,7 +11,7 @@ const CASES: readonly [stage: Stage, reply: string, kind: string, reason: string
   // the address
   ['rcpt', '550 5.1.1 The email account that you tried to reach does not exist', 'bounced', 'no-such-user', 'recipient', true],
   ['rcpt', '550 No such user here', 'bounced', 'no-such-user', 'recipient', true],
-  ['rcpt', '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup', 'bounced', 'no-such-user', 'recipient', true],
+  ['rcpt', '550 5.1.10 RESOLVER.ADR.RecipientNotFound; not found by SMTP address lookup', 'bounced', 'no-such-user', 'recipient', true],
   ['rcpt', '550 5.4.1 Recipient address rejected: Access denied.', 'bounced', 'no-such-user', 'recipient', true],
   ['rcpt', '550 5.1.6 The recipient has moved', 'bounced', 'moved', 'recipient', true],
   ['rcpt', '553 5.1.3 strange', 'bounced', 'bad-address', 'recipient', true],

@@ -1,6 +1,6 @@
 /**
- * What a receiver's answer means: from a reply at a stage of the conversation to a reason, a scope and, for a refusal, hard or soft. Read by
- * the same words as bounces that come later (wordings.ts), with the difference that the stage is known. What to do about it is decided
+ * What a receiver's answer means: from a reply at a stage of the conversation to a reason, a scope and, for a refusal, hard or soft. Read
+ * by the same words as bounces that come later (wordings.ts), with the difference that the stage is known. What to do about it is decided
  * elsewhere (`src/messages/settle.ts`, `src/suppression`). Only a 5xx to this message ends a delivery; an address is called hard only when
  * the receiver says that the address itself is bad: a policy, a full mailbox or a blocked sender never condemn it.
  */
@@ -14,8 +14,9 @@ const COMMANDS: Readonly<Record<Stage, Command>> = { mail: 'mail', rcpt: 'rcpt',
 
 /** What each class of failure is about; every class of wordings.ts has its row. */
 const SCOPES: Readonly<Record<string, Scope>> = {
-  'no-such-user': 'recipient', 'no-such-domain': 'recipient', 'no-mail-accepted': 'recipient', 'bad-address': 'recipient', moved: 'recipient',
-  address: 'recipient', mailbox: 'recipient', 'mailbox-full': 'recipient', 'mailbox-disabled': 'recipient', 'recipient-filter': 'recipient',
+  'no-such-user': 'recipient', 'no-such-domain': 'recipient', 'no-mail-accepted': 'recipient', 'bad-address': 'recipient',
+  moved: 'recipient', address: 'recipient', mailbox: 'recipient',
+  'mailbox-full': 'recipient', 'mailbox-disabled': 'recipient', 'recipient-filter': 'recipient',
   'too-large': 'message', 'message-refused': 'message', virus: 'message', 'no-smtputf8': 'message',
   spam: 'source', policy: 'source', blocked: 'source', authentication: 'source', 'no-reverse-dns': 'source', 'relay-denied': 'source',
   'sender-refused': 'source', greylisted: 'source', throttled: 'source', tls: 'source',
@@ -56,7 +57,7 @@ function mayCondemn(reading: Reading, status: string | null, command: Command): 
   return reading.isHard && isConfirmed(reading, status, command)
 }
 
-/** The outcome of a 4xx or 5xx answer to this message. The reply code decides which; an enhanced code of another class does not overrule it. */
+/** The outcome of a 4xx or 5xx answer to this message. The reply code decides; an enhanced code of another class does not overrule it. */
 export function classifyReply(stage: Stage, reply: Reply): Outcome {
   const meaning = meaningOf(stage, reply)
   const detail = formatReply(reply)

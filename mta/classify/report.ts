@@ -44,9 +44,10 @@ export function readReport(raw: Buffer): Report {
   if (complaint !== null) return { ...complaint, originalMessageId }
   const reported = readDeliveryStatus(mail, notice)
   const isNotice = reported.length > 0 || isFailureNotice(mail, notice) || isDelayNotice(mail, notice)
-  if (!isNotice) return { kind: isAutomaticAnswer(mail, notice) ? 'autoreply' : 'other', recipients: [], feedbackType: null, originalMessageId }
+  const about = { feedbackType: null, originalMessageId }
+  if (!isNotice) return { kind: isAutomaticAnswer(mail, notice) ? 'autoreply' : 'other', recipients: [], ...about }
   const recipients = reported.length > 0 ? reported : readWords(mail, notice, returned)
-  return { kind: kindOf(recipients, isDelayNotice(mail, notice)), recipients, feedbackType: null, originalMessageId }
+  return { kind: kindOf(recipients, isDelayNotice(mail, notice)), recipients, ...about }
 }
 
 function kindOf(recipients: readonly ReportedRecipient[], isDelay: boolean): ReportKind {
@@ -63,8 +64,8 @@ function readComplaint(mail: Part, returned: readonly Field[]): Omit<Report, 'or
   const part = [...walk(mail)].find(({ type }) => type === 'message/feedback-report')
   if (part === undefined) return null
   const fields = readGroups(textOf(part)).flat()
-  const told = fields.filter(({ name }) => name === 'original-rcpt-to' || name === 'removal-recipient').map(({ value }) => bareAddress(value))
-  const addresses = told.filter((address) => address !== null)
+  const told = fields.filter(({ name }) => name === 'original-rcpt-to' || name === 'removal-recipient')
+  const addresses = told.map(({ value }) => bareAddress(value)).filter((address) => address !== null)
   const found = addresses.length > 0 ? addresses : addressesIn(valueOf(returned, 'to') ?? '')
   const feedbackType = valueOf(fields, 'feedback-type')?.trim().toLowerCase() ?? 'abuse'
   return { kind: 'complaint', feedbackType, recipients: [...new Set(found)].map((address) => ({
@@ -78,7 +79,8 @@ function readComplaint(mail: Part, returned: readonly Field[]): Omit<Report, 'or
 const MAX_RECIPIENTS = 200
 
 const ACTIONS: Readonly<Record<string, Action>> = {
-  failed: 'failed', failure: 'failed', delayed: 'delayed', delivered: 'delivered', relayed: 'relayed', expanded: 'expanded', deliverable: 'delivered',
+  failed: 'failed', failure: 'failed', delayed: 'delayed', delivered: 'delivered', deliverable: 'delivered',
+  relayed: 'relayed', expanded: 'expanded',
 }
 
 /** Recipients of the delivery-status part; where there is none, of fields that stand in the notice itself. */
@@ -87,7 +89,8 @@ function readDeliveryStatus(mail: Part, notice: Notice): ReportedRecipient[] {
   const groups = parts.length > 0 ? parts.flatMap((part) => readGroups(textOf(part))) : inlineGroups(notice)
   const failed = bareAddresses(valueOf(mail.fields, 'x-failed-recipients'))
   const about = groups.filter((fields) => RECIPIENT_FIELDS.some((name) => valueOf(fields, name) !== null))
-  const recipients = about.slice(0, MAX_RECIPIENTS).map((fields) => readGroup(fields, notice, about.length === 1 ? failed : [])).filter((recipient) => recipient !== null)
+  const recipients = about.slice(0, MAX_RECIPIENTS).map((fields) => readGroup(fields, notice, about.length === 1 ? failed : []))
+    .filter((recipient) => recipient !== null)
   return [...new Map(recipients.map((recipient) => [recipient.address.toLowerCase(), recipient])).values()]
 }
 
@@ -95,7 +98,8 @@ function readDeliveryStatus(mail: Part, notice: Notice): ReportedRecipient[] {
 function inlineGroups(notice: Notice): (readonly Field[])[] {
   const text = notice.text + notice.returned
   return /^[ \t]*(?:final|original)-recipient:/im.test(text) && /^[ \t]*(?:action|status|diagnostic-code):/im.test(text)
-    ? readGroups(text.replace(/^[ \t]+(?=[A-Z][\w-]+:)/gm, '')).filter((fields) => valueOf(fields, 'action') !== null || valueOf(fields, 'status') !== null)
+    ? readGroups(text.replace(/^[ \t]+(?=[A-Z][\w-]+:)/gm, ''))
+      .filter((fields) => valueOf(fields, 'action') !== null || valueOf(fields, 'status') !== null)
     : []
 }
 
@@ -144,12 +148,13 @@ function readWords(mail: Part, notice: Notice, returned: readonly Field[]): Repo
 function chooseEntries(mail: Part, notice: Notice, returned: readonly Field[]): readonly Entry[] {
   const failed = [...bareAddresses(valueOf(mail.fields, 'x-failed-recipients')), ...bareAddresses(valueOf(returned, 'x-failed-recipients'))]
   if (failed.length > 0) return [...new Set(failed)].map((address) => entryOf(notice, address) ?? { address, text: '' })
-  const senders = new Set([valueOf(mail.fields, 'to'), valueOf(mail.fields, 'from'), valueOf(returned, 'from'), valueOf(returned, 'return-path')]
-    .flatMap((value) => addressesIn(value ?? '')).map((address) => address.toLowerCase()))
+  const fields = [valueOf(mail.fields, 'to'), valueOf(mail.fields, 'from'), valueOf(returned, 'from'), valueOf(returned, 'return-path')]
+  const senders = new Set(fields.flatMap((value) => addressesIn(value ?? '')).map((address) => address.toLowerCase()))
   const others = notice.entries.filter(({ address }) => !senders.has(address.toLowerCase()))
   if (others.length > 0) return others
   if (notice.entries.length > 0) return notice.entries
-  const named = addressesIn(`${valueOf(mail.fields, 'subject') ?? ''}\n${notice.text}`).filter((address) => !senders.has(address.toLowerCase()) && !IS_SERVICE.test(address))
+  const named = addressesIn(`${valueOf(mail.fields, 'subject') ?? ''}\n${notice.text}`)
+    .filter((address) => !senders.has(address.toLowerCase()) && !IS_SERVICE.test(address))
   const addressed = addressesIn(`${valueOf(returned, 'to') ?? ''}\n${valueOf(returned, 'cc') ?? ''}`)
   const both = addressed.filter((address) => named.some((name) => name.toLowerCase() === address.toLowerCase()))
   const chosen = [both, named.slice(0, 1), addressed.length === 1 ? addressed : []].find((list) => list.length > 0) ?? []
@@ -183,13 +188,16 @@ function describe(known: Known): ReportedRecipient {
   const texts = [known.diagnostic, firstReply(said), said, known.comment, known.notice]
     .map((text) => (text ?? '').slice(0, MAX_SAID)).filter((text) => text.trim() !== '')
   const status = chooseStatus(known)
-  if (action !== 'failed' && action !== 'delayed') return { address, hard: false, status, class: action, action, diagnostic: known.diagnostic }
+  if (action !== 'failed' && action !== 'delayed') {
+    return { address, hard: false, status, class: action, action, diagnostic: known.diagnostic }
+  }
   const command = commandOf(known.entry?.text ?? known.notice)
   const reading = texts.map((text) => readFailure(withoutAddress(text, address), null, command)).find((one) => one.class !== 'unknown')
     ?? readFailure('', status, command)
   const isTemporary = action === 'delayed' || (status?.startsWith('4') === true && reading.class !== 'no-such-user')
   const isHard = reading.isHard && !isTemporary && isConfirmed(reading, status, command)
-  return { address, hard: isHard, status, class: reading.class, action, diagnostic: known.diagnostic ?? firstReply(known.entry?.text ?? null) }
+  const diagnostic = known.diagnostic ?? firstReply(known.entry?.text ?? null)
+  return { address, hard: isHard, status, class: reading.class, action, diagnostic }
 }
 
 /** An address may hold any word. */
@@ -214,7 +222,8 @@ function firstReply(text: string | null): string | null {
 
 /** The address in a field: after its type, without brackets, route or comment. */
 function bareAddress(value: string): string | null {
-  const text = value.replace(/^\s*[\w-]+\s*;/, '').replace(/\([^)]*\)\s*$/, '').trim().replace(/^<(.*)>$/, '$1').replace(/^@[^:]*:/, '').trim()
+  const written = value.replace(/^\s*[\w-]+\s*;/, '').replace(/\([^)]*\)\s*$/, '').trim()
+  const text = written.replace(/^<(.*)>$/, '$1').replace(/^@[^:]*:/, '').trim()
   return parseAddress(text).ok || /^[^\s@<>]+@[^\s@<>]+$/.test(text) ? text : null
 }
 
