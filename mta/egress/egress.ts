@@ -6,6 +6,7 @@
  * One source of each family is given, for which of them a host can be reached by is known only when it is tried.
  */
 import type { Attempt } from '#src/messages/outcome.ts'
+import { NO_SOURCE } from '#src/egress/sources.ts'
 import { nextDayMs } from '#src/egress/warm-up.ts'
 import { createAllowance, type Allowance } from './allowance.ts'
 import { isOnHost, type IsOnHost } from './presence.ts'
@@ -102,7 +103,7 @@ function waitFor({ ctx }: Means, obstacles: readonly Obstacle[], receiver: strin
   const untilMs = isWarmUp ? Math.min(nextDayMs(now), now + WARM_UP_MS * ctx.config.retryScale) : now + NO_SOURCE_MS * ctx.config.retryScale
   const said = obstacles.map(({ source, obstacle }) => `${source} ${obstacle}`).join(', ')
   const more = isWarmUp ? `: what warming sources may send to ${receiver} today is used up, and there is more from ${new Date(nextDayMs(now)).toISOString()}` : ''
-  return { kind: 'wait', detail: `no source of its pool can take it now (${said})${more}`, untilMs }
+  return { kind: 'wait', detail: `${NO_SOURCE} (${said})${more}`, untilMs }
 }
 
 /** What was taken of a warm-up and not used goes back; what the receiver answered is counted. */

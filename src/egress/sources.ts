@@ -13,6 +13,9 @@ import { newId } from '#src/id.ts'
 /** The channel that changes are announced on. */
 export const EGRESS_CHANNEL = 'mailstead_egress'
 
+/** How the reason of a recipient begins that none of its sources can take; explanations know it by that. */
+export const NO_SOURCE = 'no source of its pool can take it now'
+
 /** What can be said of a source in a word; the first that fits, in this order. */
 export const SOURCE_STATES = {
   paused:  'taken out by the operator',

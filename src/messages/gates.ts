@@ -5,6 +5,7 @@
  * A gate that waits for something without a time (a resumed destination, a free session, a turn) has no `until`.
  */
 import { accountAt } from '#src/providers/destination.ts'
+import { NO_SOURCE } from '#src/egress/sources.ts'
 import type { Place } from '#src/queue/site-state.ts'
 import type { Suspension } from '#src/queue/suspensions.ts'
 import { rowOf, type Tier } from '#src/queue/tiers.ts'
@@ -53,7 +54,7 @@ const held = (says: string, rule: string | null, until: Date | null = null): Jud
 
 const GATES = {
   'schedule': judgeSchedule, 'suppression': judgeSuppression, 'quota': judgeQuota, 'tier': judgeTier, 'site limit': judgeSite,
-  'suspension': judgeSuspension, 'backoff': judgeBackoff, 'DNS': judgeDns,
+  'suspension': judgeSuspension, 'backoff': judgeBackoff, 'DNS': judgeDns, 'egress': judgeEgress,
 } as const satisfies Record<string, (facts: Facts) => Judgement>
 
 export type GateName = keyof typeof GATES
@@ -183,4 +184,10 @@ function judgeDns(facts: Facts): Judgement {
     return held(recipient.reason ?? 'DNS did not answer', rule, recipient.nextTryAt)
   if (place?.trouble?.reason === 'dns' && isDue(facts)) return held(place.trouble.detail, rule)
   return open('no trouble with DNS is known')
+}
+
+function judgeEgress(facts: Facts): Judgement {
+  const { state, reason, nextTryAt } = facts.recipient
+  if (state !== 'queued' || isDue(facts) || reason?.startsWith(NO_SOURCE) !== true) return open('it may leave by one of our addresses')
+  return held(reason, 'sources that are paused, gone or used up for the day send nothing: not counted as a try', nextTryAt)
 }

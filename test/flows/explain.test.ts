@@ -19,7 +19,7 @@ interface Explained {
   readonly recipients: readonly { readonly gates: readonly Gate[]; readonly next_try_at: string | null }[]
 }
 
-const NAMES = ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS']
+const NAMES = ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS', 'egress']
 
 describe('explain', function () {
   this.timeout(90_000)

@@ -24,6 +24,8 @@ export interface ReceivedMessage {
   /** The number of the connection, from 1. */
   readonly connection: number
   readonly helo: string
+  /** The address that it came from. */
+  readonly peer: string
 }
 
 /** What the connection needs from its receiver. */
@@ -54,6 +56,7 @@ export class ReceiverConnection {
   #isInContent = false
   #hasSeenBody = false
   #taken = 0
+  readonly #peer: string
   #helo = ''
   #from = NO_SENDER
   #parameters = ''
@@ -63,6 +66,7 @@ export class ReceiverConnection {
     this.#household = household
     this.#number = number
     this.#raw = socket
+    this.#peer = socket.remoteAddress ?? ''
     this.#socket = socket
     this.#listen(socket)
     void this.#work(async () => { await this.#perform('greeting', '', '') })
@@ -162,7 +166,7 @@ export class ReceiverConnection {
     this.#household.took({
       from: this.#from === NO_SENDER ? '' : this.#from, to: this.#to, parameters: this.#parameters, bytes: undoDots(content),
       tls: this.#socket !== this.#raw, servername: this.#socket instanceof TLSSocket ? this.#socket.servername || null : null,
-      connection: this.#number, helo: this.#helo,
+      connection: this.#number, helo: this.#helo, peer: this.#peer,
     })
   }
 
