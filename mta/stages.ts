@@ -83,7 +83,8 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     attachments: (messageId) => loadAttachments(ctx.db, messageId),
     compose,
     sign: (composed, signingKeys) => sign(composed, signingKeys, new Date(clock.now())),
-    returnPath: (claimed, mailFrom) => returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),
+    // of a report nothing may come back (RFC 5321 4.5.5)
+    returnPath: (claimed, mailFrom) => claimed.submitted?.isReport === true ? '' : returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),
     transport,
     accounts,
     memory: createMemory(MOST_LARGE_BYTES),

@@ -1,12 +1,13 @@
 /** The envelope: parameters that nobody offered are refused (RFC 5321 4.1.1.11, smtp-server lets them pass), addresses are read by the one address rule. */
-import type { SMTPServerAddress, SMTPServerSession } from 'smtp-server'
+import type { SMTPServerAddress, SMTPServerEnvelope, SMTPServerSession } from 'smtp-server'
 import { parseAddress } from '#src/mail/address.ts'
-import type { Addressee, Mailbox } from '#src/messages/submission.ts'
+import type { Addressee, Mailbox, ReportWish, SubmittedEnvelope } from '#src/messages/submission.ts'
 import { Reply } from './reply.ts'
+import type { Sender } from './sender.ts'
 
-/** RFC 1870, RFC 6152, RFC 6531; AUTH of RFC 4954 5, which is not used. */
-const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'AUTH'])
-const NO_PARAMETERS: ReadonlySet<string> = new Set()
+/** RFC 1870, RFC 6152, RFC 6531, RFC 3461; AUTH of RFC 4954 5, which is not used. */
+const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH'])
+const RCPT_PARAMETERS: ReadonlySet<string> = new Set(['NOTIFY', 'ORCPT'])
 const BEYOND_ASCII = /[^\x20-\x7e]/
 
 export function judgeMail({ address, args }: SMTPServerAddress): Reply | null {
@@ -15,7 +16,7 @@ export function judgeMail({ address, args }: SMTPServerAddress): Reply | null {
 
 export function judgeRecipient({ address, args }: SMTPServerAddress, session: SMTPServerSession): Reply | null {
   const { mailFrom } = session.envelope
-  const wrong = judgeParameters(args, NO_PARAMETERS) ?? (mailFrom !== false && isAnnounced(address, mailFrom.args) ? null : NOT_ANNOUNCED)
+  const wrong = judgeParameters(args, RCPT_PARAMETERS) ?? (mailFrom !== false && isAnnounced(address, mailFrom.args) ? null : NOT_ANNOUNCED)
   if (wrong !== null) return wrong
   const read = parseAddress(address)
   return read.ok ? null : new Reply(553, `5.1.3 ${read.reason}`)
@@ -45,4 +46,39 @@ export function addresseesOf({ envelope }: SMTPServerSession, shown: { readonly 
     if (!found.has(name)) found.set(name, { address, domain, kind: to?.has(name) === true ? 'to' : cc?.has(name) === true ? 'cc' : 'bcc' })
   }
   return [...found.values()]
+}
+
+/**
+ * What is kept of the envelope. Reports go to the envelope sender only where that is an address that the sender could write From: who
+ * hands mail in must not be able to have others written to.
+ */
+export async function envelopeOf({ envelope }: SMTPServerSession, sender: Sender, recipients: readonly Addressee[]): Promise<SubmittedEnvelope> {
+  const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address
+  const read = parseAddress(from)
+  const wishes = wishesOf(envelope, recipients)
+  const mayReport = read.ok && recipients.some((_, n) => wishes[n]?.notify?.[0] !== 'NEVER') && (await sender.domainOf(read.address.domain)).ok
+  if (!mayReport) return { from }
+  const { ret, envid } = envelope.dsn ?? {}
+  return {
+    from, reportTo: read.address.address, ...(isRet(ret) ? { ret } : {}), ...(envid ? { envid: envid.slice(0, MAX_PARAMETER) } : {}),
+    ...(Object.keys(wishes).length > 0 ? { wishes } : {}),
+  }
+}
+
+/** RFC 3461 4.4, 4.2 */
+const MAX_PARAMETER = 500
+
+function wishesOf({ rcptTo }: SMTPServerEnvelope, recipients: readonly Addressee[]): Record<string, ReportWish> {
+  const wishes: Record<string, ReportWish> = {}
+  for (const { address: given, dsn } of rcptTo) {
+    const read = dsn === undefined ? null : parseAddress(given)
+    if (read?.ok !== true) continue
+    const n = recipients.findIndex(({ address }) => address.toLowerCase() === read.address.address.toLowerCase())
+    wishes[n] = { ...(dsn?.notify ? { notify: [...dsn.notify] } : {}), ...(dsn?.orcpt ? { orcpt: dsn.orcpt.slice(0, MAX_PARAMETER) } : {}) }
+  }
+  return wishes
+}
+
+function isRet(ret: unknown): ret is 'FULL' | 'HDRS' {
+  return ret === 'FULL' || ret === 'HDRS'
 }

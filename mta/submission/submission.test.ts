@@ -60,8 +60,8 @@ describe('submission', () => {
     it('PLAIN and LOGIN with any name; the reply to EHLO offers them', async () => {
       const talk = await talkSmtp(submission.ports.alt)
       const hello = await talk.say('EHLO client.test')
-      for (const offer of ['AUTH PLAIN LOGIN', 'STARTTLS', 'SMTPUTF8', '8BITMIME', 'PIPELINING', 'ENHANCEDSTATUSCODES', 'SIZE 345536']) assert.match(hello, new RegExp(`250[- ]${offer}`))
-      assert.doesNotMatch(hello, /DSN|CHUNKING/)
+      for (const offer of ['AUTH PLAIN LOGIN', 'STARTTLS', 'DSN', 'SMTPUTF8', '8BITMIME', 'PIPELINING', 'ENHANCEDSTATUSCODES', 'SIZE 345536']) assert.match(hello, new RegExp(`250[- ]${offer}`))
+      assert.doesNotMatch(hello, /CHUNKING|BINARYMIME/)
       assert.match(await talk.say('AUTH LOGIN'), /^334 /)
       assert.match(await talk.say(Buffer.from(sender.regular).toString('base64')), /^334 /)
       assert.match(await talk.say(Buffer.from(sender.regular).toString('base64')), /^235 /)
@@ -256,7 +256,7 @@ describe('submission', () => {
       assert.deepEqual(view.recipients.map(({ address, kind }) => [address, kind]), [['A@b.example', 'to'], ['c@b.example', 'bcc']])
     })
     for (const [command, expected] of [
-      ['MAIL FROM:<a@b.example> RET=FULL', /^555 5\.5\.4 /], ['MAIL FROM:<a@b.example> XYZ=1', /^555 5\.5\.4 /], ['MAIL FROM:<>', /^250 /],
+      ['MAIL FROM:<a@b.example> RET=FULL ENVID=x', /^250 /], ['MAIL FROM:<a@b.example> RET=HALF', /^501 /], ['MAIL FROM:<a@b.example> XYZ=1', /^555 5\.5\.4 /], ['MAIL FROM:<>', /^250 /],
       ['MAIL FROM:<ü@b.example>', /^553 5\.6\.7 /], ['MAIL FROM:<ü@b.example> SMTPUTF8', /^250 /], ['MAIL FROM:<a@b.example> BODY=8BITMIME SIZE=100', /^250 /],
       ['MAIL FROM:<a@b.example> BODY=BINARYMIME', /^501 /],
     ] as const)
@@ -265,7 +265,9 @@ describe('submission', () => {
       const talk = await open()
       await talk.say('MAIL FROM:<a@b.example>')
       for (const address of ['nobody', 'a@localhost', 'a@[127.0.0.1]']) assert.match(await talk.say(`RCPT TO:<${address}>`), /^5\d\d 5\.1\.[13] /, address)
-      assert.match(await talk.say('RCPT TO:<a@b.example> NOTIFY=NEVER'), /^555 5\.5\.4 /)
+      assert.match(await talk.say('RCPT TO:<a@b.example> XYZ=1'), /^555 5\.5\.4 /)
+      assert.match(await talk.say('RCPT TO:<a@b.example> NOTIFY=NEVER,SUCCESS'), /^501 /)
+      assert.match(await talk.say('RCPT TO:<a@b.example> NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;a@b.example'), /^250 /)
     })
     it('UTF-8 addresses', async () => {
       const { view } = await find(await hand('From: shop@sender.example\r\nTo: δοκιμή@παράδειγμα.example\r\n\r\nx', 'δοκιμή@παράδειγμα.example', ' SMTPUTF8'))

@@ -105,7 +105,7 @@ function optionsOf({ config }: SubmissionContext, certificate: Certificate): SMT
   return {
     ...certificate, minVersion: 'TLSv1.2', name: config.serverName, banner: 'Mailstead', logger: false,
     authMethods: ['PLAIN', 'LOGIN'], authOptional: true, allowInsecureAuth: true, // where AUTH is taken is judged by the visit
-    disabledCommands: ['WIZ', 'SHELL', 'KILL'], disableReverseLookup: true, hideENHANCEDSTATUSCODES: false, hideDSN: true,
+    disabledCommands: ['WIZ', 'SHELL', 'KILL'], disableReverseLookup: true, hideENHANCEDSTATUSCODES: false, hideDSN: false,
     size: maxOctets(config), maxRecipients: config.maxRecipients, maxClients: config.submissionConnections,
     socketTimeout: IDLE_MS, closeTimeout: CLOSE_MS,
   }

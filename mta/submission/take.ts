@@ -7,9 +7,9 @@ import { hash } from 'node:crypto'
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import { isDatabaseAway } from '#src/db.ts'
 import { hexOf, newId } from '#src/id.ts'
-import type { Accepted, Mailbox, Submission } from '#src/messages/submission.ts'
+import type { Accepted, Mailbox, Submission, SubmittedEnvelope } from '#src/messages/submission.ts'
 import { planOf, type SubmissionContext } from './context.ts'
-import { addresseesOf } from './envelope.ts'
+import { addresseesOf, envelopeOf } from './envelope.ts'
 import { type Letter, readLetter, writeLetter } from './letter.ts'
 import { judgeOctets, readOctets } from './octets.ts'
 import { receivedField } from './received.ts'
@@ -58,7 +58,7 @@ async function prepare(ctx: SubmissionContext, { session, sender }: Handed, lett
     : { key: options.idempotencyKey, bodyHash: digestOf(letter, recipients.map(({ address }) => address)), answer: idText(id) }
   return {
     id, workspaceId: sender.workspaceId, apiKeyId: sender.keyId, domainId, tier: options.tier, from, replyTo: null, to, cc, recipients,
-    ...await contentOf(ctx, letter, { id, sender, session }),
+    ...await contentOf(ctx, letter, { id, workspaceId: sender.workspaceId, session, envelope: await envelopeOf(session, sender, recipients) }),
     attachments: [], tags: options.tags, metadata: options.metadata, trackOpens: false, trackClicks: false,
     scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(now), quota: planOf(ctx, sender.plan).monthlyQuota, idempotency: claim,
   }
@@ -79,11 +79,9 @@ async function judgeAuthors(sender: Sender, authors: readonly Mailbox[]): Promis
 type Content = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'smtp'>
 
 /** The octets of the client; with X-Template-Id what the template makes, in a mail of ours. */
-async function contentOf(ctx: SubmissionContext, letter: Letter, { id, sender, session }: About): Promise<Content> {
-  const { mailFrom } = session.envelope
-  const envelope = { from: mailFrom === false ? '' : mailFrom.address }
+async function contentOf(ctx: SubmissionContext, letter: Letter, { id, workspaceId, session, envelope }: About): Promise<Content> {
   if (letter.options.templateId !== null)
-    return { ...await renderLetter(ctx, sender.workspaceId, letter), smtp: { raw: null, envelope } }
+    return { ...await renderLetter(ctx, workspaceId, letter), smtp: { raw: null, envelope } }
   const at = new Date(ctx.clock.now())
   const [{ email }] = letter.authors
   const stamp = {
@@ -93,7 +91,12 @@ async function contentOf(ctx: SubmissionContext, letter: Letter, { id, sender, s
   return { subject: letter.subject, html: null, text: null, headers: [], smtp: { raw: writeLetter(letter, stamp), envelope } }
 }
 
-interface About { readonly id: string; readonly sender: Sender; readonly session: SMTPServerSession }
+interface About {
+  readonly id: string
+  readonly workspaceId: string
+  readonly session: SMTPServerSession
+  readonly envelope: SubmittedEnvelope
+}
 
 function dateText(at: Date): string {
   return at.toUTCString().replace('GMT', '+0000')

@@ -9,7 +9,7 @@ import { prepared, type Queryable } from '#src/db.ts'
 import { heldByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { MOVES } from './state.ts'
-import type { Attachment, Mailbox } from './submission.ts'
+import type { Attachment, Mailbox, SubmittedEnvelope } from './submission.ts'
 
 /** Content above this size is not loaded with the claim but when it is sent, so that a batch of claims stays small. */
 const LARGE = 131_072
@@ -25,7 +25,7 @@ WITH claimed AS (
 SELECT c.*, s.cause, s.kind AS cause_kind, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.headers, m.has_attachments, m.content_size,
   CASE WHEN m.content_size <= ${LARGE} THEN m.html END AS html, CASE WHEN m.content_size <= ${LARGE} THEN m.body_text END AS body_text,
   CASE WHEN m.content_size <= ${LARGE} THEN m.raw END AS raw,
-  m.recipient_count, m.expires_at, coalesce(m.scheduled_at, m.created_at) AS began_at, m.created_at
+  m.submitted, m.recipient_count, m.expires_at, coalesce(m.scheduled_at, m.created_at) AS began_at, m.created_at
 FROM claimed c JOIN messages m ON m.id = c.message_id
 LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`)
 
@@ -59,6 +59,7 @@ interface ClaimedRow {
   readonly headers: [string, string][] | null
   readonly has_attachments: boolean
   readonly content_size: number
+  readonly submitted: SubmittedEnvelope | null
   readonly recipient_count: number
   readonly expires_at: Date | null
   readonly began_at: Date
@@ -85,6 +86,8 @@ export interface Claimed {
   readonly dueAt: Date
   readonly expiresAt: Date | null
   readonly recipientCount: number
+  /** Null for what did not come by SMTP. */
+  readonly submitted: SubmittedEnvelope | null
   /** Its address is on the suppression list: nothing may be sent to it. */
   readonly suppression: { readonly cause: string; readonly kind: string } | null
   readonly content: Content
@@ -118,7 +121,7 @@ export async function claimRecipients(db: Queryable, lease: number, wanted: read
 function claimedOf(row: ClaimedRow, lease: number): Claimed {
   return {
     messageId: row.message_id, n: row.n, workspaceId: row.workspace_id, domainId: row.domain_id, tier: row.tier, address: row.address, domain: row.domain,
-    attempt: row.attempts, lease, tries: row.tries, beganAt: row.began_at, dueAt: row.due_at, expiresAt: row.expires_at, recipientCount: row.recipient_count,
+    attempt: row.attempts, lease, tries: row.tries, beganAt: row.began_at, dueAt: row.due_at, expiresAt: row.expires_at, recipientCount: row.recipient_count, submitted: row.submitted,
     suppression: row.cause === null ? null : { cause: row.cause, kind: row.cause_kind ?? '' },
     content: {
       createdAt: row.created_at, from: { email: row.from_email, name: row.from_name }, replyTo: row.reply_to, to: row.to_list, cc: row.cc_list ?? [],

@@ -7,6 +7,7 @@ import { rowOf } from '#src/queue/tiers.ts'
 import type { Claimed } from './claim.ts'
 import type { Moving } from './move.ts'
 import type { Attempt, Outcome } from './outcome.ts'
+import { wantsReport } from './submission.ts'
 
 export interface RetryRules {
   /** RETRY_SCALE */
@@ -40,7 +41,8 @@ export function releaseOf(claimed: { readonly messageId: string; readonly n: num
 function judge(claimed: Claimed, outcome: Exclude<Outcome, { kind: 'held' }>, rules: RetryRules & { readonly nowMs: number }): Verdict {
   if (outcome.kind === 'deferred') return deferOrExpire(claimed, outcome, rules)
   if (outcome.kind === 'delivered' || outcome.kind === 'handed-over') {
-    const eventData = { reply: outcome.reply.text, code: outcome.reply.code }
+    const isReported = outcome.kind === 'delivered' && claimed.submitted !== null && wantsReport(claimed.submitted, claimed.n, 'SUCCESS')
+    const eventData = { reply: outcome.reply.text, code: outcome.reply.code, ...(isReported ? { dsn: 'relayed' } : {}) }
     return { move: outcome.kind === 'delivered' ? 'deliver' : 'hand_off', reason: null, dueAt: null, isCounted: true, eventData }
   }
   if (outcome.kind === 'bounced') return { move: 'bounce', reason: outcome.detail, dueAt: null, isCounted: true, eventData: bounceData(outcome) }

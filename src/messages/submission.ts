@@ -66,6 +66,26 @@ export interface SmtpPart {
 export interface SubmittedEnvelope {
   /** Its MAIL FROM; '' for none. */
   readonly from: string
+  /** A delivery report of ours: goes out with the null sender, and nothing is ever reported about it (RFC 5321 4.5.5). */
+  readonly isReport?: true
+  /** Where delivery reports go: MAIL FROM, where that is an address of a verified domain of the workspace. */
+  readonly reportTo?: string
+  /** RFC 3461 4.3, 4.4 */
+  readonly ret?: 'FULL' | 'HDRS'
+  readonly envid?: string
+  /** By the number of the recipient, for those that asked for something. */
+  readonly wishes?: Readonly<Record<string, ReportWish>>
+}
+
+/** RFC 3461 4.1, 4.2 */
+export interface ReportWish {
+  readonly notify?: readonly string[]
+  readonly orcpt?: string
+}
+
+/** Whether the sender wants to hear by mail of a recipient's failure or success; of failures unless they say otherwise. */
+export function wantsReport({ reportTo, wishes }: SubmittedEnvelope, n: number, of: 'FAILURE' | 'SUCCESS'): boolean {
+  return reportTo !== undefined && (wishes?.[n]?.notify ?? ['FAILURE']).includes(of)
 }
 
 export interface Idempotency {

@@ -11,6 +11,7 @@ import { loadMasterKey, openVault } from '#src/vault.ts'
 import { accountLoop } from './accounts.ts'
 import { audienceClearLoop, audienceFoldLoop } from './audiences.ts'
 import { automationUpkeepLoop } from './automations.ts'
+import { deliveryReportLoop } from './delivery-reports.ts'
 import { domainCheckLoop, domainRemovalLoop, registrationLoop } from './domains.ts'
 import { figuresLoop } from './figures.ts'
 import { heldSuppressionLoop } from './held-suppressions.ts'
@@ -26,7 +27,7 @@ import { unknownLoop } from './unknowns.ts'
 import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, heldSuppressionLoop, scoreLoop, operatorLoop, figuresLoop, egressLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, figuresLoop, egressLoop, housekeepingLoop]
 
 /**
  * A million rows pass through, and few of them are needed at a time: the heap is collected before it has grown by more than half. Measured

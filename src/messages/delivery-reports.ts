@@ -1,0 +1,121 @@
+/**
+ * Delivery reports for those who hand mail in by SMTP: from the events of failures (and of deliveries, where somebody asked), to the
+ * envelope sender, where that is an address of the workspace. Each becomes a message of its own with the null sender, so nothing is ever
+ * reported about a report.
+ *
+ * Events are read in the order of the feed behind a cursor. Dies after some reports were accepted and before the cursor moved: they are
+ * asked for again, and their idempotency keys make one of two. Two workers at once: the same.
+ */
+import type { Config } from '#config/load.ts'
+import type { Queryable } from '#src/db.ts'
+import { hexOf, newId } from '#src/id.ts'
+import { parseAddress } from '#src/mail/address.ts'
+import { type ReportFacts, writeReport } from '#src/mail/delivery-report.ts'
+import type { Acceptor } from './accept.ts'
+import { type Submission, type SubmittedEnvelope, wantsReport } from './submission.ts'
+
+interface Row {
+  readonly id: string
+  readonly tx: string
+  readonly type: string
+  readonly n: number
+  readonly recipient: string
+  readonly data: Readonly<Record<string, unknown>> | null
+  readonly createdAt: Date
+  /** Null where the message did not come by SMTP. */
+  readonly submitted: SubmittedEnvelope | null
+  readonly workspaceId: string
+  readonly domainId: string | null
+  readonly from: string
+  readonly subject: string
+  readonly arrivedAt: Date
+  readonly original: Buffer | null
+  readonly octets: number | null
+  readonly host: string | null
+  readonly status: string | null
+  readonly reply: string | null
+  readonly code: number | null
+  readonly attemptAt: Date | null
+}
+
+const BATCH = 100
+/** A mail that is larger is quoted by its header only, also for RET=FULL. */
+const MOST_QUOTED = 1_000_000
+const MOST_HEADER = 65_536
+
+const READ = `
+SELECT e.id, e.tx, e.type, e.n, e.recipient, e.data, e.created_at AS "createdAt", m.submitted, m.workspace_id AS "workspaceId", m.domain_id AS "domainId",
+  m.from_email AS "from", m.subject, m.created_at AS "arrivedAt", length(m.raw) AS octets,
+  CASE WHEN m.submitted ? 'reportTo' THEN substring(m.raw FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MOST_QUOTED} ELSE ${MOST_HEADER} END) END AS original,
+  a.host, a.reply_status AS status, a.reply_text AS reply, a.reply_code AS code, a.at AS "attemptAt"
+FROM (
+  SELECT * FROM events
+  WHERE (type IN ('email.bounced', 'email.failed') OR jsonb_exists(data, 'dsn'))
+    AND (tx, id) > (SELECT tx, id FROM report_cursor) AND tx < pg_snapshot_xmin(pg_current_snapshot())
+  ORDER BY tx, id LIMIT ${BATCH}) e
+LEFT JOIN messages m ON m.id = e.message_id
+LEFT JOIN LATERAL (SELECT * FROM attempts WHERE message_id = e.message_id AND n = e.n AND m.submitted ? 'reportTo' ORDER BY attempt DESC LIMIT 1) a ON true
+ORDER BY e.tx, e.id`
+
+/** A cursor of another cluster lies ahead of all that this one will write for long (src/events/feed.ts): it begins anew. */
+const MEND = `
+UPDATE report_cursor SET tx = pg_snapshot_xmin(pg_current_snapshot()), id = '00000000-0000-0000-0000-000000000000'
+WHERE tx > pg_snapshot_xmax(pg_current_snapshot())`
+
+export interface Reporting {
+  readonly db: Queryable
+  readonly config: Pick<Config, 'serverName'>
+  readonly acceptor: Acceptor
+}
+
+/** Writes the reports that are due; true when there may be more. */
+export async function writeReports({ db, config, acceptor }: Reporting, now: Date): Promise<boolean> {
+  await db.query(MEND)
+  const { rows } = await db.query<Row>(READ)
+  const reports = rows.filter(isWanted).flatMap((row) => reportOf(row, config.serverName, now) ?? [])
+  await Promise.all(reports.map((report) => acceptor.accept(report)))
+  const last = rows.at(-1)
+  if (last !== undefined) await db.query('UPDATE report_cursor SET tx = $1, id = $2 WHERE (tx, id) < ($1::xid8, $2::uuid)', [last.tx, last.id])
+  return rows.length === BATCH
+}
+
+/** What an event is to those who handed the mail in; others are of no interest to them. */
+const MEANING: Readonly<Record<string, 'FAILURE' | 'SUCCESS'>> = { 'email.bounced': 'FAILURE', 'email.failed': 'FAILURE', 'email.delivered': 'SUCCESS' }
+
+function isWanted({ submitted, n, type }: Row): boolean {
+  const meaning = MEANING[type]
+  return submitted !== null && meaning !== undefined && wantsReport(submitted, n, meaning)
+}
+
+function reportOf(row: Row, serverName: string, now: Date): Submission | null {
+  const to = parseAddress(row.submitted?.reportTo ?? '')
+  if (!to.ok) return null
+  const id = newId(now.getTime())
+  const from = `mailer-daemon@${row.from.slice(row.from.lastIndexOf('@') + 1)}`
+  const facts = factsOf(row, { id: hexOf(id), at: now, from, to: to.address.address, reporter: serverName })
+  return {
+    id, workspaceId: row.workspaceId, apiKeyId: null, domainId: row.domainId, tier: 'normal', from: { email: from, name: 'Mail delivery system' },
+    replyTo: null, to: [{ email: facts.to, name: null }], cc: [], recipients: [{ address: facts.to, domain: to.address.domain, kind: 'to' }],
+    subject: `${facts.action === 'failed' ? 'Undelivered' : 'Delivered'}: ${row.subject}`.slice(0, 998), html: null, text: null, headers: [], attachments: [],
+    tags: [], metadata: null, trackOpens: false, trackClicks: false, scheduledAt: null, timezone: null, expiresAt: null, createdAt: now, quota: null,
+    idempotency: { key: `delivery report ${row.id}`, bodyHash: Buffer.from(row.id), answer: '' },
+    smtp: { raw: writeReport(facts), envelope: { from: '', isReport: true } },
+  }
+}
+
+function factsOf(row: Row, about: Pick<ReportFacts, 'id' | 'at' | 'from' | 'to' | 'reporter'>): ReportFacts {
+  const { submitted, host, reply, code, attemptAt, original, octets } = row
+  const isWhole = submitted?.ret === 'FULL' && (octets ?? 0) <= MOST_QUOTED
+  return {
+    ...about, action: MEANING[row.type] === 'SUCCESS' ? 'relayed' : 'failed', recipient: row.recipient,
+    orcpt: submitted?.wishes?.[row.n]?.orcpt ?? null, envid: submitted?.envid ?? null, subject: row.subject, arrivedAt: row.arrivedAt,
+    reason: reasonOf(row),
+    answer: host === null || code === null || attemptAt === null ? null : { host, status: row.status, text: `${code} ${reply ?? ''}`, at: attemptAt },
+    original: original === null ? null : { octets: original, isWhole },
+  }
+}
+
+function reasonOf({ data, reply }: Row): string {
+  const told = data?.['bounce_message'] ?? data?.['message'] ?? data?.['reason'] ?? reply
+  return typeof told === 'string' ? told : ''
+}

@@ -1,0 +1,109 @@
+/** Delivery reports to programs that hand mail in by SMTP: who gets one, about what, and what stands in it (RFC 3461, RFC 3464). */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { simpleParser } from 'mailparser'
+import { readReport, type Report } from '#mta/classify/report.ts'
+import { textOf } from '#test/support/api.ts'
+import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import type { Receiver } from '#test/support/receiver.ts'
+import type { ReceivedMessage } from '#test/support/receiver-connection.ts'
+import { logInSmtp } from '#test/support/smtp-client.ts'
+import { until } from '#test/support/until.ts'
+
+interface Order {
+  readonly from?: string
+  readonly mail?: string
+  readonly rcpt?: string
+  readonly to?: string
+  readonly extra?: string
+}
+
+describe('delivery reports of submission', function () {
+  this.timeout(60_000)
+  let office: PostOffice
+  let home: Receiver
+  let mails = 0
+  before(async () => {
+    office = await openPostOffice()
+    await office.system.roles.submission.start()
+    home = await office.open('sender.example')
+    await office.open('full.example', { on: { rcpt: '550 5.1.1 No such user "here"' } })
+    await office.open('fine.example')
+  })
+  after(() => office.stop())
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  })
+
+  /** Hands a mail in and waits until it is settled; answers its subject. */
+  const hand = async ({ from = 'app@sender.example', mail = '', rcpt = '', to = 'nobody@full.example', extra = '' }: Order): Promise<string> => {
+    const subject = `mail ${++mails}`
+    const talk = await logInSmtp(office.system.config.submissionPort, office.system.regular)
+    for (const command of [`MAIL FROM:<${from}>${mail}`, `RCPT TO:<${to}>${rcpt}`, 'DATA']) assert.match(await talk.say(command), /^[23]/)
+    talk.send(`From: shop@sender.example\r\nSubject: ${subject}\r\nX-Priority-Tier: instant\r\n${extra}\r\nThe body\r\n.\r\n`)
+    const id = /em_[0-9a-f]{32}/.exec(await talk.hear())?.[0] ?? assert.fail()
+    talk.hangUp()
+    await office.settle(id)
+    return subject
+  }
+  const about = (subject: string): ReceivedMessage[] => home.messages.filter(({ bytes }) => bytes.includes(`: ${subject}\r\n`))
+  const reportOf = async (subject: string): Promise<{ message: ReceivedMessage; report: Report }> => {
+    await until(() => about(subject).length > 0, () => `no report about ${subject}`)
+    const [message] = about(subject)
+    assert.ok(message !== undefined)
+    return { message, report: readReport(message.bytes) }
+  }
+
+  it('a failure is reported to the envelope sender, with the null sender and signed', async () => {
+    const subject = await hand({ mail: ' ENVID=q+2B1 RET=HDRS', rcpt: ' ORCPT=rfc822;Nobody@full.example' })
+    const { message, report } = await reportOf(subject)
+    assert.equal(message.from, '')
+    assert.deepEqual(message.to, ['app@sender.example'])
+    assert.deepEqual([report.kind, report.recipients.map(({ address, hard, status }) => [address, hard, status])], ['bounce', [['nobody@full.example', true, '5.1.1']]])
+    const text = message.bytes.toString()
+    assert.match(text, /^DKIM-Signature: /)
+    assert.match(text, /\r\nOriginal-Envelope-Id: q\+1\r\n/)
+    assert.match(text, /\r\nOriginal-Recipient: rfc822;Nobody@full\.example\r\nFinal-Recipient: rfc822; nobody@full\.example\r\nAction: failed\r\nStatus: 5\.1\.1\r\nRemote-MTA: dns; mx1\.full\.example\r\nDiagnostic-Code: smtp; 550 .*No such user/)
+    assert.match(text, /Content-Type: text\/rfc822-headers[^]*\r\nSubject: mail/)
+    assert.doesNotMatch(text, /The body/)
+    const parsed = await simpleParser(message.bytes)
+    assert.match(parsed.text ?? '', /could not be delivered[^]*nobody@full\.example/)
+  })
+  it('RET=FULL brings the whole mail back', async () => {
+    const { message } = await reportOf(await hand({ mail: ' RET=FULL' }))
+    assert.match(message.bytes.toString(), /Content-Type: message\/rfc822[^]*\r\n\r\nThe body\r\n/)
+  })
+  it('NOTIFY=SUCCESS reports a delivery as relayed', async () => {
+    const { message } = await reportOf(await hand({ rcpt: ' NOTIFY=SUCCESS,FAILURE', to: 'ann@fine.example' }))
+    assert.match(message.bytes.toString(), /\r\nAction: relayed\r\nStatus: 2\.\d\.\d\r\n/)
+  })
+  it('of a template, too', async () => {
+    const { body } = await office.system.call('POST', '/templates/save', { body: { name: 't', subject: 'Hi', body: 'Hi' } })
+    const { report } = await reportOf(await hand({ extra: `X-Template-Id: ${textOf(body['data']?.['id'])}\r\n` }))
+    assert.equal(report.kind, 'bounce')
+  })
+
+  const SILENT: Readonly<Record<string, Order>> = {
+    'NOTIFY=NEVER': { rcpt: ' NOTIFY=NEVER' },
+    'NOTIFY=SUCCESS, of a failure': { rcpt: ' NOTIFY=SUCCESS' },
+    'the null sender': { from: '' },
+    'an envelope sender of somebody else': { from: 'app@other.example' },
+    'a delivery, when nobody asked': { to: 'ann@fine.example' },
+  }
+  it('nothing is reported to those who asked for nothing, or may not be written to', async () => {
+    const subjects: string[] = []
+    for (const order of Object.values(SILENT)) subjects.push(await hand(order))
+    await reportOf(await hand({})) // one that came after them was reported
+    assert.deepEqual(subjects.map((subject) => about(subject).length), subjects.map(() => 0))
+  })
+  it('a report that bounces ends there', async () => {
+    home.script = { on: { rcpt: '550 5.1.1 gone' } }
+    const subject = await hand({})
+    const count = async (): Promise<number> => (await office.system.db.query(`SELECT FROM messages WHERE submitted ? 'isReport' AND subject LIKE $1`, [`%${subject}`])).rows.length
+    await until(async () => await count() === 1)
+    await until(async () => (await office.system.db.query('SELECT FROM recipients WHERE is_open')).rows.length === 0)
+    await sleep(2500) // a round of the worker
+    assert.equal(await count(), 1)
+    home.script = {}
+  })
+})
