@@ -1,0 +1,78 @@
+/** docs/outcomes.md, row by row: each trouble is arranged for real, one mail is sent into it, and its first attempt ends as the page says. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createAuthority } from '#test/support/certificate.ts'
+import { OUTCOME_GROUPS, type OutcomeCase, type OutcomeWorld } from '#test/support/outcome-cases.ts'
+import { startPolicyHost } from '#test/support/policy-host.ts'
+import { openPostOffice, type Told } from '#test/support/post-office.ts'
+import { until } from '#test/support/until.ts'
+
+const PAGE = new URL('../../docs/outcomes.md', import.meta.url)
+const [BEGIN, END] = ['<!-- table -->', '<!-- end of the table -->']
+
+/** What became of the first attempt. */
+function describeOutcome({ recipients: [recipient], events }: Told): string {
+  const attempt = recipient?.attempts[0]
+  if (recipient === undefined || attempt === undefined) return 'nothing'
+  if (attempt.outcome === 'delivered') return 'delivered'
+  if (attempt.outcome === 'deferred') return `deferred, ${recipient.tries === 0 ? 'no' : 'a'} try: ${attempt.reason}`
+  if (attempt.outcome === 'bounced') return `bounced, ${String(events.at(-1)?.data?.['bounce_type'])}: ${attempt.reason}`
+  return `${attempt.outcome}: ${attempt.reason}`
+}
+
+function printTable(): string {
+  const rowsOf = (cases: readonly OutcomeCase[]): string[] => cases.map(({ what, outcome }) => `| ${what} | ${outcome} |`)
+  const rows = OUTCOME_GROUPS.flatMap(({ title, cases }) => [`| **${title}** | |`, ...rowsOf(cases)])
+  return ['| What happens | What becomes of it |', '|---|---|', ...rows].join('\n')
+}
+
+describe('outcomes, row by row', function () {
+  this.timeout(90_000)
+  let world: OutcomeWorld
+  let numbers = 0
+  const ids = new Map<OutcomeCase, string>()
+  const folder = mkdtempSync('/tmp/mailstead-test-outcomes-')
+
+  before(async () => {
+    const authority = await createAuthority()
+    const policies = await startPolicyHost(authority)
+    const extraCaFile = join(folder, 'ca.pem')
+    writeFileSync(extraCaFile, authority.cert)
+    const office = await openPostOffice({
+      RETRY_SCALE: '100', EXTRA_CA_FILE: extraCaFile, MTA_STS_PORT: String(policies.port), DOT_TIMEOUT_SECONDS: '1',
+    })
+    world = { office, authority, policies, certificate: await authority.issue(['any.test']) }
+    for (const { cases } of OUTCOME_GROUPS) for (const one of cases) ids.set(one, await sendInto(one))
+  })
+  after(async () => {
+    await world.office.stop()
+    await world.policies.stop()
+    rmSync(folder, { recursive: true })
+  })
+
+  async function sendInto(one: OutcomeCase): Promise<string> {
+    const domain = `w${++numbers}.example`
+    await one.arrange(world, domain)
+    return world.office.send({ to: `ann@${domain}`, tier: 'bulk' })
+  }
+
+  it('the page has this table', () => {
+    const page = readFileSync(PAGE, 'utf8')
+    assert.equal(page.slice(page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)).trim(), printTable())
+  })
+
+  for (const { title, cases } of OUTCOME_GROUPS) {
+    for (const one of cases) {
+      it(`${title}: ${one.what}`, async () => {
+        let told: Told | null = null
+        await until(async () => {
+          told = await world.office.tell(ids.get(one) ?? '')
+          return describeOutcome(told) !== 'nothing'
+        })
+        assert.equal(told === null ? null : describeOutcome(told), one.outcome)
+        assert.doesNotMatch(JSON.stringify(told).replaceAll(String.raw`\n`, ' '), /\\u00[01]/, 'control characters are told')
+      })
+    }
+  }
+})
