@@ -21,6 +21,7 @@ const COMMANDS: readonly (readonly [name: string, summary: string])[] = [
   ['key', 'create API keys'],
   ['domain', 'add and verify sending domains'],
   ['egress', 'set the addresses that mail leaves from, and their pools'],
+  ['account', 'connect mailboxes and SMTP servers that mail leaves through'],
   ['queue', 'see, retry, suspend, resume and drop queued mail'],
   ['shaping', 'check and try out the limits of receivers, see what they stopped'],
   ['tls', 'require TLS of recipient domains, or take less than they ask for'],

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import Provider from 'oidc-provider'
+import { Provider } from 'oidc-provider'
 
 export interface OAuthServer {
   readonly url: string
