@@ -340,6 +340,14 @@ export type AdminListActionsAnswer = {
   }
 }
 
+export type AdminListPoolsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly pools: readonly EgressPool[]
+  }
+}
+
 export type AdminListQueueAnswer = {
   readonly success: true
   readonly message: string
@@ -354,6 +362,7 @@ export type AdminListSuspensionsAnswer = {
   readonly message: string
   readonly data: {
     readonly suspensions: readonly Suspension[]
+    readonly receivers: readonly ReceiverSuspension[]
   }
 }
 
@@ -396,6 +405,14 @@ export type AdminSuspendBody = {
   readonly campaign?: string
   readonly reason?: string
   readonly until?: string | null
+}
+
+export type AdminUsePoolBody = {
+  /** its id, key part or name */
+  readonly workspace: string
+  /** only this sending domain of it */
+  readonly domain?: string
+  readonly pool: string | null
 }
 
 export type Audience = {
@@ -948,6 +965,17 @@ export type DryRun = {
     /** what was said with the receiver, line by line */
     readonly conversation: readonly string[]
   }
+}
+
+export type EgressPool = {
+  readonly name: string
+  readonly members: readonly {
+    readonly source: string
+    readonly weight: number
+  }[]
+  /** that were given it */
+  readonly workspaces: number
+  readonly domains: number
 }
 
 export type Email = {
@@ -1964,6 +1992,16 @@ export type QueuedEmail = {
     readonly recipients: number
     readonly status: "queued"
   }
+}
+
+export type ReceiverSuspension = {
+  readonly receiver: string
+  /** null: all */
+  readonly workspace_id: string | null
+  readonly rule: string
+  readonly reply: string
+  readonly created_at: string
+  readonly until: string
 }
 
 export type RefusedBatchItem = {
@@ -3488,7 +3526,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/admin/emails/explain/{id}' }, input, options)
   }
 
-  /** What is stopped. The token of the operator. */
+  /** What is stopped: by the operator, and receivers by the rules about their replies. The token of the operator. */
   adminListSuspensions(options?: CallOptions): Promise<AdminListSuspensionsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/admin/suspensions' }, {}, options)
   }
@@ -3510,9 +3548,23 @@ export class Mailstead {
       readonly workspace?: string
       /** its id */
       readonly campaign?: string
+      /** as listed: one that a rule about replies has stopped */
+      readonly receiver?: string
     }
   } = {}, options?: CallOptions): Promise<PlainAnswer> {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/admin/suspensions' }, input, options)
+  }
+
+  /** The pools that mail leaves by. The token of the operator. */
+  adminListPools(options?: CallOptions): Promise<AdminListPoolsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/pools' }, {}, options)
+  }
+
+  /** Move the mail of a workspace, or of one of its sending domains, to another pool. Mail that waits follows; what is being sent goes on. `pool: null` gives it back to the pool of its region. The token of the operator. */
+  adminUsePool(input: {
+    readonly body: AdminUsePoolBody
+  }, options?: CallOptions): Promise<PlainAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/pools/use' }, input, options)
   }
 
   /** Rehearse a message: every gate, DNS, connection, MAIL and RCPT, then RSET; DKIM, SPF and DMARC. The token of the operator. */
