@@ -24,7 +24,7 @@ export function moveFor(claimed: Claimed, attempt: Attempt, rules: RetryRules & 
   if (outcome.kind === 'held') return hold(claimed, outcome, rules)
   return {
     messageId: claimed.messageId, n: claimed.n, lease: claimed.lease, attempt: { number: claimed.attempt, record: attempt },
-    ...judge(claimed, outcome, rules),
+    ...judge(claimed, { outcome, tls: attempt.tls }, rules),
   }
 }
 
@@ -38,11 +38,16 @@ export function releaseOf(claimed: { readonly messageId: string; readonly n: num
   return { messageId: claimed.messageId, n: claimed.n, move: 'release', lease: claimed.lease, reason, dueAt, isCounted: false, attempt: null, eventData: null }
 }
 
-function judge(claimed: Claimed, outcome: Exclude<Outcome, { kind: 'held' }>, rules: RetryRules & { readonly nowMs: number }): Verdict {
+interface Ended {
+  readonly outcome: Exclude<Outcome, { kind: 'held' }>
+  readonly tls: string | null
+}
+
+function judge(claimed: Claimed, { outcome, tls }: Ended, rules: RetryRules & { readonly nowMs: number }): Verdict {
   if (outcome.kind === 'deferred') return deferOrExpire(claimed, outcome, rules)
   if (outcome.kind === 'delivered' || outcome.kind === 'handed-over') {
     const isReported = outcome.kind === 'delivered' && claimed.submitted !== null && wantsReport(claimed.submitted, claimed.n, 'SUCCESS')
-    const eventData = { reply: outcome.reply.text, code: outcome.reply.code, ...(isReported ? { dsn: 'relayed' } : {}) }
+    const eventData = { reply: outcome.reply.text, code: outcome.reply.code, tls, ...(isReported ? { dsn: 'relayed' } : {}) }
     return { move: outcome.kind === 'delivered' ? 'deliver' : 'hand_off', reason: null, dueAt: null, isCounted: true, eventData }
   }
   if (outcome.kind === 'bounced') return { move: 'bounce', reason: outcome.detail, dueAt: null, isCounted: true, eventData: bounceData(outcome) }
