@@ -6,7 +6,7 @@ import { type Part, valueOf } from './mime.ts'
 import { words } from './words.ts'
 
 const DAEMON = words(
-  String.raw`mailer-?daemon|post_?master|mail (?:delivery|administrator|system)|mail ?delivery (?:sub)?system`,
+  String.raw`mailer-?daemon|post_?master|mail (?:delivery|administrator|system|server)|mail ?delivery (?:sub)?system`,
   String.raw`system administrator|mdaemon|internet mail (?:delivery|service)|\bmailer\b|delivery (?:system|service|subsystem)`,
 )
 

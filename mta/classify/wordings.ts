@@ -32,6 +32,8 @@ const NEGATED = String.raw`(?:does(?:n't| not)|do not|don't|did not|didn't|could
 const WORDINGS: readonly Wording[] = [
   // an address that a directory refuses without saying that it is unknown: Microsoft's directory-based edge blocking
   hard('no-such-user', /\b5\.4\.1\b.{0,200}recipient\s+address\s+rejected:\s+access\s+denied/is),
+  // mail.ru's, whose first words blame the message
+  hard('no-such-user', /message was not accepted -- invalid mailbox/i),
   soft('recipient-filter', words(
     String.raw`recipient preferences|refused by the recipient|rejected by (?:the )?(?:recipient's|user's) (?:filter|settings)`,
     String.raw`blocked by (?:the )?recipient|\b550\s*:\s*:?\s*user unknown`,
@@ -149,7 +151,7 @@ const WORDINGS: readonly Wording[] = [
   soft('loop', /hop count|mail loop|routing loop|loops? back|too many hops|looping/i),
   soft('tls', /\bstarttls\b|not support tls|tls (?:required|negotiation|handshake|not)/i),
   soft('expired', words(
-    String.raw`expired|(?:retry|delivery) time(?:out)?(?: has)? (?:been )?exceeded|too long|given? up`,
+    String.raw`expired|(?:retry|delivery) time(?:out)?(?: has)? (?:been )?exceeded|too long|gi(?:ve|ven|ving) up`,
     String.raw`(?:unable|failed) to deliver (?:\S+ ){0,4}(?:in|after|within) \d+|not delivered within|queue (?:lifetime|time)`,
     String.raw`all hosts (?:have been )?fail`,
   )),

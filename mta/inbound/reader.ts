@@ -13,7 +13,7 @@ export interface Reader {
   stop(): Promise<void>
 }
 
-const MEMORY = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
+const MEMORY = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 6, stackSizeMb: 4 }
 /** For one mail. An ordinary one takes about a millisecond, the worst that is known a tenth of a second. */
 const LONGEST_MS = 3000
 const START_MS = 30_000

@@ -1,5 +1,5 @@
 /** Messages that were handed over, for tests of what comes back: accepted, claimed and delivered as the outbound role does it, without a server. */
-import type { TestContext } from './context.ts'
+import type { Context } from '#src/context.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
@@ -21,7 +21,7 @@ const REPLY = { code: 250, enhanced: '2.0.0', text: 'Ok', lines: [] }
 const DELIVERED: Outcome = { kind: 'delivered', reply: REPLY }
 
 /** One message for each address, or with several recipients where it is a list. `outcome` null leaves them in `sending`. */
-export async function handOver(ctx: TestContext, workspaceId: string, to: readonly string[], outcome: Outcome | null = DELIVERED): Promise<HandedOver[]> {
+export async function handOver(ctx: Context, workspaceId: string, to: readonly string[], outcome: Outcome | null = DELIVERED): Promise<HandedOver[]> {
   await ctx.db.query(
     `INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '1 day') ON CONFLICT DO NOTHING`)
   const acceptor = createAcceptor(ctx)

@@ -1,0 +1,349 @@
+/**
+ * Notices in the manner of the servers that write them: how they begin, name the address, give the reason and return the mail. Written for
+ * these tests; a reading is `kind recipient class`, with `!` where the address is condemned.
+ */
+export interface Sample {
+  readonly server: string
+  readonly from?: string
+  readonly subject: string
+  /** One more line of the header. */
+  readonly header?: string
+  readonly text: string
+  readonly reading: string
+}
+
+export const SAMPLES: readonly Sample[] = [
+  {
+    server: 'qmail',
+    subject: 'failure notice',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+Hi. This is the qmail-send program at mx.b.example.
+I'm afraid I wasn't able to deliver your message to the following addresses.
+This is a permanent error; I've given up. Sorry it didn't work out.
+
+<ann@b.example>:
+Sorry, no mailbox here by that name. (#5.1.1)
+
+--- Below this line is a copy of the message.
+
+Return-Path: <shop@sender.example>
+From: shop@sender.example
+To: ann@b.example
+`,
+  },
+  {
+    server: 'qmail, a full mailbox',
+    subject: 'failure notice',
+    reading: 'bounce ann@b.example mailbox-full',
+    text: `
+Hi. This is the qmail-send program at mx.b.example.
+I'm afraid I wasn't able to deliver your message to the following addresses.
+
+<ann@b.example>:
+mailbox is full: retry timeout exceeded
+
+--- Below this line is a copy of the message.
+
+Return-Path: <shop@sender.example>
+From: shop@sender.example
+To: ann@b.example
+`,
+  },
+  {
+    server: 'Postfix',
+    subject: 'Undelivered Mail Returned to Sender',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+This is the mail system at host mail.a.example.
+
+I'm sorry to have to inform you that your message could not
+be delivered to one or more recipients.
+
+<ann@b.example>: host mx.b.example[192.0.2.1] said: 550 5.1.1 <ann@b.example>:
+    Recipient address rejected: User unknown (in reply to RCPT TO command)
+`,
+  },
+  {
+    server: 'Exim',
+    subject: 'Mail delivery failed: returning message to sender',
+    header: 'X-Failed-Recipients: ann@b.example',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+This message was created automatically by mail delivery software.
+
+A message that you sent could not be delivered to one or more of its
+recipients. This is a permanent error. The following address(es) failed:
+
+  ann@b.example
+    host mx.b.example [192.0.2.1]
+    SMTP error from remote mail server after RCPT TO:<ann@b.example>:
+    550 5.1.1 No such user
+
+------ This is a copy of the message, including all the headers. ------
+`,
+  },
+  {
+    server: 'Exim, waiting',
+    subject: 'Warning: message 1abc delayed 24 hours',
+    reading: 'delay ann@b.example',
+    text: `
+This message was created automatically by mail delivery software.
+A message that you sent has not yet been delivered to one or more of its
+recipients after more than 24 hours on the queue on mail.a.example.
+
+The address to which the message has not yet been delivered is:
+
+  ann@b.example
+    Delay reason: Connection timed out
+
+No action is required on your part. Delivery attempts will continue for
+some time.
+`,
+  },
+  {
+    server: 'sendmail',
+    from: 'Mail Delivery Subsystem <MAILER-DAEMON@b.example>',
+    subject: 'Returned mail: see transcript for details',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+The original message was received at Mon, 1 Jan 2024 00:00:00 GMT
+from a.example [192.0.2.2]
+
+   ----- The following addresses had permanent fatal errors -----
+<ann@b.example>
+    (reason: 550 5.1.1 <ann@b.example>... User unknown)
+
+   ----- Transcript of session follows -----
+... while talking to mx.b.example.:
+>>> RCPT To:<ann@b.example>
+<<< 550 5.1.1 <ann@b.example>... User unknown
+550 5.1.1 <ann@b.example>... User unknown
+`,
+  },
+  {
+    server: 'Exchange',
+    from: 'System Administrator <postmaster@b.example>',
+    subject: 'Undeliverable: Hello',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+Your message
+
+  To:      ann@b.example
+  Subject: Hello
+  Sent:    Mon, 1 Jan 2024
+
+did not reach the following recipient(s):
+
+ann@b.example on Mon, 1 Jan 2024 00:00:01 +0000
+    The recipient name is not recognized
+`,
+  },
+  {
+    server: 'Domino',
+    subject: 'DELIVERY FAILURE: User ann (ann@b.example) not listed in Domino Directory',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+Your message
+
+  Subject: Hello
+
+was not delivered to:
+
+  ann@b.example
+
+because:
+
+  User ann (ann@b.example) not listed in Domino Directory
+`,
+  },
+  {
+    server: 'GroupWise',
+    subject: 'Message status - undeliverable',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+The message that you sent was undeliverable to the following:
+	ann@b.example (550 Unknown user)
+`,
+  },
+  {
+    server: 'MDaemon',
+    from: 'MDaemon@b.example',
+    subject: 'Permanent Delivery Failure',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+The attached message had PERMANENT fatal delivery errors!
+
+After one or more unsuccessful delivery attempts the attached message has
+been removed from the mail queue on this server.
+
+Failed address: ann@b.example
+
+--- Session Transcript ---
+>>> RCPT To:<ann@b.example>
+<<< 550 <ann@b.example>, Recipient unknown
+`,
+  },
+  {
+    server: 'IMail',
+    from: 'Postmaster <postmaster@b.example>',
+    subject: 'Undeliverable Mail',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+Unknown user: ann@b.example
+
+Original message follows.
+
+Received: from a.example
+`,
+  },
+  {
+    server: 'Courier',
+    from: '"Courier mail server at mx.b.example" <@>',
+    subject: 'NOTICE: mail delivery status.',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+This is a delivery status notification from mx.b.example,
+running the Courier mail server.
+
+                           UNDELIVERABLE MAIL
+
+Your message to the following recipients cannot be delivered:
+
+<ann@b.example>:
+    mx.b.example [192.0.2.1]:
+>>> RCPT TO:<ann@b.example>
+<<< 550 User unknown.
+`,
+  },
+  {
+    server: 'Zimbra',
+    subject: 'Undelivered Mail Returned to Sender',
+    reading: 'bounce ann@b.example mailbox-full',
+    text: `
+This is the mail system at host zimbra.b.example.
+
+Your message could not be delivered.
+
+<ann@b.example>: host zimbra.b.example[192.0.2.1] said: 452 4.2.2
+    Over quota (in reply to end of DATA command)
+`,
+  },
+  {
+    server: 'Yandex',
+    subject: 'Undelivered mail',
+    reading: 'bounce ann@yandex.example no-such-user!',
+    text: `
+This is the mail system at host yandex.example.
+
+I'm sorry to have to inform you that your message could not be delivered.
+
+<ann@yandex.example>: host mx.yandex.example[192.0.2.1] said: 550 5.7.1 No such user!
+    (in reply to RCPT TO command)
+`,
+  },
+  {
+    server: 'mail.ru',
+    from: 'mailer-daemon@corp.example',
+    subject: 'Mail failure',
+    header: 'X-Failed-Recipients: ann@mail.example',
+    reading: 'bounce ann@mail.example no-such-user!',
+    text: `
+This message was created automatically by mail delivery software.
+Your message was not delivered to one or more of its recipients:
+
+  ann@mail.example
+    SMTP error from remote mail server after RCPT TO:<ann@mail.example>:
+    550 Message was not accepted -- invalid mailbox. Local mailbox ann@mail.example is unavailable: user not found
+`,
+  },
+  {
+    server: 'GMX',
+    subject: 'Mail delivery failed: returning message to sender',
+    reading: 'bounce ann@gmx.example no-such-user!',
+    text: `
+This message was created automatically by mail delivery software.
+
+A message that you sent could not be delivered to one or more of its
+recipients. The following address failed:
+
+ann@gmx.example:
+SMTP error from remote server for RCPT TO command, host: mx.gmx.example
+reason: 550 Requested action not taken: mailbox unavailable
+`,
+  },
+  {
+    server: 'T-Online',
+    subject: 'Undelivered Mail Returned to Sender',
+    reading: 'bounce ann@t.example mailbox-full',
+    text: `
+|------------------------- Message log follows: -------------------------|
+ no valid recipients were found for this message
+|------------------------- Failed addresses follow: ---------------------|
+ <ann@t.example> ... 552 <ann@t.example> mailbox is full: quota exceeded
+|------------------------- Message text follows: ------------------------|
+`,
+  },
+  {
+    server: 'Orange',
+    subject: 'Undelivered Mail Returned to Sender',
+    reading: 'bounce ann@orange.example no-such-user!',
+    text: `
+Ce message a été créé automatiquement: your message could not be delivered.
+
+<ann@orange.example>: host smtp-in.orange.example[192.0.2.1] said: 550 5.1.1
+    Adresse d au moins un destinataire invalide. Invalid recipient. OFR_416 (in
+    reply to RCPT TO command)
+`,
+  },
+  {
+    server: 'a blocked sender',
+    subject: 'Undelivered Mail Returned to Sender',
+    reading: 'bounce ann@b.example blocked',
+    text: `
+This is the mail system.
+
+Your message could not be delivered.
+
+<ann@b.example>: host mx.b.example[192.0.2.1] said: 550 5.1.1 blocked using
+    zen.spamhaus.org, user unknown (in reply to RCPT TO command)
+`,
+  },
+  {
+    server: 'nobody (a person away)',
+    from: 'Ann <ann@b.example>',
+    subject: 'Automatic reply: Hello',
+    header: 'X-Autoreply: yes',
+    reading: 'autoreply',
+    text: `
+I am away.
+`,
+  },
+  {
+    server: 'nobody (a person away, in German)',
+    from: 'Ann <ann@b.example>',
+    subject: 'Abwesenheitsnotiz: Hello',
+    reading: 'autoreply',
+    text: `
+Ich bin nicht da.
+`,
+  },
+  {
+    server: 'nobody (a challenge)',
+    from: 'Ann <ann@b.example>',
+    subject: 'Please confirm',
+    reading: 'autoreply',
+    text: `
+To prove that you are human, please verify your message by a click.
+`,
+  },
+  {
+    server: 'nobody (a person)',
+    from: 'Ann <ann@b.example>',
+    subject: 'Re: Hello',
+    reading: 'other',
+    text: `
+Thank you, see you on Monday.
+`,
+  },
+]

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { arfOf, bombOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports.ts'
+import { SAMPLES, type Sample } from './notices.test-data.ts'
+import { readReport } from './report.ts'
+
+function mailOf({ from = 'MAILER-DAEMON@mx.b.example', subject, header, text }: Sample): Buffer {
+  const head = [`From: ${from}`, 'To: shop@sender.example', `Subject: ${subject}`, ...(header === undefined ? [] : [header])]
+  return Buffer.from(`${head.join('\n')}\n${text}`.replaceAll('\n', '\r\n'))
+}
+
+function reading(raw: Buffer | string): string {
+  const { kind, recipients } = readReport(Buffer.from(raw))
+  return [kind, ...recipients.map((one) => `${one.address}${one.action === 'failed' ? ` ${one.class}${one.hard ? '!' : ''}` : ''}`)].join(' ')
+}
+
+describe('reports', () => {
+  for (const sample of SAMPLES) it(`of ${sample.server}: ${sample.reading}`, () => assert.equal(reading(mailOf(sample)), sample.reading))
+
+  const DSN = dsnOf({ recipient: 'ann@b.example' })
+  const MACHINE: readonly (readonly [what: string, raw: string, reading: string])[] = [
+    ['a failure', DSN, 'bounce ann@b.example no-such-user!'],
+    ['a failure for now', dsnOf({ recipient: 'ann@b.example', status: '4.2.2', diagnostic: '452 4.2.2 full' }), 'bounce ann@b.example mailbox-full'],
+    ['a failure without a diagnostic', dsnOf({ recipient: 'ann@b.example', status: '5.1.1', diagnostic: '' }), 'bounce ann@b.example no-such-user!'],
+    ['a delay', dsnOf({ recipient: 'ann@b.example', action: 'delayed', status: '4.4.1', diagnostic: 'timed out' }), 'delay ann@b.example'],
+    ['a delivery', dsnOf({ recipient: 'ann@b.example', action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }), 'delivered ann@b.example'],
+    ['an action in other letters', DSN.replace('Action: failed', 'ACTION : Failed (no more)'), 'bounce ann@b.example no-such-user!'],
+    ['an address in brackets', dsnOf({ recipient: '<ann@b.example>' }), 'bounce ann@b.example no-such-user!'],
+    ['a report of UTF-8 kind', DSN.replace('message/d', 'message/global-d'), 'bounce ann@b.example no-such-user!'],
+    ['a complaint', arfOf(), 'complaint'],
+    ['an old bounce', textBounceOf('ann@b.example'), 'bounce ann@b.example no-such-user!'],
+    ['out of office', outOfOfficeOf(), 'autoreply'],
+    ['nothing', '', 'other'],
+  ]
+  for (const [what, raw, told] of MACHINE) it(`${what}: ${told}`, () => assert.equal(reading(raw), told))
+
+  it('a complaint tells its type, and whom it is about', () => {
+    const raw = arfOf('abuse').replace('\r\nVersion: 1', '\r\nVersion: 1\r\nOriginal-Rcpt-To: ann@b.example')
+    const { feedbackType, recipients } = readReport(Buffer.from(raw))
+    assert.deepEqual([feedbackType, recipients.map(({ address }) => address)], ['abuse', ['ann@b.example']])
+  })
+
+  it('never throws, and never tells more than is bounded, whatever comes', () => {
+    const words = fc.constantFrom(
+      '--b', '\n', '\n\n', 'Content-Type: multipart/report; boundary=b\n', 'Content-Type: message/delivery-status\n\n', 'Final-Recipient: rfc822; ',
+      'a@b.example', 'Action: failed\n', '550 5.1.1 ', 'user unknown', '<', '>', ':', '"', '\\', '=\n', '=?utf-8?q?', '\0', '\xff', ' ',
+      'From: mailer-daemon@x\n', 'Subject: failure\n', 'Content-Transfer-Encoding: base64\n\n', 'Content-Type: text/html\n\n<p>', 'Feedback-Type: abuse\n')
+    const mails = fc.oneof(
+      fc.array(words, { maxLength: 60 }).map((list) => Buffer.from(list.join(''), 'latin1')),
+      fc.uint8Array({ maxLength: 2000 }).map((bytes) => Buffer.from(bytes)))
+    fc.assert(fc.property(mails, (raw) => {
+      const { recipients } = readReport(raw)
+      assert.ok(recipients.length <= 500)
+      for (const { address, diagnostic } of recipients) assert.ok(address.length <= 8200 && (diagnostic ?? '').length <= 2000)
+    }))
+  })
+  for (let kind = 0; kind < 6; kind++) it(`reads on after a bomb (${kind})`, () => assert.ok(readReport(Buffer.from(bombOf(kind))).recipients.length <= 500))
+})

@@ -1,0 +1,191 @@
+/**
+ * What comes back while things break: the inbound process killed between taking and applying, PostgreSQL away, a thousand at once, and a
+ * flood with bombs and forged tokens in it. INBOUND_REPORTS makes the flood larger (20000 is what is promised for a minute).
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { loadConfig } from '#config/load.ts'
+import { systemClock } from '#src/clock.ts'
+import type { Context } from '#src/context.ts'
+import { openDb } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import { openLog } from '#src/log.ts'
+import { openRedis } from '#src/redis.ts'
+import { openVault } from '#src/vault.ts'
+import { Child } from '#test/support/child.ts'
+import { handOver } from '#test/support/handed-over.ts'
+import { bombOf, dsnOf } from '#test/support/reports.ts'
+import { submit, talkSmtp, type Talk } from '#test/support/smtp-talk.ts'
+import { startPostgres, startRedis, type TestServer } from '#test/support/stores.ts'
+import { until } from '#test/support/until.ts'
+
+const FLOOD = Number(process.env['INBOUND_REPORTS'] ?? 1000)
+const MOST_MEMORY_MB = 400
+
+describe('inbound faults', function () {
+  this.timeout(60_000 + FLOOD * 10)
+  let postgres: TestServer
+  let redis: TestServer
+  let ctx: Context
+  let child: Child
+  let dir: string
+  let port: number
+  let workspaceId: string
+
+  before(async () => {
+    [postgres, redis, port] = [await startPostgres(), await startRedis(), await freePort()]
+    dir = mkdtempSync('/tmp/mailstead-test-')
+    const env = {
+      DATABASE_URL: postgres.url, REDIS_URL: redis.url, DATA_DIR: dir, MASTER_KEY: '5a'.repeat(32), HOSTNAME: 'mta.sender.example',
+      INBOUND_PORT: String(port), LOG_LEVEL: 'warn',
+      NODE_OPTIONS: '--max-semi-space-size=8', MALLOC_ARENA_MAX: '2', // as bin/mailstead starts it
+    }
+    const log = openLog({ logLevel: 'silent' }, 'test')
+    ctx = {
+      config: loadConfig(env), log, db: openDb(postgres.url, log, 4), redis: openRedis(redis.url, log), clock: systemClock,
+      vault: openVault(Buffer.alloc(32, 0x5a)),
+    }
+    workspaceId = newId()
+    await ctx.db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [workspaceId, workspaceId.replaceAll('-', ''), 'test', 'enterprise'])
+    child = new Child({ args: ['mta', '--roles', 'inbound'], env, home: dir, logName: 'inbound.log' })
+    await child.start()
+  })
+  after(async () => {
+    await child.stop()
+    ctx.redis.disconnect()
+    await ctx.db.close()
+    await Promise.all([postgres.stop(), redis.stop()])
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  let batch = 0
+  const handOverMany = async (count: number): Promise<Awaited<ReturnType<typeof handOver>>> => {
+    batch++
+    const addresses = Array.from({ length: count }, (_, i) => `r${i}@f${batch}.example`)
+    const sent = []
+    for (const chunk of chunksOf(addresses, 500)) sent.push(...await handOver(ctx, workspaceId, chunk))
+    return sent
+  }
+  const isApplied = async (): Promise<boolean> => {
+    const { rows: [row] } = await ctx.db.query<{ due: number }>('SELECT count(*) AS due FROM inbound_reports WHERE due_at IS NOT NULL')
+    return row?.due === 0
+  }
+
+  /** Events of these messages that a bounce raised. */
+  async function bounces(ids: readonly string[]): Promise<number> {
+    const { rows } = await ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM events WHERE type = 'email.bounced' AND message_id = ANY ($1::uuid[])`, [ids])
+    return rows[0]?.n ?? 0
+  }
+
+  it('killed again and again while reports come in: what was answered with 250 is applied, and once', async () => {
+    const sent = await handOverMany(300)
+    const taken = new Set<string>()
+    const bring = async ({ returnPath, address, messageId }: (typeof sent)[number]): Promise<void> => {
+      while (!taken.has(messageId)) {
+        const replies = await submit(port, { from: '', to: returnPath, content: dsnOf({ recipient: address }) }).catch(() => [])
+        if (replies.at(-1)?.startsWith('250') === true && replies.length === 4) taken.add(messageId)
+        else await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    }
+    const bringing = inLanes(sent, 20, bring)
+    for (const share of [0.2, 0.5, 0.8]) {
+      await until(() => taken.size >= sent.length * share, undefined, 30_000)
+      await child.kill()
+      await child.start()
+    }
+    await bringing
+    await until(isApplied, () => 'not all was applied', 30_000)
+    assert.equal(await bounces(sent.map(({ messageId }) => messageId)), sent.length)
+    const { rows } = await ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM recipients WHERE state = 'bounced' AND message_id = ANY ($1::uuid[])`, [sent.map(({ messageId }) => messageId)])
+    assert.equal(rows[0]?.n, sent.length)
+  })
+
+  it('PostgreSQL away: 451, and taken when it is back', async () => {
+    const [one] = await handOverMany(1)
+    assert.ok(one !== undefined)
+    const mail = { from: '', to: one.returnPath, content: dsnOf({ recipient: one.address }) }
+    await postgres.crash()
+    assert.match((await submit(port, mail)).at(-1) ?? '', /^451 4\.3\.0 /)
+    await postgres.restart()
+    await until(async () => (await submit(port, mail)).at(-1)?.startsWith('250') ?? false, () => 'it is not taken', 30_000)
+    await until(async () => isApplied().catch(() => false), () => 'not applied', 30_000)
+    assert.equal(await bounces([one.messageId]), 1)
+  })
+
+  it('a thousand connections at once: each is answered', async () => {
+    const sent = await handOverMany(1000)
+    const replies = await Promise.all(sent.map(async ({ returnPath, address }) => submit(port, { from: '', to: returnPath, content: dsnOf({ recipient: address }) })))
+    assert.deepEqual([...new Set(replies.map((all) => all.at(-1)?.slice(0, 3)))], ['250'])
+    await until(isApplied, () => 'not all was applied', 30_000)
+    assert.equal(await bounces(sent.map(({ messageId }) => messageId)), 1000)
+  })
+
+  it(`${FLOOD} reports, one in ten a bomb, one in ten forged: none is lost, none told twice, memory stays small`, async () => {
+    const sent = await handOverMany(FLOOD)
+    let [refused, peakMb] = [0, 0]
+    const watching = setInterval(() => { peakMb = Math.max(peakMb, memoryOf(dir)) }, 200)
+    const begunAt = performance.now()
+    await inLanes(chunksOf(sent.map((one, i) => ({ ...one, i })), 100), 20, async (chunk) => {
+      const talk = await talkSmtp(port)
+      await talk.say('EHLO client.example')
+      for (const one of chunk) if (!await bringOn(talk, one)) refused++
+      talk.hangUp()
+    })
+    await until(isApplied, () => 'not all was applied', 120_000)
+    clearInterval(watching)
+    process.stdout.write(`    ${FLOOD} reports in ${((performance.now() - begunAt) / 1000).toFixed(1)} s, at most ${peakMb} MB\n`)
+    assert.equal(refused, FLOOD / 10)
+    assert.ok(peakMb < MOST_MEMORY_MB, `${peakMb} MB`)
+    const honest = sent.filter((_, i) => i % 10 > 1)
+    assert.equal(await bounces(honest.map(({ messageId }) => messageId)), honest.length)
+    const { rows } = await ctx.db.query(`SELECT 1 FROM events WHERE type = 'email.bounced' GROUP BY message_id, n HAVING count(*) > 1`)
+    assert.equal(rows.length, 0)
+  })
+
+  /** False when it was refused, as it is right for a forged one. */
+  async function bringOn(talk: Talk, { i, returnPath, address }: { readonly i: number; readonly returnPath: string; readonly address: string }): Promise<boolean> {
+    const isForged = i % 10 === 1
+    await talk.say('MAIL FROM:<>')
+    const rcpt = await talk.say(`RCPT TO:<${isForged ? returnPath.replace(/^b-..../, 'b-aaaa') : returnPath}>`)
+    assert.equal(rcpt.slice(0, 3), isForged ? '550' : '250')
+    if (isForged) await talk.say('RSET')
+    if (isForged) return false
+    await talk.say('DATA')
+    talk.send(`${i % 10 === 0 ? bombOf(i / 10) : dsnOf({ recipient: address })}\r\n.\r\n`)
+    assert.match(await talk.hear(), /^250 /)
+    return true
+  }
+})
+
+async function inLanes<T>(items: readonly T[], lanes: number, work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items]
+  await Promise.all(Array.from({ length: lanes }, async () => {
+    for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item)
+  }))
+}
+
+function chunksOf<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size))
+}
+
+/** MB that the process has in memory now. */
+function memoryOf(home: string): number {
+  try {
+    const pid = readFileSync(join(home, 'run/mta-inbound.pid'), 'utf8').trim()
+    return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024)
+  } catch {
+    return 0 // no /proc, or it is gone
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
