@@ -36,6 +36,8 @@ export interface Egress {
   choose(leaving: Leaving): Choice | Promise<Choice>
   /** A connection failed as if the address of a source were not here: looks whether it is so. Such a one is not chosen until it is back. */
   lookAgain(): Promise<void>
+  /** Calls it for each address that leaves this machine, once it is seen. */
+  onGone(act: (address: string) => void): void
   stop(): Promise<void>
 }
 
@@ -63,6 +65,7 @@ export async function startEgress(ctx: RosterContext, isHere: IsOnHost = isOnHos
       return members.length === 0 ? bySystem : chooseAmong(means, members, leaving)
     },
     lookAgain: () => roster.lookForAddresses(),
+    onGone: (act) => roster.onGone(act),
     stop: async () => {
       await roster.stop()
       await means.allowance.stop()

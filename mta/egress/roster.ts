@@ -33,6 +33,8 @@ export interface Roster {
   isAbsent(id: string): boolean
   /** Looks again which addresses are here. */
   lookForAddresses(): Promise<void>
+  /** Calls it for each address that leaves, once it is seen. */
+  onGone(act: (address: string) => void): void
   stop(): Promise<void>
 }
 
@@ -44,11 +46,12 @@ interface State {
   sources: readonly Source[]
   pools: ReadonlyMap<string, readonly Member[]>
   absent: ReadonlySet<string>
+  onGone: (address: string) => void
 }
 
 /** @throws when PostgreSQL is away. */
 export async function openRoster(ctx: RosterContext, isOnHost: IsOnHost): Promise<Roster> {
-  const state: State = { ctx, isOnHost, sources: [], pools: new Map(), absent: new Set() }
+  const state: State = { ctx, isOnHost, sources: [], pools: new Map(), absent: new Set(), onGone: () => undefined }
   await refresh(state)
   const lookAgain = (): void => void refresh(state).catch((error: unknown) => ctx.log.debug({ err: error }, 'the egress sources could not be read'))
   const timers = [setInterval(lookAgain, LOOK_MS), setInterval(() => void lookForAddresses(state), PRESENCE_MS)]
@@ -57,6 +60,7 @@ export async function openRoster(ctx: RosterContext, isOnHost: IsOnHost): Promis
     membersOf: (pool) => state.pools.get(pool) ?? state.pools.get(REGIONS[DEFAULT_REGION].pool) ?? [],
     isAbsent: (id) => state.absent.has(id),
     lookForAddresses: () => lookForAddresses(state),
+    onGone: (act) => { state.onGone = act },
     stop: async () => {
       for (const timer of timers) clearInterval(timer)
       await listener?.stop()
@@ -84,6 +88,7 @@ async function lookForAddresses(state: State): Promise<void> {
   const found = await Promise.all(sources.map(({ address }) => state.isOnHost(address)))
   const absent = new Set(sources.filter((_, i) => found[i] === false).map(({ id }) => id))
   state.absent = absent
+  for (const { id, address } of sources) if (absent.has(id) && !before.has(id)) state.onGone(address)
   for (const source of sources) {
     if (absent.has(source.id) !== before.has(source.id)) tell(ctx, source, absent.has(source.id))
     await note(ctx, source, absent.has(source.id)).catch((error: unknown) => {

@@ -17,7 +17,7 @@ export interface Letter extends Omit<Job, 'ways'> {
   readonly pool: string
 }
 
-export interface Transport extends Omit<Direct, 'deliver'> {
+export interface Transport extends Omit<Direct, 'deliver' | 'cutFrom'> {
   /** Null when `abort` cut it short and the receiver cannot have the message: nothing came of it. */
   deliver(letter: Letter): Promise<Attempt | null>
 }
@@ -32,6 +32,7 @@ interface Means {
 }
 
 export function createTransport(means: Means): Transport {
+  means.egress.onGone((address) => means.direct.cutFrom(address))
   return {
     deliver: (letter) => letter.hosts.every(({ isOurs }) => isOurs) ? means.direct.deliver({ ...letter, ways: [means.egress.system] }) : leave(means, letter),
     abort: () => means.direct.abort(),

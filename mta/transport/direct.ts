@@ -32,6 +32,8 @@ export interface Direct {
   deliver(job: Job): Promise<Attempt | null>
   /** Cuts short what is under way: what the receiver may have ends as unknown, the rest at once and as if it had not begun. */
   abort(): void
+  /** Ends all connections from an address that left this machine: nothing would ever be heard on them. */
+  cutFrom(address: string): void
   /** Ends the sessions that are idle. */
   close(): Promise<void>
 }
@@ -76,6 +78,9 @@ export function createDirect(parts: DirectParts): Direct {
       isAborted = true
       for (const errand of underWay) cutShort(errand)
       for (const socket of sockets) socket.destroy()
+    },
+    cutFrom: (address) => {
+      for (const socket of sockets) if (socket.localAddress === address) socket.destroy()
     },
     close: () => pool.close(),
   }

@@ -1,0 +1,197 @@
+/** By which of our addresses mail leaves, as receivers see it: real addresses, real processes. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { systemClock } from '#src/clock.ts'
+import { addPool, joinPool, usePool } from '#src/egress/pools.ts'
+import { addSource, findSource, pauseSource, removeSource, setWarmUp, type SourceOrder } from '#src/egress/sources.ts'
+import { explainMessage } from '#src/messages/explain.ts'
+import { idOfHex } from '#src/id.ts'
+import { startReceiver } from '#test/support/receiver.ts'
+import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { until } from '#test/support/until.ts'
+
+/** On lo for a moment: documentation addresses, that are nowhere else. */
+const LEAVING = ['198.51.100.71', '198.51.100.72'] as const
+
+function ip(...args: readonly string[]): boolean {
+  try {
+    execFileSync('ip', args, { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+describe('egress', function () {
+  this.timeout(60_000)
+  let office: PostOffice
+  const means = (): { db: PostOffice['system']['db']; clock: typeof systemClock } => ({ db: office.system.db, clock: systemClock })
+
+  before(async () => {
+    office = await openPostOffice({ WARM_UP: '3,6', OUTBOUND_SESSIONS: '20' })
+  })
+  after(async () => {
+    for (const address of LEAVING) ip('addr', 'del', `${address}/32`, 'dev', 'lo')
+    await office.stop()
+  })
+  afterEach(async function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+    await office.system.db.query('DELETE FROM egress_sources')
+    await office.system.db.query('DELETE FROM egress_pools')
+  })
+
+  /** Added, and found by the outbound process. */
+  async function add(name: string, address: string, order: Partial<SourceOrder> = {}): Promise<void> {
+    const added = await addSource(means(), { name, address, ehloName: `${name}.out.example`, region: 'us-east-1', pool: null, weight: 1, isWarmingUp: false, ...order })
+    assert.equal(added.kind, 'added', JSON.stringify(added))
+    await until(async () => (await findSource(office.system.db, name))?.state !== 'gone', () => `${name} is not found`)
+  }
+
+  const sendMany = (domain: string, count: number): Promise<string[]> =>
+    Promise.all(Array.from({ length: count }, (_, i) => office.send({ to: `r${i}@${domain}`, tier: 'high' })))
+
+  it('without a source: the system\'s address and the server\'s name', async () => {
+    const mx = await office.open('plain.example')
+    await office.settle(await office.send({ to: 'a@plain.example' }))
+    assert.equal(mx.messages[0]?.helo, 'mta.sender.example')
+  })
+
+  it('each connection comes from a source\'s address under its name, and the attempt says which', async () => {
+    await add('one', '127.0.0.2')
+    await add('two', '127.0.0.3')
+    const mx = await office.open('many.example')
+    const ids = await sendMany('many.example', 40)
+    for (const id of ids) await office.settle(id)
+    const seen = new Set(mx.messages.map(({ peer, helo }) => `${peer} ${helo}`))
+    assert.deepEqual([...seen].toSorted(), ['127.0.0.2 one.out.example', '127.0.0.3 two.out.example'])
+    const { rows } = await office.system.db.query<{ source: string; n: number }>(`SELECT source, count(*)::int AS n FROM attempts WHERE host LIKE '%many.example' GROUP BY source`)
+    assert.deepEqual(Object.fromEntries(rows.map(({ source, n }) => [source, n])), {
+      one: mx.messages.filter(({ peer }) => peer === '127.0.0.2').length, two: mx.messages.filter(({ peer }) => peer === '127.0.0.3').length,
+    })
+  })
+
+  it('a message keeps its source over its tries, and all its recipients have the same', async () => {
+    for (const n of [2, 3, 4, 5]) await add(`s${n}`, `127.0.0.${n}`)
+    const mx = await office.open('retry.example', { on: { rcpt: '451 4.2.1 come again' } })
+    const ids = await Promise.all(Array.from({ length: 8 }, (_, i) => office.send({ to: [`a${i}@retry.example`, `b${i}@retry.example`], tier: 'high' })))
+    await until(async () => {
+      const { rows: [row] } = await office.system.db.query<{ n: number }>(`SELECT count(*)::int AS n FROM attempts WHERE host LIKE '%retry.example'`)
+      return (row?.n ?? 0) >= 24
+    }, () => 'they are not tried again')
+    mx.script = {}
+    for (const id of ids) await office.settle(id)
+    const { rows } = await office.system.db.query<{ n: number }>(`
+      SELECT count(DISTINCT source)::int AS n FROM attempts WHERE host LIKE '%retry.example' GROUP BY message_id`)
+    assert.equal(rows.length, 8)
+    assert.ok(rows.every(({ n }) => n === 1), JSON.stringify(rows))
+  })
+
+  it('a workspace and a domain may have a pool of their own', async () => {
+    await add('common', '127.0.0.2')
+    await add('own', '127.0.0.3', { pool: 'vip' })
+    const { db, workspaceId } = office.system
+    const mx = await office.open('own.example')
+    await office.settle(await office.send({ to: 'a@own.example' }))
+    assert.equal(await usePool(db, { table: 'workspaces', id: workspaceId }, 'vip'), null)
+    await until(async () => {
+      await office.settle(await office.send({ to: 'a@own.example' }))
+      return mx.messages.at(-1)?.peer === '127.0.0.3'
+    }, () => 'the pool of the workspace is not used')
+    assert.equal(mx.messages[0]?.peer, '127.0.0.2')
+    await usePool(db, { table: 'workspaces', id: workspaceId }, null)
+  })
+
+  it('an IPv6 source takes what has an IPv6 address, the IPv4 one the rest, and neither the other\'s', async function () {
+    const six = await startReceiver({}, { host: '::1', port: office.system.config.smtpOutPort }).catch(() => null)
+    if (six === null) return this.skip()
+    await add('four', '127.0.0.2')
+    await add('six', '::1', { weight: 1000 })
+    const four = await office.open('old.example')
+    office.dns.zone['new.example'] = { MX: [[10, 'mx.new.example']] }
+    office.dns.zone['mx.new.example'] = { AAAA: ['::1'] }
+    for (const id of [...await sendMany('old.example', 5), ...await sendMany('new.example', 5)]) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.deepEqual(new Set(four.messages.map(({ peer }) => peer)), new Set(['127.0.0.2']))
+    assert.deepEqual(new Set(six.messages.map(({ peer }) => peer)), new Set(['::1']))
+    await pauseSource(means(), 'four')
+    const id = await office.send({ to: 'late@old.example', tier: 'bulk' })
+    const told = await office.settle(id, 'deferred')
+    assert.match(told.recipients[0]?.reason ?? '', /has only 127\.0\.1\.\d+, and no source that may send now is of that family/)
+    assert.equal(told.recipients[0]?.tries, 0)
+    await six.stop()
+  })
+
+  it('what a warm-up holds back waits untried, and explain says why; a source that is added takes it over', async () => {
+    await add('warm', '127.0.0.2', { isWarmingUp: true })
+    const mx = await office.open('slow.example')
+    const ids = await sendMany('slow.example', 5)
+    await mx.until(3)
+    const { db } = office.system
+    const waiting = async (): Promise<string[]> => {
+      const told = await Promise.all(ids.map(async (id) => ({ id, told: await office.tell(id) })))
+      return told.filter(({ told: one }) => one.recipients.some(({ state, reason }) => state === 'queued' && /warm is warming up/.test(reason ?? ''))).map(({ id }) => id)
+    }
+    await until(async () => (await waiting()).length === 2, () => 'two do not wait')
+    const [one = ''] = await waiting()
+    const told = await office.tell(one)
+    assert.deepEqual([told.recipients[0]?.tries, told.recipients[0]?.attempts.length], [0, 0])
+    assert.deepEqual(told.events.map(({ type }) => type), ['email.queued'])
+    const explained = await explainMessage({ db, redis: null, plans: {}, retryScale: 1, reconcileSeconds: 1 }, null, idOfHex(one.replace('em_', '')) ?? '', new Date())
+    assert.equal(explained?.recipients[0]?.heldBy, 'egress')
+    assert.match(explained?.recipients[0]?.says ?? '', /warm is warming up.*more from .*T00:00:00/)
+    assert.ok(explained?.recipients[0]?.until instanceof Date)
+    assert.equal(mx.messages.length, 3)
+    await setWarmUp(means(), 'warm', false)
+    await add('warm2', '127.0.0.3')
+    // the operator's "retry now", for all of it
+    await db.query(`UPDATE recipients SET due_at = now() WHERE state = 'queued'`)
+    await office.system.redis.del('mailstead:{due}:epoch')
+    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+  })
+
+  it('kill -9 of the process: a warming source sends no more than its day allows, whoever goes on', async () => {
+    await add('warm', '127.0.0.2', { isWarmingUp: true })
+    await add('old', '127.0.0.3')
+    const mx = await office.open('killed.example')
+    const ids = await sendMany('killed.example', 15)
+    await mx.until(1)
+    await office.system.roles.mta.kill()
+    await office.system.heal()
+    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.ok(mx.messages.filter(({ peer }) => peer === '127.0.0.2').length <= 3)
+  })
+
+  it('an address that leaves the machine in mid-run: its mail goes by the others at once, and by it again when it is back', async function () {
+    const [leaving] = LEAVING
+    if (!ip('addr', 'add', `${leaving}/32`, 'dev', 'lo')) return this.skip()
+    await add('leaving', leaving, { weight: 1000 })
+    await add('staying', '127.0.0.3')
+    const mx = await office.open('gone.example')
+    await office.settle(await office.send({ to: 'first@gone.example' }))
+    assert.equal(mx.messages[0]?.peer, leaving)
+    ip('addr', 'del', `${leaving}/32`, 'dev', 'lo')
+    const ids = await sendMany('gone.example', 10)
+    for (const id of ids) {
+      const told = await office.settle(id)
+      assert.equal(told.status, 'delivered')
+      assert.equal(told.recipients[0]?.attempts.length, 1, JSON.stringify(told.recipients[0]?.attempts))
+    }
+    assert.equal((await findSource(office.system.db, 'leaving'))?.state, 'gone')
+    assert.deepEqual(new Set(mx.messages.slice(1).map(({ peer }) => peer)), new Set(['127.0.0.3']))
+    ip('addr', 'add', `${leaving}/32`, 'dev', 'lo')
+    await joinPool(office.system.db, 'us-east', { source: 'leaving', weight: 999 }) // any change makes it look
+    await until(async () => (await findSource(office.system.db, 'leaving'))?.state === 'active', () => 'it is not back')
+    await office.settle(await office.send({ to: 'last@gone.example' }))
+    assert.equal(mx.messages.at(-1)?.peer, leaving)
+  })
+
+  it('removed while mail is under way, a source disturbs nothing', async () => {
+    await add('a', '127.0.0.2')
+    await add('b', '127.0.0.3')
+    const mx = await office.open('removed.example')
+    const ids = await sendMany('removed.example', 30)
+    await removeSource(office.system.db, 'a')
+    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.equal(mx.messages.length, 30)
+    assert.equal(await addPool(means(), 'us-east'), 'there is a pool us-east')
+  })
+})
