@@ -34,13 +34,13 @@ export interface Mailstead {
   readonly load: Remote<'load'>
   /** Of all that runs now, stores included. */
   groups(): Groups
-  /** `routes` is the transport map: a domain, or `*`, to a port of loopback. */
-  start(names: readonly ProcessName[], routes: Readonly<Record<string, number>>): Promise<void>
+  /** `routes` is the transport map: a domain, or `*`, to a port of loopback, or an address and port. */
+  start(names: readonly ProcessName[], routes: Readonly<Record<string, number | string>>): Promise<void>
   stop(...names: readonly ProcessName[]): Promise<void>
   /** Numbers for so many messages that no message of this run had before: the first of them. */
   reserve(count: number): number
   /** 50 connections, each sending when it is answered. Throws Trouble when a message is refused. */
-  post(tier: Tier, from: number, count: number): Promise<PostResult>
+  post(tier: Tier, from: number, count: number, site?: string): Promise<PostResult>
   /** One message at a time, every so often, to the usual site or another. Throws Trouble when one is refused. */
   probe(order: ProbeOrder): Promise<Probe[]>
 }
@@ -87,7 +87,7 @@ export async function openMailstead(crew: Crew, profileDir: string | null, say: 
     load,
     groups: () => ({ ...Object.fromEntries([...running].map(([name, { pid }]) => [name, pid])), ...stores.groups }),
     start: async (names, routes) => {
-      const map = Object.entries(routes).map(([domain, sink]) => `${domain}=smtp://127.0.0.1:${sink}`).join(',')
+      const map = Object.entries(routes).map(([domain, sink]) => `${domain}=smtp://${typeof sink === 'number' ? `127.0.0.1:${sink}` : sink}`).join(',')
       for (const name of names) {
         const profile = profileDir === null ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${join(profileDir, name)}` }
         const started = await crew.start({ name, file: PROGRAM, args: ARGS[name], cwd: ROOT, env: { ...env, ROUTES: map, ...profile } })
@@ -100,8 +100,8 @@ export async function openMailstead(crew: Crew, profileDir: string | null, say: 
       names.forEach((name) => running.delete(name))
     },
     reserve: (count) => (nextNumber += count) - count,
-    post: async (tier, from, count) => {
-      const result = await load.post({ target, path: pathOf(tier), sender: SENDER, site: SITE, from, count }, CONNECTIONS)
+    post: async (tier, from, count, site = SITE) => {
+      const result = await load.post({ target, path: pathOf(tier), sender: SENDER, site, from, count }, CONNECTIONS)
       if (result.accepted < count) throw new Trouble(`Mailstead refused ${count - result.accepted} of ${count} messages: ${result.refusal}`)
       return result
     },

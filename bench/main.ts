@@ -30,6 +30,7 @@ import { runDepth } from './scenarios/depth.ts'
 import { runImport } from './scenarios/import.ts'
 import { runLatency } from './scenarios/latency.ts'
 import { runSmtp } from './scenarios/smtp.ts'
+import { runTarpits } from './scenarios/tarpits.ts'
 import { judge } from './targets.ts'
 
 type Say = (line: string) => void
@@ -89,6 +90,7 @@ async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: 
     api: async () => { results.api = await runApi({ ...bench, mailstead: await ready() }) },
     import: async () => { results.import = await runImport({ ...bench, mailstead: await ready() }) },
     contacts: async () => { results.contacts = await runContacts({ ...bench, mailstead: await ready() }) },
+    tarpits: async () => { results.tarpits = await runTarpits({ ...bench, mailstead: await ready() }) },
     references: async () => { results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench))) },
   }
   for (const scenario of options.scenarios) {
@@ -134,10 +136,10 @@ async function openReferences(crew: Crew, say: Say): Promise<Bench['references']
   return [...(haraka === null ? [] : [haraka]), ...(missing === null ? [openPostfix(crew, key)] : [])]
 }
 
-function offencesIn({ e2e = [], smtp = [], references = [], latency, backlog, depth, api }: Results): string[] {
+function offencesIn({ e2e = [], smtp = [], references = [], latency, backlog, depth, api, tarpits }: Results): string[] {
   return [
     ...[...e2e, ...smtp, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.offences)),
-    ...[latency, backlog, depth, api].flatMap((result) => result?.offences ?? []),
+    ...[latency, backlog, depth, api, tarpits].flatMap((result) => result?.offences ?? []),
   ]
 }
 

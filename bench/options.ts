@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 
-export const SCENARIOS = ['e2e', 'smtp', 'latency', 'backlog', 'depth', 'api', 'import', 'contacts', 'references'] as const
+export const SCENARIOS = ['e2e', 'smtp', 'latency', 'backlog', 'depth', 'api', 'import', 'contacts', 'tarpits', 'references'] as const
 export type Scenario = (typeof SCENARIOS)[number]
 
 export interface Sizes {
@@ -38,19 +38,24 @@ export interface Sizes {
   /** Members of the audience that is paged through, and pages that are asked for in each order. */
   readonly members: number
   readonly pages: number
+  /** Sites that answer a byte every five seconds, sites that drop connections, bulk mail that waits for both, instant mail meanwhile. */
+  readonly tarpits: number
+  readonly deadSites: number
+  readonly tarpitBacklog: number
+  readonly tarpitProbes: number
 }
 
 const FULL: Sizes = {
   repeats: 3, messages: 50_000, referenceMessages: 5_000, warmUp: 1_000, probes: 200,
   backlog: 100_000, backlogProbes: 100, shallow: 1_000, shallowRounds: 10, deep: 300_000, deepWarmUp: 20_000, window: 10_000,
   apiRequests: 10_000, apiWarmUp: 10_000, apiContacts: 1_000, importRows: 1_000_000,
-  members: 1_000_000, pages: 20,
+  members: 1_000_000, pages: 20, tarpits: 200, deadSites: 50, tarpitBacklog: 100_000, tarpitProbes: 600,
 }
 const QUICK: Sizes = {
   repeats: 1, messages: 2_000, referenceMessages: 500, warmUp: 200, probes: 20,
   backlog: 3_000, backlogProbes: 10, shallow: 200, shallowRounds: 3, deep: 4_000, deepWarmUp: 1_000, window: 600,
   apiRequests: 1_000, apiWarmUp: 500, apiContacts: 50, importRows: 20_000,
-  members: 20_000, pages: 5,
+  members: 20_000, pages: 5, tarpits: 200, deadSites: 50, tarpitBacklog: 5_000, tarpitProbes: 100,
 }
 
 export interface Options {
@@ -73,6 +78,7 @@ export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [option
   api            accepts and reads of the REST API, beside the bare stack
   import         a file of a million contacts into an audience
   contacts       pages of an audience of a million
+  tarpits        instant mail while 200 tarpits and 50 dead sites have all the bulk mail
   references     the reference servers alone
 Without a name: all of them.
 

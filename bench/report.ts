@@ -8,6 +8,7 @@ import type { Machine } from './machine.ts'
 import type { Results } from './results.ts'
 import { type ApiResult, type ApiWork, ratesToBare } from './scenarios/api.ts'
 import type { BacklogResult } from './scenarios/backlog.ts'
+import type { TarpitsResult } from './scenarios/tarpits.ts'
 import type { Compared } from './scenarios/compare.ts'
 import type { ContactsResult } from './scenarios/contacts.ts'
 import type { DepthResult } from './scenarios/depth.ts'
@@ -22,13 +23,14 @@ const PROCESSES = ['api', 'submission', 'mta', 'worker', 'postgres', 'redis', 'h
 const FOREIGN_LIMIT = 0.05
 
 export function writeReport(machine: Machine, results: Results, verdicts: readonly Verdict[]): string {
-  const { e2e, smtp, references, latency, backlog, depth, api, import: imported, contacts } = results
+  const { e2e, smtp, references, latency, backlog, depth, api, import: imported, contacts, tarpits } = results
   const blocks = [
     describe(machine),
     ...(e2e ? ['End to end, 4 KB, one recipient, DKIM RSA-2048', throughput(e2e), processes(e2e), acceptance(e2e), foreign(e2e)] : []),
     ...(smtp ? ['SMTP in, SMTP out, 4 KB, one mail a connection, DKIM RSA-2048', throughput(smtp), processes(smtp), foreign(smtp)] : []),
     ...(references ? ['The references alone', throughput(references), processes(references), foreign(references)] : []),
     ...(latency ? ['Instant mail on an idle server', latencyTable(latency)] : []),
+    ...(tarpits ? [`Instant mail while ${tarpits.tarpits} tarpits and ${tarpits.dead} dead sites have ${count(tarpits.queued)} bulk mails (accept to 250)`, tarpitsTable(tarpits)] : []),
     ...(backlog ? [`Instant mail with ${count(backlog.queued)} bulk mails queued (accept to 250)`, backlogTable(backlog)] : []),
     ...(depth ? ['Draining a short and a long queue', depthTable(depth)] : []),
     ...(api ? ['The REST API beside the bare stack, 50 connections', apiTable(api)] : []),
@@ -117,6 +119,13 @@ function latencyTable({ fromAccept, fromPost }: LatencyResult): string {
     ['accept to 250', ...cells(fromAccept)],
     ['first byte to 250', ...cells(fromPost)],
   ])
+}
+
+function tarpitsTable(result: TarpitsResult): string {
+  return [
+    table([['', 'messages', 'p50 ms', 'p99 ms', 'max ms'], ['healthy sites', ...cells(result.fromAccept)]]),
+    `  At most ${result.mostSockets} sockets, ${result.mostTarpitted} of them in tarpits; ${result.connectsAMinute.toFixed(1)} connects a minute to a dead site, ${result.mostConnectsAMinute} at most; ${result.mtaPeakMb.toFixed(0)} MB.`,
+  ].join('\n')
 }
 
 function backlogTable({ phases, mtaPeakMb, acceptedRate }: BacklogResult): string {

@@ -10,6 +10,7 @@ import type { ContactsResult } from './scenarios/contacts.ts'
 import type { DepthResult } from './scenarios/depth.ts'
 import type { ImportResult } from './scenarios/import.ts'
 import type { LatencyResult } from './scenarios/latency.ts'
+import type { TarpitsResult } from './scenarios/tarpits.ts'
 
 export interface Results {
   readonly e2e?: readonly Compared[]
@@ -21,4 +22,5 @@ export interface Results {
   readonly api?: ApiResult
   readonly import?: ImportResult
   readonly contacts?: ContactsResult
+  readonly tarpits?: TarpitsResult
 }

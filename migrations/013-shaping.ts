@@ -1,4 +1,4 @@
-/** What was learned about receivers, and what their replies stopped: it outlives every process and Redis. */
+/** What was learned about receivers, and what their replies stopped: it outlives every process and Redis. And how each workspace's mail is taken. */
 import type { Knex } from 'knex'
 
 export async function up(knex: Knex): Promise<void> {
@@ -21,9 +21,18 @@ CREATE TABLE learned_limits (
   connections real NOT NULL CHECK (connections >= 1), -- fewer than the file allows; a row is there only while it is so
   changed_at timestamptz NOT NULL,
   PRIMARY KEY (pace, source)
-)`)
+);
+CREATE TABLE workspace_hours (
+  workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  hour timestamptz NOT NULL,
+  delivered integer NOT NULL,
+  hard integer NOT NULL,                      -- recipients that do not exist
+  complaints integer NOT NULL,
+  PRIMARY KEY (workspace_id, hour)
+) WITH (fillfactor = 50);
+CREATE INDEX workspace_hours_hour ON workspace_hours (hour)`)
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.raw('DROP TABLE receiver_suspensions, learned_limits')
+  await knex.raw('DROP TABLE receiver_suspensions, learned_limits, workspace_hours')
 }

@@ -50,6 +50,14 @@ describe('a lane', () => {
     lane.pace = paceWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
     assert.ok(lane.room().others <= 3)
   })
+  it('is given more as it finishes, and less when it hangs', () => {
+    const lane = laneWith({ instant: 2, others: 8 })
+    const first = lane.window
+    for (let i = 0; i < 10; i++) lane.finished(mail('bulk'), 0)
+    assert.equal(lane.window, first + 10)
+    for (let i = 0; i < 10; i++) lane.finished(mail('bulk'), 0, true)
+    assert.equal(lane.window, first)
+  })
   it('wants what waits and what else may be ready, and nothing when there is nothing', () => {
     const lane = laneWith({ instant: 2, others: 8 })
     assert.ok(lane.demand().others > 1000)

@@ -13,6 +13,8 @@ const MOST_HELD = 500
 const HELD_MS = 150
 const INSTANT_AT_ONCE = 50
 const RATE_WINDOW_MS = 250
+/** Under way at once at a site that was not seen to finish anything; each that ends lets one more begin. */
+const FIRST_WINDOW = 2
 /** Claimed of a site that is not known yet: enough to learn where its mail goes. */
 const FIRST_ROOM = { instant: 10, others: 10 }
 const NO_ROOM = { instant: 0, others: 0 }
@@ -52,6 +54,7 @@ export class Lane implements User {
   #windowAtMs = 0
   #windowDone = 0
   #rate = 0
+  #window = FIRST_WINDOW
 
   constructor(site: string) {
     this.site = site
@@ -92,6 +95,15 @@ export class Lane implements User {
     return (this.#waiting[0]?.length ?? 0) > 0 && this.#mayBeginInstant
   }
 
+  /** How many may be under way, by how those before them ended: a site that hangs is not given what others could use. */
+  get window(): number {
+    return this.#window
+  }
+
+  get activeInstant(): number {
+    return this.active - this.#activeOthers
+  }
+
   get #mayBeginInstant(): boolean {
     return this.active - this.#activeOthers < (this.#pace?.connections ?? 0) * 2
   }
@@ -115,7 +127,9 @@ export class Lane implements User {
     if (claimed.tier !== 'instant') this.#activeOthers++
   }
 
-  finished(claimed: Claimed, nowMs: number): void {
+  /** `isStuck`: it took long and led to nothing. */
+  finished(claimed: Claimed, nowMs: number, isStuck = false): void {
+    this.#window = isStuck ? Math.max(FIRST_WINDOW, Math.floor(this.#window / 2)) : Math.min(this.#window + 1, MOST_HELD)
     this.active--
     if (claimed.tier !== 'instant') this.#activeOthers--
     this.usedAtMs = nowMs

@@ -26,8 +26,12 @@ const SCAN_MS = 5000
 const FORGET_MS = 10_000
 /** Of those that wait at a site, named to others. */
 const MOST_NAMED = 50
+/** A delivery that fails after so long says that the site hangs. */
+const SLOW_MS = 20_000
 /** Of the sessions that are free, the part that one site may take. */
 const FREE_SHARE = 0.25
+/** Of all sessions: the last ones, and those on top for instant mail. */
+const KEPT_SHARE = 0.1
 
 export interface LaneParts {
   readonly lease: Lease
@@ -236,19 +240,23 @@ function isOurs(state: State, claimed: Claimed): boolean {
 }
 
 /**
- * No site takes more than a part of what is free, so that there is always something left for the next one however many sites hang. A tenth
- * on top is for instant mail only: a process that is full of bulk still has room for a code.
+ * Some sessions are always left for sites that have none, however many others hang: a site is given more as it finishes what it has, never
+ * more than a part of what is free, and none of the last tenth unless it has nothing under way. A tenth on top is for instant mail only: a
+ * process that is full of bulk still has room for a code.
  */
 function hasSession(state: State, lane: Lane): boolean {
-  const most = state.ctx.config.outboundSessions
   if (state.parts.isBehind()) return false
-  return lane.active < FREE_SHARE * (most - state.active) || (lane.hasInstant && lane.active < FREE_SHARE * (most * 1.1 - state.active))
+  const most = state.ctx.config.outboundSessions
+  const free = most - state.active
+  if (lane.active === 0 && free > 0) return true
+  if (lane.active < lane.window && lane.active < FREE_SHARE * free && free > KEPT_SHARE * most) return true
+  return lane.hasInstant && lane.activeInstant < lane.window && lane.activeInstant < FREE_SHARE * (free + KEPT_SHARE * most)
 }
 
 /** A session came free: those that found none go on. */
 function feedStarved(state: State): void {
   for (const lane of state.starved) {
-    if (state.active >= state.ctx.config.outboundSessions * 1.1) return
+    if (state.active >= state.ctx.config.outboundSessions * (1 + KEPT_SHARE)) return
     if (!hasSession(state, lane)) continue
     state.starved.delete(lane)
     pump(state, lane)
@@ -259,10 +267,11 @@ function feedStarved(state: State): void {
 async function begin(state: State, lane: Lane, { claimed, pace }: { readonly claimed: Claimed; readonly pace: Pace }): Promise<void> {
   lane.started(claimed)
   state.active++
+  const beganAt = performance.now()
   const gate = gateFor(state, lane, { claimed, pace })
   const attempt = await state.parts.deliver(claimed, gate).catch((error: unknown) => complain(state, claimed, error))
   state.active--
-  lane.finished(claimed, state.ctx.clock.now())
+  lane.finished(claimed, state.ctx.clock.now(), performance.now() - beganAt > SLOW_MS && attempt?.outcome.kind !== 'delivered')
   if (attempt !== undefined) void settle(state, { claimed, pace }, attempt)
   feedStarved(state)
   pump(state, lane)

@@ -28,6 +28,7 @@ import { createDispatcher, type Dispatcher } from './dispatch.ts'
 import type { Held } from './holdings.ts'
 import { createLanes, type Lanes } from './lanes.ts'
 import { withRefusal } from './refusal.ts'
+import { countWorkspaces, type WorkspaceCounter } from './workspace-counts.ts'
 import { createMeasures } from './measures.ts'
 import { createReport, type Report } from './report.ts'
 import { createSettler, type Settler } from './settle.ts'
@@ -53,6 +54,7 @@ export async function startOutbound(ctx: Context, redisUrl: string, registry: Re
   const suspensions = await watchSuspensions(ctx)
   const pacer = await createPacer(ctx, randomUUID())
   const sites = createDomainSites(ctx)
+  const rates = countWorkspaces(ctx)
   const { accounts } = stages
   const siteOf = async (domain: string): Promise<string> => {
     // an account is a site of its own
@@ -75,6 +77,7 @@ export async function startOutbound(ctx: Context, redisUrl: string, registry: Re
     deliver: (claimed, gate) => deliver(stages, claimed, gate),
     settle: (claimed, attempt, pace) => {
       report.note(claimed.domain, attempt)
+      rates.note(claimed.workspaceId, attempt.outcome)
       measures.note(claimed, attempt, sites.siteOf(claimed.domain) ?? null, ctx.clock.now())
       // the rules are about receivers, and what a provider says is about one account
       if (accountAt(claimed.domain) === null) pacer.heard(pace, 'reply' in attempt.outcome ? attempt.outcome.reply : null, claimed.workspaceId)
@@ -99,7 +102,7 @@ export async function startOutbound(ctx: Context, redisUrl: string, registry: Re
   const dryRuns = answerDryRuns({ ctx, plans: loadPlans(ctx.config.plansFile), assembled })
   const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions, pacer, accounts, dryRuns })
   const { transport } = stages
-  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, sites, report, transport, accounts, dryRuns, close: () => assembled.close() }
+  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, rates, sites, report, transport, accounts, dryRuns, close: () => assembled.close() }
   return { stop: (graceMs = GRACE_MS) => stop(parts, graceMs) }
 }
 
@@ -146,6 +149,7 @@ interface Parts {
   readonly subscriber: Redis
   readonly suspensions: SuspensionWatch
   readonly pacer: Pacer
+  readonly rates: WorkspaceCounter
   readonly sites: DomainSites
   readonly report: Report
   readonly transport: Transport
@@ -155,7 +159,7 @@ interface Parts {
 }
 
 async function stop(parts: Parts, graceMs: number): Promise<void> {
-  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, sites, report, transport, accounts, dryRuns, close } = parts
+  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, rates, sites, report, transport, accounts, dryRuns, close } = parts
   subscriber.disconnect()
   suspensions.stop()
   sites.stop()
@@ -172,5 +176,6 @@ async function stop(parts: Parts, graceMs: number): Promise<void> {
   await settler.drain()
   await close()
   await pacer.stop()
+  await rates.stop()
   if (lanes.active === 0) await lease.end().catch((error: unknown) => ctx.log.warn({ err: error }, 'the lease could not be ended; it runs out'))
 }

@@ -19,7 +19,7 @@ export interface StandIn extends Mailstead { close(): Promise<void> }
 
 export async function startStandIn({ lose, double }: Faults = {}): Promise<StandIn> {
   const queue: Mail[] = []
-  let routes: Readonly<Record<string, number>> | null = null
+  let routes: Readonly<Record<string, number | string>> | null = null
   let next = 1
   const flush = async (): Promise<void> => {
     for (let mail = routes === null ? undefined : queue.shift(); mail !== undefined; mail = queue.shift()) {
@@ -73,8 +73,8 @@ async function serve(take: (mail: Mail) => void): Promise<Server> {
 }
 
 /** One connection, one message, all pipelined. */
-async function deliver(routes: Readonly<Record<string, number>>, { to, text }: Mail): Promise<void> {
-  const socket = connect(routes[to.slice(to.indexOf('@') + 1)] ?? routes['*'] ?? 0, '127.0.0.1')
+async function deliver(routes: Readonly<Record<string, number | string>>, { to, text }: Mail): Promise<void> {
+  const socket = connect(Number(routes[to.slice(to.indexOf('@') + 1)] ?? routes['*']), '127.0.0.1')
   socket.resume()
   const message = `DKIM-Signature: none\n\n${text}`.split('\n')
   socket.write(['EHLO a', 'MAIL FROM:<>', `RCPT TO:<${to}>`, 'DATA', ...message, '.', 'QUIT', ''].join('\r\n'))

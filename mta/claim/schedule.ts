@@ -154,9 +154,9 @@ export async function claimReady(redis: Redis, site: string, room: { readonly in
 
 /** What was claimed and cannot be sent now is ready again, and goes first. Nobody is told: whoever may send it knows already. */
 export async function putBackReady(redis: Redis, site: string, entries: readonly ReadyEntry[]): Promise<void> {
-  await Promise.all(TIER_NAMES.map((tier) => {
+  await Promise.all(TIER_NAMES.flatMap((tier) => {
     const mine = entries.filter((entry) => entry.tier === tier).map(({ member }) => member)
-    return mine.length === 0 ? null : scripted(redis).putBackReady(...keysOf(site, tier), ...mine)
+    return mine.length === 0 ? [] : [scripted(redis).putBackReady(...keysOf(site, tier), ...mine)]
   }))
   await redis.zadd(SITES_KEY, Date.now(), site)
 }

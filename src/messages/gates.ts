@@ -7,7 +7,7 @@
 import { accountAt } from '#src/providers/destination.ts'
 import { NO_SOURCE } from '#src/egress/sources.ts'
 import type { Place } from '#src/queue/site-state.ts'
-import type { Suspension } from '#src/queue/suspensions.ts'
+import { PAUSED, type Suspension } from '#src/queue/suspensions.ts'
 import { rowOf, type Tier } from '#src/queue/tiers.ts'
 import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import type { Suppression } from '#src/suppression/list.ts'
@@ -134,7 +134,7 @@ function judgeSuspension({ suspension, receiverSuspension }: Facts): Judgement {
   const rule = `suspended since ${createdAt.toISOString()}, until it is resumed`
   // by whom, says the reason
   if (accountAt(suspension.subject) !== null) return held(`its connected account is stopped: ${reason}`, rule, until)
-  return held(`${stoppedName(suspension)} suspended by the operator: ${reason}`, rule, until)
+  return held(`${stoppedName(suspension)} suspended ${reason.startsWith(PAUSED) ? '' : 'by the operator: '}${reason}`, rule, until)
 }
 
 function judgeReceiverSuspension(suspension: ReceiverSuspension | null): Judgement {

@@ -29,6 +29,9 @@ export interface Suspension extends Stopped {
   readonly until: Date | null
 }
 
+/** Reasons of suspensions that nobody gave by hand begin so. */
+export const PAUSED = 'for its rates: '
+
 const LOOK_MS = 5000
 
 /** In SQL: is a recipient `r` (message_id, workspace_id) of a workspace or campaign that is stopped at this time? Costs nothing while none is. */

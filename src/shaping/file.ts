@@ -21,7 +21,7 @@ export interface Receiver {
   readonly domains: readonly string[]
   /** All of its domains share the limits; else each site has its own. */
   readonly isProviderWide: boolean
-  /** Open at once, for each of our source addresses. */
+  /** Open at once. */
   readonly connections: number
   readonly messagesPerConnection: number
   readonly messageRate: Rate | null

@@ -1,10 +1,10 @@
 /**
- * What shares one pace: a receiver whose sites go together, or one site of any other. Each of our source addresses has its own pace there.
- * The name is kept in Redis and PostgreSQL, so it is the same in every process.
+ * What shares one pace: a receiver whose sites go together, or one site of any other. The name is kept in Redis and PostgreSQL, together with
+ * the source that has the pace, so it is the same in every process.
  */
 import type { Receiver } from './file.ts'
 
-/** The one there is. */
+/** All of our addresses together: messages choose theirs only when they are sent. */
 export const ONLY_SOURCE = 'default'
 /** Stands for every pace of a source. */
 export const EVERYWHERE = '*'

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { sharesKey } from '#mta/limits/share.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import type { Receiver } from '#test/support/receiver.ts'
+import { createSender } from '#test/support/sender.ts'
 import { startReceiver } from '#test/support/receiver.ts'
 import { until } from '#test/support/until.ts'
 
@@ -141,6 +142,19 @@ describe('the pace of a receiver', function () {
     await sendMany(['late.example'], 40)
     await until(() => receiver.messages.length === 41, undefined, 30_000)
     assert.equal(most(), 1)
+  })
+
+  it('one workspace\'s many do not delay another\'s few', async () => {
+    const { system } = office
+    const receiver = await office.open('shared.example', { on: { dot: { delayMs: 20 } } })
+    const other = await createSender({ db: system.db, vault: system.vault, keyPrefix: system.config.keyPrefix }, { domain: 'few.example' })
+    await sendMany(['shared.example'], 400)
+    for (let i = 0; i < 20; i++)
+      await system.call('POST', '/send-email/async', { key: other.regular, body: { from: `shop@${other.domain}`, to: `few${i}@shared.example`, subject: 'x', text: 'x' } })
+    const few = (): number => receiver.messages.filter(({ to }) => to[0]?.startsWith('few')).length
+    await until(() => few() === 20, () => `${few()} of 20`, 30_000)
+    assert.ok(receiver.messages.length < 400, `${receiver.messages.length} had come`)
+    await receiver.until(420)
   })
 
   it('a dead site that returns gets its mail, and is not overrun', async () => {

@@ -1,0 +1,78 @@
+/**
+ * How each workspace's mail is taken, by the hour: delivered, refused for good as nobody is there, complained about. A workspace whose rates
+ * are bad harms all others that leave by the same addresses, so it is judged by them. Counts are added in batches by whoever learns of
+ * results; one that is lost with its process makes no difference.
+ */
+import { columnsOf } from '#src/columns.ts'
+import type { Queryable } from '#src/db.ts'
+
+const KEEP_HOURS = 48
+
+export interface Counts {
+  readonly delivered: number
+  readonly hard: number
+  readonly complaints: number
+}
+
+export interface WorkspaceCounts extends Counts {
+  readonly workspaceId: string
+}
+
+export interface Thresholds {
+  /** Shares from 0 to 1. */
+  readonly bounces: number
+  readonly complaints: number
+  /** Fewer results than this say nothing. */
+  readonly minimum: number
+}
+
+export interface BadRate {
+  readonly cause: 'bounces' | 'complaints'
+  /** For people. */
+  readonly reason: string
+}
+
+/** Null while there is nothing to object to. */
+export function judgeRates({ delivered, hard, complaints }: Counts, thresholds: Thresholds): BadRate | null {
+  const results = delivered + hard
+  if (results < thresholds.minimum) return null
+  if (hard / results > thresholds.bounces)
+    return { cause: 'bounces', reason: `${percent(hard / results)} of ${results} mails went to nobody, more than ${percent(thresholds.bounces)}` }
+  if (delivered > 0 && complaints / delivered > thresholds.complaints)
+    return { cause: 'complaints', reason: `${percent(complaints / delivered)} of ${delivered} mails were complained about, more than ${percent(thresholds.complaints)}` }
+  return null
+}
+
+function percent(share: number): string {
+  return `${Number((share * 100).toFixed(2))} %`
+}
+
+/** Adds to this hour, several of one workspace together; workspaces that are gone are left out. */
+export async function addCounts(db: Queryable, counts: readonly WorkspaceCounts[], now: Date): Promise<void> {
+  if (counts.length === 0) return
+  await db.query(
+    `INSERT INTO workspace_hours AS w (workspace_id, hour, delivered, hard, complaints)
+     SELECT i.id, date_trunc('hour', $5::timestamptz), i.delivered, i.hard, i.complaints
+     FROM (SELECT id, sum(delivered) AS delivered, sum(hard) AS hard, sum(complaints) AS complaints
+       FROM unnest($1::uuid[], $2::int[], $3::int[], $4::int[]) AS u (id, delivered, hard, complaints) GROUP BY id ORDER BY id) AS i
+     JOIN workspaces ON workspaces.id = i.id
+     ON CONFLICT (workspace_id, hour) DO UPDATE
+     SET delivered = w.delivered + excluded.delivered, hard = w.hard + excluded.hard, complaints = w.complaints + excluded.complaints`,
+    [...columnsOf(counts, [(one) => one.workspaceId, (one) => one.delivered, (one) => one.hard, (one) => one.complaints]), now])
+}
+
+/** Of workspaces with at least so many results since then. */
+export async function readCounts(db: Queryable, since: Date, minimum: number): Promise<WorkspaceCounts[]> {
+  return (await db.query<WorkspaceCounts>(
+    `SELECT workspace_id AS "workspaceId", sum(delivered)::int AS delivered, sum(hard)::int AS hard, sum(complaints)::int AS complaints
+     FROM workspace_hours WHERE hour >= $1 GROUP BY workspace_id HAVING sum(delivered + hard) >= $2`, [since, minimum])).rows
+}
+
+/** It was judged by these: it begins anew, so that one who lets it go on is not overruled by what was. */
+export async function forgetCounts(db: Queryable, workspaceId: string): Promise<void> {
+  await db.query('DELETE FROM workspace_hours WHERE workspace_id = $1', [workspaceId])
+}
+
+export async function removeOldCounts(db: Queryable, now: Date): Promise<void> {
+  await db.query(`DELETE FROM workspace_hours WHERE hour < $1::timestamptz - $2 * interval '1 hour'`, [now, KEEP_HOURS])
+}
