@@ -23,7 +23,7 @@ const ROLES: Readonly<Record<string, Start>> = {
   outbound: startOutbound,
   // parsers and certificates are of no use to a process that sends
   inbound: async (ctx) => (await import('./inbound/inbound.ts')).startInbound(ctx),
-  submission: async (ctx) => (await import('./submission/submission.ts')).startSubmission(ctx),
+  submission: async (ctx, _redisUrl, metrics) => (await import('./submission/submission.ts')).startSubmission(ctx, metrics),
   // loaded only where it runs: a receiver, a parser and certificates are of no use to a process that sends
   sandbox: async (ctx) => (await import('./sandbox/sandbox.ts')).startSandbox(ctx),
 }

@@ -3,7 +3,7 @@
  * whoever writes a DNS record must not be able to make us talk to our own machine or to the network behind it.
  * An address that carries an IPv4 address inside (mapped, 6to4, NAT64) is judged by that one. What cannot be read is not reachable.
  */
-import { isIP } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 import type { Network } from '#config/read.ts'
 
@@ -45,6 +45,7 @@ export function isInNetwork(address: string, network: Network): boolean {
 
 /** Whether a peer is our own machine. */
 export function isLoopback(address: string): boolean {
+  if (isIPv4(address)) return address.startsWith('127.')
   return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
 }
 
@@ -53,7 +54,7 @@ const IPV6_BYTES = 8
 
 /** Whose an address is, for counting: itself, or the /64 of an IPv6 one. */
 export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address
+  if (isIPv4(address) || !ipaddr.isValid(address)) return address
   const ip = ipaddr.process(address)
   return ip.kind() === 'ipv4' ? ip.toString() : ip.toByteArray().slice(0, IPV6_BYTES).join('.')
 }

@@ -3,6 +3,7 @@ import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
 import type { Attempts } from '#src/limits/attempts.ts'
+import type { Registry } from '#src/metrics/registry.ts'
 import type { RequestRate } from '#src/limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
 import type { Renderer } from '#src/templates/render.ts'
@@ -18,6 +19,7 @@ export interface SubmissionContext extends Context {
   readonly relays: Relays
   readonly renderer: Renderer
   readonly held: Held
+  readonly metrics: Registry
 }
 
 /** The plan by its name. A name that the configuration no longer knows is the smallest plan, never an unlimited one. */

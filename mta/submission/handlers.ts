@@ -3,48 +3,35 @@ import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server'
 import { admit } from './admit.ts'
 import type { SubmissionContext } from './context.ts'
 import { judgeMail, judgeRecipient } from './envelope.ts'
-import { logIn, MAX_FAILURES, STORES_AWAY, WRONG } from './login.ts'
+import { logIn, MAX_FAILURES, STORES_AWAY } from './login.ts'
 import { Reply } from './reply.ts'
 import type { Sender } from './sender.ts'
 import { STEP_MS, type Visit } from './server.ts'
-import { takeMail } from './take.ts'
+import { type Handed, takeMail } from './take.ts'
 
 type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onAuth' | 'onMailFrom' | 'onRcptTo' | 'onData'>
 
+const ACCEPTED = 250
 const OUR_FAULT = new Reply(451, '4.3.0 A fault on our side, come again')
 
 export function createHandlers(ctx: SubmissionContext, visitOf: (session: SMTPServerSession) => Visit): Required<Handlers> {
   /** Of the transaction under way. */
   const senders = new WeakMap<SMTPServerSession, Sender>()
-  const told = (error: unknown): Reply => {
-    if (error instanceof Reply) return error
-    ctx.log.error({ err: error }, 'a command of a submission client failed')
-    return OUR_FAULT
-  }
   return {
     onConnect: (_session, reply) => reply(),
-    onAuth: (auth, session, reply) => {
+    onAuth: ({ password }, session, reply) => {
       const visit = visitOf(session)
-      const password = auth.password ?? ''
-      logIn(ctx, password, session.remoteAddress).then(({ keyId }) => {
-        visit.key = password
-        visit.allow(STEP_MS.command)
-        reply(null, { user: keyId })
-      }, (error: unknown) => {
-        reply(told(error))
+      welcome(ctx, visit, password ?? '').then((user) => reply(null, { user }), (error: unknown) => {
+        reply(replyOf(ctx, error))
         if (error !== STORES_AWAY && ++visit.failedLogins >= MAX_FAILURES) visit.send(421, '4.7.0 Too many failed logins')
       })
     },
     onMailFrom: (address, session, reply) => {
-      const wrong = judgeMail(address)
-      if (wrong !== null) return reply(wrong)
       const visit = visitOf(session)
-      // a login does not outlive the connection's way into TLS (RFC 3207 4.2)
-      admit(ctx, visit, hasUser(session) ? visit.key : null).then((sender) => {
+      begin(ctx, visit, address).then((sender) => {
         senders.set(session, sender)
-        visit.allow(STEP_MS.command)
         reply()
-      }, (error: unknown) => reply(told(error)))
+      }, (error: unknown) => reply(replyOf(ctx, error)))
     },
     onRcptTo: (address, session, reply) => {
       visitOf(session).allow(STEP_MS.command)
@@ -53,19 +40,57 @@ export function createHandlers(ctx: SubmissionContext, visitOf: (session: SMTPSe
     onData: (stream, session, reply) => {
       const visit = visitOf(session)
       const sender = senders.get(session)
-      if (sender === undefined) return reply(WRONG)
-      visit.allow(STEP_MS.mail)
-      takeMail(ctx, { stream, session, sender, cutOff: () => visit.cutOff() }).then((text) => {
-        visit.allow(STEP_MS.command)
-        reply(null, text)
-      }, (error: unknown) => {
-        visit.allow(STEP_MS.command)
-        reply(told(error))
-      })
+      if (sender === undefined) return reply(OUR_FAULT)
+      const handed = { stream, session, sender, cutOff: () => visit.cutOff() }
+      receive(ctx, visit, handed).then((text) => reply(null, text), (error: unknown) => reply(replyOf(ctx, error)))
     },
   }
 }
 
-function hasUser({ user }: SMTPServerSession): boolean {
-  return typeof user === 'string' && user !== ''
+/** Answers the id of the key. */
+async function welcome(ctx: SubmissionContext, visit: Visit, password: string): Promise<string> {
+  try {
+    const { keyId } = await logIn(ctx, password, visit.remoteAddress)
+    visit.key = password
+    visit.allow(STEP_MS.command)
+    ctx.metrics.add('mailstead_submission_logins_total', ['accepted'])
+    return keyId
+  } catch (error) {
+    ctx.metrics.add('mailstead_submission_logins_total', ['refused'])
+    ctx.log.info({ peer: visit.remoteAddress, reply: replyOf(ctx, error).message }, 'login refused')
+    throw error
+  }
+}
+
+async function begin(ctx: SubmissionContext, visit: Visit, address: Parameters<typeof judgeMail>[0]): Promise<Sender> {
+  const wrong = judgeMail(address)
+  if (wrong !== null) throw wrong
+  // a login does not outlive the connection's way into TLS (RFC 3207 4.2): smtp-server forgets the user
+  const sender = await admit(ctx, visit, visit.session.user ? visit.key : null)
+  visit.allow(STEP_MS.command)
+  return sender
+}
+
+async function receive(ctx: SubmissionContext, visit: Visit, handed: Handed): Promise<string> {
+  const began = performance.now()
+  visit.allow(STEP_MS.mail)
+  let code = ACCEPTED
+  try {
+    return await takeMail(ctx, handed)
+  } catch (error) {
+    const refusal = replyOf(ctx, error)
+    code = refusal.responseCode
+    ctx.log.info({ peer: visit.remoteAddress, reply: `${code} ${refusal.message}` }, 'refused')
+    throw refusal
+  } finally {
+    visit.allow(STEP_MS.command)
+    ctx.metrics.add('mailstead_submission_mails_total', [String(code)])
+    ctx.metrics.observe('mailstead_submission_seconds', [], (performance.now() - began) / 1000)
+  }
+}
+
+function replyOf({ log }: SubmissionContext, error: unknown): Reply {
+  if (error instanceof Reply) return error
+  log.error({ err: error }, 'a command of a submission client failed')
+  return OUR_FAULT
 }

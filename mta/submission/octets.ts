@@ -26,7 +26,10 @@ const DRAINED_FACTOR = 3
 const CR = 13
 const LF = 10
 
-/** @throws a Reply for what is refused; rejects with anything else when the connection is lost. What was held is given back by the caller. */
+/** Nobody hears it. */
+const LOST = new Reply(451, '4.4.2 The connection was lost')
+
+/** @throws a Reply. The octets stay counted as held until the caller gives them back. */
 export async function readOctets(stream: SMTPServerDataStream, { maxBytes, held, cutOff }: Bounds): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
@@ -40,8 +43,8 @@ export async function readOctets(stream: SMTPServerDataStream, { maxBytes, held,
     chunks.push(chunk)
   }
   await new Promise<void>((resolve, reject) => {
-    stream.on('data', keep).once('end', resolve).once('error', reject)
-    stream.once('close', () => reject(new Error('the connection was lost')))
+    const lose = (): void => reject(LOST)
+    stream.on('data', keep).once('end', resolve).once('error', lose).once('close', lose)
   }).catch((error: unknown) => {
     giveBack(chunks, held)
     throw error

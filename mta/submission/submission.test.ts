@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
+import { createRegistry } from '#src/metrics/registry.ts'
 import { readMessage, type MessageView } from '#src/messages/read.ts'
 import { messageIdOf } from '#src/id.ts'
 import { saveTemplate } from '#src/templates/store.ts'
@@ -24,10 +26,11 @@ describe('submission', () => {
   let sender: Sender
   let submission: Submission
   const talks: Talk[] = []
+  const metrics = createRegistry()
   before(async () => {
     ctx = await createContext(ENV)
     sender = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'sender.example' })
-    submission = await startSubmission(ctx)
+    submission = await startSubmission(ctx, metrics)
   })
   after(async () => {
     await submission.stop()
@@ -104,7 +107,7 @@ describe('submission', () => {
     })
     it('after too many failures a network waits, with a good key too', async () => {
       const own = await createContext(ENV)
-      const port = await startSubmission(own)
+      const port = await startSubmission(own, createRegistry())
       try {
         const reply = async (): Promise<string> => {
           const talk = await talkSmtp(port.ports.plain)
@@ -118,6 +121,42 @@ describe('submission', () => {
       } finally {
         await port.stop()
         await own.close()
+      }
+    })
+  })
+
+  describe('from other machines', () => {
+    const outside = Object.values(networkInterfaces()).flat().find((one) => one?.family === 'IPv4' && !one.internal)?.address
+    const test = outside === undefined ? it.skip : it
+    test('a login needs TLS', async () => {
+      const talk = await talkSmtp(submission.ports.plain, outside)
+      assert.doesNotMatch(await talk.say('EHLO client.test'), /AUTH/)
+      assert.match(await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`), /^538 5\.7\.11 /)
+      await talk.say('STARTTLS')
+      await talk.secure()
+      assert.match(await talk.say('EHLO client.test'), /AUTH PLAIN LOGIN/)
+      assert.match(await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
+      talk.hangUp()
+    })
+    test('unless the operator says so', async () => {
+      const own = await startSubmission({ ...ctx, config: { ...ctx.config, submissionPlainLogin: 'anywhere' } }, createRegistry())
+      const talk = await talkSmtp(own.ports.plain, outside)
+      await talk.say('EHLO client.test')
+      assert.match(await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
+      talk.hangUp()
+      await own.stop()
+    })
+    test('a key, and a network, may hand in only so much', async () => {
+      for (const [setting, host] of [['submissionPerKey', '127.0.0.1'], ['submissionPerNetwork', outside]] as const) {
+        const own = await startSubmission({ ...ctx, config: { ...ctx.config, submissionPlainLogin: 'anywhere', [setting]: 1 } }, createRegistry())
+        const talk = await talkSmtp(own.ports.plain, host)
+        await talk.say('EHLO client.test')
+        await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`)
+        const replies: string[] = []
+        for (let i = 0; i < 25; i++) replies.push(await handIn(talk, { from: 'a@b.example', to: 'a@b.example', content: mail('') }), await talk.say('RSET'))
+        assert.ok(replies.some((reply) => /^451 4\.7\.0 Too many messages; come again in \d+ s$/.test(reply)), setting)
+        talk.hangUp()
+        await own.stop()
       }
     })
   })
@@ -279,6 +318,16 @@ describe('submission', () => {
       for (const expected of [/^250 /, /^250 /, /^250 /, /^503 /]) assert.match(await talk.hear(), expected)
       talk.send(`MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${mail('')}\r\n.\r\nMAIL FROM:<a@b.example>\r\nQUIT\r\n`)
       for (const expected of [/^250 /, /^250 /, /^354 /, /^250 2\.0\.0 /, /^250 /, /^221 /]) assert.match(await talk.hear(), expected)
+    })
+  })
+
+  describe('figures', () => {
+    it('what was taken and refused is counted', async () => {
+      assert.match(await hand(mail('')), /^250 /)
+      const { mailstead_submission_mails_total: mails = [], mailstead_submission_logins_total: logins = [], mailstead_submission_held_bytes: held = [] } = metrics.snapshot()
+      for (const reply of ['250', '550', '552']) assert.ok(mails.some(({ labels, value }) => labels[0] === reply && value > 0), reply)
+      assert.deepEqual(new Set(logins.map(({ labels }) => labels[0])), new Set(['accepted', 'refused']))
+      assert.equal(held[0]?.value, 0)
     })
   })
 

@@ -16,6 +16,7 @@ import { createKeyring } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
 import { createAttempts } from '#src/limits/attempts.ts'
 import { createRequestRate } from '#src/limits/request-rate.ts'
+import type { Registry } from '#src/metrics/registry.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { createRenderer } from '#src/templates/render.ts'
 import type { SubmissionContext } from './context.ts'
@@ -34,11 +35,11 @@ const CLOSE_MS = 3000
 const OF_ONE_NETWORK = 0.2
 
 /** @throws ConfigError when a port cannot be had or the certificate cannot be read. */
-export async function startSubmission(base: Context): Promise<Submission> {
+export async function startSubmission(base: Context, metrics: Registry): Promise<Submission> {
   const ctx: SubmissionContext = {
     ...base, plans: loadPlans(base.config.plansFile), keyring: createKeyring(base), acceptor: createAcceptor(base),
     rate: createRequestRate(base.redis, base.clock), attempts: createAttempts(base.redis, base.clock),
-    relays: createRelays(base, base.config.relayNetworks), renderer: createRenderer(), held: { bytes: 0 },
+    relays: createRelays(base, base.config.relayNetworks), renderer: createRenderer(), held: { bytes: 0 }, metrics,
   }
   const ports = createPorts(ctx, await loadServerCertificate(base))
   const close = async (): Promise<void> => {
@@ -68,8 +69,11 @@ function createPorts(ctx: SubmissionContext, certificate: Certificate): Ports {
   const servers: SubmissionServer[] = []
   const sockets = new Set<Socket>()
   const peers = createPeers(Math.ceil(ctx.config.submissionConnections * OF_ONE_NETWORK))
+  ctx.metrics.collect(() => ({
+    mailstead_submission_connections: [{ labels: [], value: sockets.size }], mailstead_submission_held_bytes: [{ labels: [], value: ctx.held.bytes }],
+  }))
   const watch = (socket: Socket): void => {
-    const address = socket.remoteAddress ?? ''
+    const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d)/, '')
     if (!peers.enter(address)) return void socket.destroy()
     sockets.add(socket)
     socket.once('close', () => {

@@ -32,7 +32,10 @@ export async function takeMail(ctx: SubmissionContext, handed: Handed): Promise<
     if (wrong !== null) throw wrong
     const letter = readLetter(octets)
     const submission = await prepare(ctx, handed, letter)
-    return answerOf(await ctx.acceptor.accept(submission), idText(submission.id))
+    const answer = answerOf(await ctx.acceptor.accept(submission), idText(submission.id))
+    const { id, from, recipients, tier } = submission
+    ctx.log.info({ id, from: from.email, recipients: recipients.length, tier, octets: octets.length, peer: handed.session.remoteAddress }, 'accepted')
+    return answer
   } catch (error) {
     throw replyOf(ctx, error)
   } finally {

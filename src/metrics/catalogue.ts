@@ -9,7 +9,7 @@ export interface MetricRow {
   /** Upper bounds of a histogram, rising. */
   readonly buckets?: readonly number[]
   /** Which processes tell it; `queue`: one worker for the whole installation. */
-  readonly by: 'all' | 'api' | 'outbound' | 'queue'
+  readonly by: 'all' | 'api' | 'outbound' | 'submission' | 'queue'
 }
 
 /** An accept takes milliseconds, a large attachment seconds. */
@@ -50,6 +50,11 @@ export const METRICS = {
   mailstead_outbound_sites: { type: 'gauge', help: 'Sites with something to do.', labels: [], by: 'outbound' },
   mailstead_outbound_unsettled: { type: 'gauge', help: 'Results that wait to be written down.', labels: [], by: 'outbound' },
   mailstead_settle_batch_size: { type: 'histogram', help: 'Results written in one commit.', labels: [], buckets: BATCH, by: 'outbound' },
+  mailstead_submission_mails_total: { type: 'counter', help: 'Mails handed in by SMTP, by the code of the last reply.', labels: ['reply'], by: 'submission' },
+  mailstead_submission_seconds: { type: 'histogram', help: 'From DATA to that reply.', labels: [], buckets: HTTP, by: 'submission' },
+  mailstead_submission_logins_total: { type: 'counter', help: 'Logins by SMTP.', labels: ['result'], by: 'submission' },
+  mailstead_submission_connections: { type: 'gauge', help: 'Connections to the submission ports.', labels: [], by: 'submission' },
+  mailstead_submission_held_bytes: { type: 'gauge', help: 'Octets of mails under way.', labels: [], by: 'submission' },
   mailstead_queue_depth: {
     type: 'gauge', help: 'Recipients on the schedule: waiting for their time (scheduled), ready at their site (ready), stopped (suspended).',
     labels: ['tier', 'place'], by: 'queue',
