@@ -5,7 +5,7 @@ import { composeReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import { addPool, joinPool } from '#src/egress/pools.ts'
 import { addSource, findSource, pauseSource, removeSource, resumeSource, type SourceOrder } from '#src/egress/sources.ts'
-import { countComplaint } from '#src/egress/days.ts'
+import { countComplaints } from '#src/egress/days.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
 import { startEgress, type Choice, type Egress } from './egress.ts'
@@ -231,8 +231,8 @@ describe('the choice of a source', function () {
       VALUES ($1, 0, $2, 'bulk', 'to', 'a@shop.example', 'shop.example', 'delivered', false, now(), true, now())`, [messageId, workspaceId])
     await ctx.db.query(`INSERT INTO attempts (message_id, n, attempt, at, outcome, host, source, duration_ms, conversation)
       VALUES ($1, 0, 1, now(), 'delivered', 'aspmx.l.google.com', 'warm', 1, '')`, [messageId])
-    await countComplaint(ctx.db, messageId, 0)
-    await countComplaint(ctx.db, newId(), 0)
+    await countComplaints(ctx.db, [{ messageId, n: 0 }, { messageId: newId(), n: 0 }])
+    await countComplaints(ctx.db, [])
     const { rows } = await ctx.db.query('SELECT complaints FROM egress_days')
     assert.deepEqual(rows, [{ complaints: 1 }])
   })

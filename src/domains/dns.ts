@@ -26,8 +26,7 @@ export interface DomainDns {
   addresses(name: string): Promise<Answer<string>>
   /** Of one family. */
   ofFamily(name: string, family: 4 | 6): Promise<Answer<string>>
-  /** The names that an address is given in DNS (PTR). */
-  names(address: string): Promise<Answer<string>>
+  ptr(name: string): Promise<Answer<string>>
 }
 
 const TIMEOUT_MS = 3000
@@ -52,7 +51,7 @@ export function createDomainDns(config: Pick<Config, 'dnsServers'>): DomainDns {
     cname: (name) => ask(async () => (await resolver.resolveCname(name)).map(plain)),
     ns: (name) => ask(async () => (await resolver.resolveNs(name)).map(plain)),
     ofFamily: (name, family) => ask(() => family === 4 ? resolver.resolve4(name) : resolver.resolve6(name)),
-    names: (address) => ask(async () => (await resolver.reverse(address)).map(plain)),
+    ptr: (name) => ask(async () => (await resolver.resolvePtr(name)).map(plain)),
     addresses: async (name) => {
       const four = await ask(() => resolver.resolve4(name))
       return four.kind === 'answered' && four.records.length === 0 ? ask(() => resolver.resolve6(name)) : four

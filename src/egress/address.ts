@@ -1,4 +1,5 @@
 /** Addresses in the forms that DNS has for them. */
+import { isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** The name under `zone` that stands for an address: bytes, or nibbles of an IPv6 one, in reverse (RFC 5782 2.1 and 2.4). */
@@ -7,6 +8,14 @@ export function reversedName(address: string, zone: string): string {
   const bytes = ip.toByteArray()
   const labels = ip.kind() === 'ipv4' ? bytes.map(String) : bytes.flatMap((byte) => [(byte >> 4).toString(16), (byte & 15).toString(16)])
   return `${labels.toReversed().join('.')}.${zone}`
+}
+
+/**
+ * The name that has an address's PTR records (RFC 1035 3.5, RFC 3596 2.5). Not the resolver's own `reverse`, which reads the hosts file and
+ * takes a failure for "there is none".
+ */
+export function arpaName(address: string): string {
+  return reversedName(address, isIPv6(address) ? 'ip6.arpa' : 'in-addr.arpa')
 }
 
 /** IPv6 has many spellings. */

@@ -9,7 +9,7 @@ import type { Config } from '#config/load.ts'
 import { createDomainDns, type DomainDns } from '#src/domains/dns.ts'
 import { connectFrom, type Reached } from './reach.ts'
 import type { Source } from './sources.ts'
-import { reversedName, sameAddress } from './address.ts'
+import { arpaName, reversedName, sameAddress } from './address.ts'
 
 export interface Finding {
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped'
@@ -48,7 +48,7 @@ export async function checkSource(means: CheckMeans, name: CheckName, source: Ch
 }
 
 async function checkPtr({ dns }: CheckMeans, { address, ehloName }: Checked): Promise<Finding> {
-  const found = await dns.names(address)
+  const found = await dns.ptr(arpaName(address))
   if (found.kind === 'failed') return skipped(found.reason)
   if (found.records.length > 0) return ok(`${address} is ${found.records.join(', ')}`)
   return failed(`${address} has no name (PTR)`, `ask whoever gives you the address to set its PTR record to ${ehloName}`)
@@ -56,7 +56,7 @@ async function checkPtr({ dns }: CheckMeans, { address, ehloName }: Checked): Pr
 
 /** RFC 1912 2.1: the name that the address has must have the address. */
 async function checkReturn({ dns }: CheckMeans, { address, ehloName }: Checked): Promise<Finding> {
-  const found = await dns.names(address)
+  const found = await dns.ptr(arpaName(address))
   if (found.kind === 'failed') return skipped(found.reason)
   if (found.records.length === 0) return skipped('there is no PTR record')
   const answers = await Promise.all(found.records.map((name) => dns.ofFamily(name, familyOf(address))))

@@ -70,21 +70,29 @@ export async function countDays(db: Queryable, counts: readonly DayCount[]): Pro
   await db.query(COUNT, columnsOf(counts, [(c) => c.sourceId, (c) => c.receiver, (c) => c.day, (c) => c.sent, (c) => c.throttled]))
 }
 
-/** By which source a mail went, and to whose server. */
-const SENT_BY = `
-SELECT s.id, a.host, r.domain FROM attempts a
-JOIN recipients r ON r.message_id = a.message_id AND r.n = a.n
-JOIN egress_sources s ON s.name = a.source AND s.warming_since IS NOT NULL
-WHERE a.message_id = $1 AND a.n = $2 AND a.outcome IN ('delivered', 'unknown') ORDER BY a.attempt DESC LIMIT 1`
+/** By which warming source each mail went, and to whose server. */
+const SENT_BY = prepared('egress-complaints-find', `
+SELECT s.id AS "sourceId", a.host, r.domain
+FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
+JOIN attempts a ON a.message_id = i.message_id AND a.n = i.n AND a.outcome IN ('delivered', 'unknown')
+JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
+JOIN egress_sources s ON s.name = a.source AND s.warming_since IS NOT NULL`)
 
-const COMPLAIN = `
+const COMPLAIN = prepared('egress-complaints-count', `
 UPDATE egress_days d SET complaints = complaints + 1
-WHERE d.source_id = $1 AND d.receiver = $2 AND d.day = (SELECT max(day) FROM egress_days WHERE source_id = $1 AND receiver = $2)`
+WHERE d.source_id = $1 AND d.receiver = $2 AND d.day = (SELECT max(day) FROM egress_days WHERE source_id = $1 AND receiver = $2)`)
 
-/** A complaint about a mail came in: it counts against the source that sent it, on the last day it sent there. Does nothing for a warm one. */
-export async function countComplaint(db: Queryable, messageId: string, n: number): Promise<void> {
-  const { rows: [row] } = await db.query<{ id: string; host: string | null; domain: string }>(SENT_BY, [messageId, n])
-  if (row !== undefined) await db.query(COMPLAIN, [row.id, receiverOf(row.host, row.domain)])
+/** Complaints about mails came in: each counts against the source that sent it, on the last day it sent there. Nothing is done for a warm one. */
+export async function countComplaints(db: Queryable, mails: readonly { readonly messageId: string; readonly n: number }[]): Promise<void> {
+  if (mails.length === 0) return
+  const { rows } = await db.query<{ sourceId: string; host: string | null; domain: string }>(SENT_BY, columnsOf(mails, [(m) => m.messageId, (m) => m.n]))
+  // in one order, so that two batches cannot deadlock
+  const against = rows.map(({ sourceId, host, domain }) => [sourceId, receiverOf(host, domain)] as const)
+  for (const key of against.toSorted(([a, b], [c, d]) => a === c ? compare(b, d) : compare(a, c))) await db.query(COMPLAIN, key)
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
 }
 
 const END = `

@@ -1,0 +1,135 @@
+/** `mailstead egress` as an operator uses it, and what the doctor then says. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { pino } from 'pino'
+import { type Db, openDb } from '#src/db.ts'
+import { createWorkspace } from '#src/workspaces/workspaces.ts'
+import { startDns, type TestDns } from '#test/support/dns.ts'
+import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { run as doctor } from './doctor.ts'
+import { run } from './egress.ts'
+
+interface Done { readonly code: number; readonly out: string; readonly err: string }
+interface Row { readonly name: string; readonly [field: string]: unknown }
+
+describe('mailstead egress', function () {
+  this.timeout(120_000)
+  let database: TestDatabase
+  let db: Db
+  let dns: TestDns
+  let dataDir: string
+  let env: Record<string, string>
+
+  before(async () => {
+    database = await createDatabase()
+    db = openDb(database.url, pino({ level: 'silent' }), 2)
+    dns = await startDns({})
+    dataDir = mkdtempSync('/tmp/mailstead-test-egress-')
+    env = { DATABASE_URL: database.url, REDIS_URL: 'redis://127.0.0.1:1', DATA_DIR: dataDir, DNS_SERVERS: dns.server, HOSTNAME: 'mail.example.net', SMTP_OUT_PORT: '1' }
+  })
+  after(async () => {
+    await db.close()
+    await dns.stop()
+    await database.drop()
+    rmSync(dataDir, { recursive: true })
+  })
+
+  async function call(line: string, command = run): Promise<Done> {
+    let [out, err] = ['', '']
+    const code = await command(line.split(' ').filter((word) => word !== ''), { env, out: (text) => { out += text }, err: (text) => { err += text } })
+    return { code, out, err }
+  }
+
+  async function listed(part: 'source' | 'pool'): Promise<Row[]> {
+    return JSON.parse((await call(`${part} list --json`)).out) as Row[]
+  }
+
+  it('adds a source to the pool of its region, and lists it', async () => {
+    const added = await call('source add one --address 192.0.2.1 --ehlo Out1.example.net --weight 3 --warm-up --json')
+    assert.equal(added.code, 0, added.err)
+    const [one] = await listed('source')
+    assert.deepEqual([one?.name, one?.['address'], one?.['ehlo_name'], one?.['state'], one?.['region'], one?.['pools']],
+      ['one', '192.0.2.1', 'out1.example.net', 'gone', 'us-east-1', [{ pool: 'us-east', weight: 3 }]])
+    assert.match(String(one?.['warming_since']), /^20/)
+    assert.match((await call('source list')).out, /^NAME +ADDRESS +EHLO +STATE +POOLS +TROUBLE\none +192\.0\.2\.1 +out1\.example\.net +gone +us-east \(3\)/)
+  })
+
+  for (const [line, says] of [
+    ['source add one --address 192.0.2.9 --ehlo a.example.net', /there is a source of this name/],
+    ['source add nine --address 192.0.2.1 --ehlo a.example.net', /there is a source of this address/],
+    ['source add nine --address 192.0.2.300 --ehlo a.example.net', /is no IP address/],
+    ['source add nine --address 192.0.2.9 --ehlo localhost', /is no host name/],
+    ['source add Nine! --address 192.0.2.9 --ehlo a.example.net', /is no name/],
+    ['source pause none', /There is no source none/],
+    ['source remove none', /There is no source none/],
+    ['pool remove none', /there is no pool none/],
+    ['pool join none one', /there is no pool none/],
+    ['pool join us-east none', /there is no source none/],
+    ['pool leave us-east none', /none is not in us-east/],
+    ['pool add us-east', /there is a pool us-east/],
+  ] as const) {
+    it(`says why it cannot: ${line}`, async () => {
+      const done = await call(line)
+      assert.equal(done.code, 1)
+      assert.match(done.err, says)
+    })
+  }
+
+  for (const line of ['', 'source', 'source add', 'source fly one', 'pool use vip', 'source add nine --address 192.0.2.9 --ehlo a.example.net --weight 0'])
+    it(`wrong use: egress ${line}`, async () => assert.equal((await call(line)).code, 2))
+
+  it('pauses, resumes and warms up', async () => {
+    const state = async (): Promise<unknown> => (await listed('source'))[0]?.['state']
+    assert.equal((await call('source pause one')).code, 0)
+    assert.equal(await state(), 'paused')
+    assert.equal((await call('source resume one')).code, 0)
+    await db.query(`UPDATE egress_sources SET gone_since = NULL`)
+    assert.equal(await state(), 'warming')
+    assert.equal((await call('source warm-up one --end')).code, 0)
+    assert.equal(await state(), 'active')
+  })
+
+  it('makes pools and gives them to a workspace', async () => {
+    const { id } = await createWorkspace(db, { name: 'W', plan: 'free' })
+    assert.equal((await call('pool add vip')).code, 0)
+    assert.equal((await call('pool join vip one --weight 7')).code, 0)
+    assert.equal((await call(`pool use vip --workspace ${id}`)).code, 0)
+    const pools = await listed('pool')
+    assert.deepEqual(pools.map(({ name, members, workspaces, regions }) => [name, members, workspaces, regions]), [
+      ['us-east', [{ source: 'one', weight: 3 }], 0, ['us-east-1']], ['vip', [{ source: 'one', weight: 7 }], 1, []],
+    ])
+    assert.match((await call(`pool use other --workspace ${id}`)).err, /there is no pool other/)
+    assert.match((await call(`pool use vip --workspace ${id} --domain no.example`)).err, /the workspace has no domain no\.example/)
+    assert.equal((await call('pool remove vip')).code, 0)
+    assert.deepEqual((await db.query('SELECT egress_pool FROM workspaces WHERE id = $1', [id])).rows, [{ egress_pool: null }])
+    assert.equal((await call('pool list')).out.includes('vip'), false)
+  })
+
+  it('the doctor looks at each source', async () => {
+    dns.zone['1.2.0.192.in-addr.arpa'] = { PTR: ['out1.example.net'] }
+    dns.zone['out1.example.net'] = { A: ['192.0.2.1'] }
+    dns.zone['1.2.0.192.zen.spamhaus.org'] = { A: ['127.0.0.4'] }
+    const { out, code } = await call('--json', doctor)
+    assert.equal(code, 1)
+    const { checks } = JSON.parse(out) as { checks: { name: string; status: string; detail: string; todo: string }[] }
+    const found = Object.fromEntries(checks.filter(({ name }) => name.startsWith('egress')).map(({ name, status, detail }) => [name, `${status}: ${detail}`]))
+    assert.deepEqual(found, {
+      'egress sources': 'ok: one active', 'egress PTR': 'ok: one: 192.0.2.1 is out1.example.net', 'egress FCrDNS': 'ok: one: out1.example.net leads back to 192.0.2.1',
+      'egress EHLO name': 'ok: one: out1.example.net is 192.0.2.1', 'egress port 25': 'skipped: DNS knows no A record of a mail server of gmail.com',
+      'egress blocklists': 'failed: one: zen.spamhaus.org lists it (XBL: an infected or open machine)',
+    })
+    assert.match(checks.find(({ name }) => name === 'egress blocklists')?.todo ?? '', /ask to be taken off: https:\/\/check\.spamhaus\.org/)
+  })
+
+  it('the doctor fails while no source can send', async () => {
+    await call('source pause one')
+    const { out } = await call('--json', doctor)
+    assert.match(out, /"detail": "one paused",\s+"todo": "resume a source/)
+  })
+
+  it('removes', async () => {
+    assert.equal((await call('source remove one')).code, 0)
+    assert.deepEqual(await listed('source'), [])
+    assert.match((await call('source list')).out, /the system chooses the address/)
+  })
+})
