@@ -7,6 +7,7 @@ import { columnsOf } from '#src/columns.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import { announce, type News } from '#src/events/news.ts'
+import { countComplaints } from '#src/egress/days.ts'
 import { newId } from '#src/id.ts'
 import { moveRecipients, type Moving } from '#src/messages/move.ts'
 import { raiseRecipientEvents, type Raised, type RecipientEvent } from '#src/messages/recipient-events.ts'
@@ -86,6 +87,7 @@ async function carryOut(ctx: Context, tx: Queryable, cases: readonly Case[], now
   const isSparing = (address: string): boolean => ctx.config.isSandbox && isSimulator(address)
   await condemn(tx, cases.flatMap((one) => hasMoved.has(keyOf(one.due)) ? refusedOf(one) : []).filter(({ address }) => !isSparing(address)), new Map(), now)
   await suppress(tx, cases.flatMap((one) => raised.raised.has(one.eventId) ? wishOf(one) : []).filter(({ address }) => !isSparing(address)), now)
+  await countComplaints(tx, cases.filter(({ verdict, eventId }) => verdict.kind === 'complaint' && raised.raised.has(eventId)).map(({ due }) => due))
   await writeApplied(tx, cases.map((one) => appliedOf(one, { hasMoved, raised, now })))
   return [moved, raised]
 }
