@@ -34,8 +34,13 @@ function isAnnounced(address: string, args: SMTPServerAddress['args']): boolean 
   return !BEYOND_ASCII.test(address.slice(0, Math.max(0, address.lastIndexOf('@')))) || (args !== false && 'SMTPUTF8' in args)
 }
 
+interface Shown {
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+}
+
 /** Those of the envelope, as the API would have named them: whom neither To nor Cc shows is a Bcc. */
-export function addresseesOf({ envelope }: SMTPServerSession, shown: { readonly to: readonly Mailbox[]; readonly cc: readonly Mailbox[] }): Addressee[] {
+export function addresseesOf({ envelope }: SMTPServerSession, shown: Shown, sender: Pick<Sender, 'destinationOf'>): Addressee[] {
   const [to, cc] = [shown.to, shown.cc].map((list) => new Set(list.map(({ email }) => email.toLowerCase())))
   const found = new Map<string, Addressee>()
   for (const { address: given } of envelope.rcptTo) {
@@ -43,21 +48,22 @@ export function addresseesOf({ envelope }: SMTPServerSession, shown: { readonly 
     if (!read.ok) continue // none of these was taken at RCPT
     const { address, domain } = read.address
     const name = address.toLowerCase()
-    if (!found.has(name)) found.set(name, { address, domain, kind: to?.has(name) === true ? 'to' : cc?.has(name) === true ? 'cc' : 'bcc' })
+    if (!found.has(name)) found.set(name, { address, domain: sender.destinationOf(domain), kind: to?.has(name) === true ? 'to' : cc?.has(name) === true ? 'cc' : 'bcc' })
   }
   return [...found.values()]
 }
 
 /**
- * What is kept of the envelope. Reports go to the envelope sender only where that is an address that the sender could write From: who
- * hands mail in must not be able to have others written to.
+ * What is kept of the envelope. Reports go to the envelope sender only where that is an address that the sender could write From, of a
+ * domain that signs: who hands mail in must not be able to have others written to.
  */
 export async function envelopeOf({ envelope }: SMTPServerSession, sender: Sender, recipients: readonly Addressee[]): Promise<SubmittedEnvelope> {
   const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address
   const read = parseAddress(from)
   const wishes = wishesOf(envelope, recipients)
-  const mayReport = read.ok && recipients.some((_, n) => wishes[n]?.notify?.[0] !== 'NEVER') && (await sender.domainOf(read.address.domain)).ok
-  if (!mayReport) return { from }
+  if (!read.ok || recipients.every((_, n) => wishes[n]?.notify?.[0] === 'NEVER')) return { from }
+  const verdict = await sender.judge(read.address.address)
+  if (!verdict.ok || verdict.domainId === null) return { from }
   const { ret, envid } = envelope.dsn ?? {}
   return {
     from, reportTo: read.address.address, ...(isRet(ret) ? { ret } : {}), ...(envid ? { envid: envid.slice(0, MAX_PARAMETER) } : {}),

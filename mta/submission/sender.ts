@@ -1,14 +1,15 @@
 /**
- * Who hands mail in, and in whose name: a Regular key, which speaks for its one domain, or a relay network, which speaks for every verified
+ * Who hands mail in, and in whose name: a Regular key, which speaks for its one domain or connected account, or a relay network, which speaks for every verified
  * domain of its workspace. A domain that lost its records (degraded) still sends. What is known of a relay's workspace and domains is a
  * few seconds old at most.
  */
 import type { RelayNetwork } from '#config/read.ts'
-import type { Caller } from '#src/auth/keys.ts'
+import type { Caller, CallerAccount } from '#src/auth/keys.ts'
 import { createShelf } from '#src/auth/shelf.ts'
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/db.ts'
 import { isInNetwork } from '#src/network.ts'
+import { destinationOf } from '#src/providers/destination.ts'
 import { findWorkspace } from '#src/workspaces/workspaces.ts'
 
 export interface Sender {
@@ -16,23 +17,35 @@ export interface Sender {
   readonly plan: string
   /** Null for a relay network. */
   readonly keyId: string | null
-  /** The domain's id, or why mail from it is not taken. */
-  domainOf(domain: string): DomainVerdict | Promise<DomainVerdict>
+  /** What signs mail from this address, or why it is not taken. */
+  judge(address: string): Verdict | Promise<Verdict>
+  /** Where mail to a domain goes: there, or through the account. */
+  destinationOf(domain: string): string
 }
 
-export type DomainVerdict = { readonly ok: true; readonly domainId: string } | { readonly ok: false; readonly reason: string }
+/** `domainId` null: the account's provider signs. */
+export type Verdict = { readonly ok: true; readonly domainId: string | null } | { readonly ok: false; readonly reason: string }
 
 const SENDING: ReadonlySet<string> = new Set(['verified', 'degraded'])
 
-export function senderOfKey({ keyId, workspaceId, plan, domainId, domain, domainStatus }: Caller): Sender {
-  return {
-    workspaceId, plan, keyId,
-    domainOf: (wanted) => {
-      if (domain === null || domainId === null) return { ok: false, reason: 'This key is not bound to a sender' }
-      if (wanted !== domain) return { ok: false, reason: `This key sends for ${domain} only, and From is of ${wanted}` }
-      return SENDING.has(domainStatus ?? '') ? { ok: true, domainId } : { ok: false, reason: `The domain ${domain} is not verified` }
-    },
-  }
+export function senderOfKey(caller: Caller): Sender {
+  const { keyId, workspaceId, plan, account } = caller
+  if (account === null) return { workspaceId, plan, keyId, judge: (address) => judgeByDomain(caller, domainOf(address)), destinationOf: (domain) => domain }
+  return { workspaceId, plan, keyId, judge: (address) => judgeByAddress(account, address), destinationOf: () => destinationOf(account.id) }
+}
+
+function judgeByDomain({ domain, domainId, domainStatus }: Caller, wanted: string): Verdict {
+  if (domain === null || domainId === null) return { ok: false, reason: 'This key is not bound to a sender' }
+  if (wanted !== domain) return { ok: false, reason: `This key sends for ${domain} only, and From is of ${wanted}` }
+  return SENDING.has(domainStatus ?? '') ? { ok: true, domainId } : { ok: false, reason: `The domain ${domain} is not verified` }
+}
+
+function judgeByAddress({ addresses }: CallerAccount, address: string): Verdict {
+  return addresses.includes(address.toLowerCase()) ? { ok: true, domainId: null } : { ok: false, reason: `This key sends for ${addresses.join(', ')} only` }
+}
+
+function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1)
 }
 
 export interface Relays {
@@ -46,7 +59,7 @@ const FRESH = { max: 10_000, ttlMs: 5000 }
 /** `networks` as the operator wrote them: the first that fits counts. */
 export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, networks: readonly RelayNetwork[]): Relays {
   const senders = createShelf<Promise<Sender | null>>(ctx.clock, FRESH)
-  const verdicts = createShelf<Promise<DomainVerdict>>(ctx.clock, FRESH)
+  const verdicts = createShelf<Promise<Verdict>>(ctx.clock, FRESH)
 
   async function loadSender(workspace: string): Promise<Sender | null> {
     const found = await findWorkspace(ctx.db, workspace)
@@ -55,10 +68,13 @@ export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, network
       return null
     }
     const { id, plan } = found.workspace
-    return { workspaceId: id, plan, keyId: null, domainOf: (domain) => remember(verdicts, `${id} ${domain}`, () => loadVerdict(id, domain)) }
+    return {
+      workspaceId: id, plan, keyId: null, destinationOf: (domain) => domain,
+      judge: (address) => remember(verdicts, `${id} ${domainOf(address)}`, () => loadVerdict(id, domainOf(address))),
+    }
   }
 
-  async function loadVerdict(workspaceId: string, domain: string): Promise<DomainVerdict> {
+  async function loadVerdict(workspaceId: string, domain: string): Promise<Verdict> {
     const { rows: [row] } = await ctx.db.query<{ id: string; status: string }>(FIND_DOMAIN, [workspaceId, domain])
     if (row === undefined) return { ok: false, reason: `${domain} is no domain of this workspace` }
     return SENDING.has(row.status) ? { ok: true, domainId: row.id } : { ok: false, reason: `The domain ${domain} is not verified` }

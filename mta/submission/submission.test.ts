@@ -5,11 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
 import { createRegistry } from '#src/metrics/registry.ts'
 import { readMessage, type MessageView } from '#src/messages/read.ts'
-import { messageIdOf } from '#src/id.ts'
+import { createKey } from '#src/auth/keys.ts'
+import { messageIdOf, newId } from '#src/id.ts'
 import { saveTemplate } from '#src/templates/store.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
-import { handIn, logInSmtp, plainToken } from '#test/support/smtp-client.ts'
+import { handIn, type Handing, logInSmtp, plainToken } from '#test/support/smtp-client.ts'
 import { talkSmtp, type Talk } from '#test/support/smtp-talk.ts'
 import { until } from '#test/support/until.ts'
 import { startSubmission, type Submission } from './submission.ts'
@@ -174,6 +175,20 @@ describe('submission', () => {
       ['no address', 'The Shop', /^550 5\.6\.0/],
     ] as const)
       it(what, async () => assert.match(await hand(`From: ${from}\r\n\r\nx`), expected))
+    it('a key of a connected account: its addresses, and the mail goes through it', async () => {
+      const accountId = newId()
+      await ctx.db.query(`
+        INSERT INTO connected_accounts (id, workspace_id, kind, name, host, port, security, username, addresses, secret, connections, messages_per_connection)
+        VALUES ($1, $2, 'smtp', 'x', 'smtp.other.example', 587, 'starttls', 'x', '{me@other.example}', '', 1, 1)`, [accountId, sender.workspaceId])
+      const key = await createKey(ctx.db, { kind: 'regular', prefix: 'ms', workspaceId: sender.workspaceId, name: 'account', accountId })
+      assert.ok(key.kind === 'created')
+      const talk = await open(key.secretKey)
+      const letter = (from: string): Handing => ({ from: 'me@other.example', to: 'a@b.example', content: `From: ${from}\r\n\r\nx` })
+      assert.match(await handIn(talk, letter('you@other.example')), /^550 5\.7\.1 .*me@other\.example only/)
+      const { view } = await find(await handIn(talk, letter('Me <Me@other.example>')))
+      const { rows } = await ctx.db.query('SELECT r.domain, m.domain_id, m.submitted FROM recipients r JOIN messages m ON m.id = r.message_id WHERE m.id = $1', [view.id])
+      assert.deepEqual(rows, [{ domain: `account:${accountId}`, domain_id: null, submitted: { from: 'me@other.example' } }])
+    })
     it('no From, and two of them', async () => {
       assert.match(await hand('Subject: x\r\n\r\nx'), /^550 5\.6\.0 .*no From/)
       assert.match(await hand('From: a@sender.example\r\nFrom : b@other.example\r\n\r\nx'), /^550 5\.6\.0 .*more than one From/)

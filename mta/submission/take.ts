@@ -56,7 +56,7 @@ async function prepare(ctx: SubmissionContext, { session, sender }: Handed, lett
   const { options, to, cc, authors: [from] } = letter
   const now = ctx.clock.now()
   const id = newId(now)
-  const recipients = addresseesOf(session, letter)
+  const recipients = addresseesOf(session, letter, sender)
   const claim = options.idempotencyKey === null ? null
     : { key: options.idempotencyKey, bodyHash: digestOf(letter, recipients.map(({ address }) => address)), answer: idText(id) }
   return {
@@ -68,14 +68,13 @@ async function prepare(ctx: SubmissionContext, { session, sender }: Handed, lett
 }
 
 /** In whose name: the domain that signs is the first author's. */
-async function judgeAuthors(sender: Sender, authors: readonly Mailbox[]): Promise<string> {
+async function judgeAuthors(sender: Sender, authors: readonly Mailbox[]): Promise<string | null> {
   let signing: string | null = null
   for (const { email } of authors) {
-    const verdict = await sender.domainOf(email.slice(email.lastIndexOf('@') + 1))
+    const verdict = await sender.judge(email)
     if (!verdict.ok) throw notAllowed(verdict.reason)
     signing ??= verdict.domainId
   }
-  if (signing === null) throw notAllowed('The mail has no From')
   return signing
 }
 
