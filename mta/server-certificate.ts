@@ -8,10 +8,13 @@ import { type Config, ConfigError } from '#config/load.ts'
 import { type Certificate, loadCertificate } from '#mta/sandbox/certificate.ts'
 import type { Context } from '#src/context.ts'
 
-type Settings = Pick<Config, 'tlsCertFile' | 'tlsKeyFile' | 'dataDir' | 'serverName'>
+interface Parts {
+  readonly config: Pick<Config, 'tlsCertFile' | 'tlsKeyFile' | 'dataDir' | 'serverName'>
+  readonly clock: Context['clock']
+}
 
 /** @throws ConfigError when one of the two files is missing or cannot be read. */
-export function loadServerCertificate({ config, clock }: { readonly config: Settings; readonly clock: Context['clock'] }): Promise<Certificate> {
+export function loadServerCertificate({ config, clock }: Parts): Promise<Certificate> {
   const { tlsCertFile, tlsKeyFile } = config
   if (tlsCertFile === null && tlsKeyFile === null) {
     return loadCertificate(join(config.dataDir, 'server-tls.json'), config.serverName, clock.now())

@@ -148,7 +148,7 @@ async function moveOnce({ ctx, deliveries }: Parts, batch: readonly Settlement[]
     return await ctx.db.transaction(async (tx) => {
       const moved = await moveRecipients(tx, moves, now)
       const refused = batch.flatMap((one, i) => moved.done.has(i) && one.refused ? [one.refused] : [])
-      await condemn(tx, refused, taken, now)
+      await condemn(tx, { refused, deliveries: taken }, now)
       return moved
     })
   } catch (error) {

@@ -24,9 +24,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       const rows = reports.map((one) => [
         one.id, one.receivedAt.toISOString(), one.kind ?? '', one.result ?? 'waits', one.recipient ?? one.mailFrom, one.diagnostic ?? '',
       ])
-      return call.answer(rows.length === 0 ? 'Nothing came back.' : tableText(['REPORT', 'CAME', 'KIND', 'RESULT', 'ABOUT', 'SAYS'], rows), reports.map((one) => ({
-        id: one.id, received_at: one.receivedAt, kind: one.kind, result: one.result, recipient: one.recipient, mail_from: one.mailFrom, peer: one.peer,
-        email_id: one.messageId === null ? null : `em_${hexOf(one.messageId)}`, diagnostic: one.diagnostic,
+      const text = rows.length === 0 ? 'Nothing came back.' : tableText(['REPORT', 'CAME', 'KIND', 'RESULT', 'ABOUT', 'SAYS'], rows)
+      return call.answer(text, reports.map((one) => ({
+        id: one.id, received_at: one.receivedAt, kind: one.kind, result: one.result, recipient: one.recipient, mail_from: one.mailFrom,
+        peer: one.peer, email_id: one.messageId === null ? null : `em_${hexOf(one.messageId)}`, diagnostic: one.diagnostic,
       })))
     }),
   },

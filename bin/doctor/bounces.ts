@@ -11,12 +11,14 @@ export const BOUNCES: Check = {
     if (db === null) return skipped('PostgreSQL is away')
     const { waiting, oldest, letters } = await readBacklog(db)
     if (oldest !== null && Date.now() - oldest.getTime() > LATE_MS) {
-      return warning(`${waiting} reports are not read, the oldest since ${oldest.toISOString()}`, 'see that the inbound role runs, and look at its log')
+      const detail = `${waiting} reports are not read, the oldest since ${oldest.toISOString()}`
+      return warning(detail, 'see that the inbound role runs, and look at its log')
     }
     const outages = (await countHeld(db)).filter(({ hold }) => hold === 'outage')
     if (outages.length > 0) {
       const list = outages.slice(0, 3).map(({ receiver, count }) => `${receiver} (${count})`).join(', ')
-      return warning(`hard bounces jumped at ${list}: suppressions are held`, 'mailstead bounces held shows all; they end by themselves (docs/bounces.md)')
+      const todo = 'mailstead bounces held shows all; they end by themselves (docs/bounces.md)'
+      return warning(`hard bounces jumped at ${list}: suppressions are held`, todo)
     }
     return ok(letters === 0 ? 'all are read' : `all are read; ${letters} letters in a week: mailstead bounces list --letters`)
   },

@@ -109,14 +109,14 @@ export function* walk(part: Part): Generator<Part> {
 /** The text of a part, its transfer encoding and charset undone; HTML is left as it is. */
 export function textOf(part: Part): string {
   const encoding = (valueOf(part.fields, 'content-transfer-encoding') ?? '').trim().toLowerCase()
-  const octets = DECODERS[encoding]?.(part.body) ?? Buffer.from(part.body, 'latin1')
+  const octets = DECODERS.get(encoding)?.(part.body) ?? Buffer.from(part.body, 'latin1')
   return cutLines(decodeCharset(octets, part.params['charset']))
 }
 
-const DECODERS: Readonly<Record<string, (text: string) => Buffer>> = {
-  base64: (text) => Buffer.from(text, 'base64'),
-  'quoted-printable': (text) => Buffer.from(text.replace(/[ \t]*=[ \t]*\n/g, '').replace(/=([0-9A-F]{2})/gi, unhex), 'latin1'),
-}
+const DECODERS: ReadonlyMap<string, (text: string) => Buffer> = new Map([
+  ['base64', (text: string) => Buffer.from(text, 'base64')],
+  ['quoted-printable', (text: string) => Buffer.from(text.replace(/[ \t]*=[ \t]*\n/g, '').replace(/=([0-9A-F]{2})/gi, unhex), 'latin1')],
+])
 
 function unhex(_: string, hex: string): string {
   return String.fromCharCode(Number.parseInt(hex, 16))

@@ -26,6 +26,8 @@ describe('reports', () => {
     ['a delivery', dsnOf({ recipient: 'ann@b.example', action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }), 'delivered ann@b.example'],
     ['an action in other letters', DSN.replace('Action: failed', 'ACTION : Failed (no more)'), 'bounce ann@b.example no-such-user!'],
     ['an address in brackets', dsnOf({ recipient: '<ann@b.example>' }), 'bounce ann@b.example no-such-user!'],
+    ['an action that is a name of every object', DSN.replace('Action: failed', 'Action: constructor'), 'bounce ann@b.example no-such-user!'],
+    ['an encoding that is none', `Content-Transfer-Encoding: __proto__\r\n${textBounceOf('ann@b.example')}`, 'bounce ann@b.example no-such-user!'],
     ['a report of UTF-8 kind', DSN.replace('message/d', 'message/global-d'), 'bounce ann@b.example no-such-user!'],
     ['a complaint', arfOf(), 'complaint'],
     ['an old bounce', textBounceOf('ann@b.example'), 'bounce ann@b.example no-such-user!'],

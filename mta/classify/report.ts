@@ -78,10 +78,10 @@ function readComplaint(mail: Part, returned: readonly Field[]): Omit<Report, 'or
 /** A report is about one message, and ours go to one recipient each: more than these are noise or harm. */
 const MAX_RECIPIENTS = 200
 
-const ACTIONS: Readonly<Record<string, Action>> = {
-  failed: 'failed', failure: 'failed', delayed: 'delayed', delivered: 'delivered', deliverable: 'delivered',
-  relayed: 'relayed', expanded: 'expanded',
-}
+const ACTIONS: ReadonlyMap<string, Action> = new Map([
+  ['failed', 'failed'], ['failure', 'failed'], ['delayed', 'delayed'], ['delivered', 'delivered'], ['deliverable', 'delivered'],
+  ['relayed', 'relayed'], ['expanded', 'expanded'],
+])
 
 /** Recipients of the delivery-status part; where there is none, of fields that stand in the notice itself. */
 function readDeliveryStatus(mail: Part, notice: Notice): ReportedRecipient[] {
@@ -111,7 +111,7 @@ function readGroup(fields: readonly Field[], notice: Notice, failed: readonly st
   const told = valueOf(fields, 'status')
   const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(told ?? '')?.[0] ?? null
   const diagnostic = cleanDiagnostic(valueOf(fields, 'diagnostic-code'))
-  const action = ACTIONS[/^[a-z]+/.exec((valueOf(fields, 'action') ?? '').toLowerCase())?.[0] ?? ''] ?? actionOf(status)
+  const action = ACTIONS.get(/^[a-z]+/.exec((valueOf(fields, 'action') ?? '').toLowerCase())?.[0] ?? '') ?? actionOf(status)
   return describe({ address, action, status, diagnostic, comment: told, entry: entryOf(notice, address), notice: notice.text })
 }
 

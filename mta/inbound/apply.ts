@@ -16,6 +16,7 @@ import type { Suppressing } from '#src/suppression/cause.ts'
 import { condemn, type Refused } from '#src/suppression/condemn.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
 import { suppress } from '#src/suppression/suppress.ts'
+import { addCounts, type WorkspaceCounts } from '#src/workspaces/rates.ts'
 import type { Report } from '#mta/classify/report.ts'
 import { isSimulator } from '#mta/sandbox/simulators.ts'
 import type { Reader } from './reader.ts'
@@ -77,6 +78,9 @@ async function loadSubjects(tx: Queryable, due: readonly DueReport[]): Promise<R
   return new Map(rows.map((row) => [keyOf(row), row]))
 }
 
+/** Deliveries are counted by the process that made them. */
+const NONE = new Map<string, never>()
+
 async function carryOut(ctx: Context, tx: Queryable, cases: readonly Case[], now: Date): Promise<readonly News[]> {
   if (cases.length === 0) return []
   const moves = cases.map(movingOf)
@@ -84,10 +88,12 @@ async function carryOut(ctx: Context, tx: Queryable, cases: readonly Case[], now
   const moved = await moveRecipients(tx, moving, now)
   const hasMoved = new Set(moving.filter((_, i) => moved.done.has(i)).map(keyOf))
   const raised = await raiseRecipientEvents(tx, cases.flatMap(eventOf), now)
-  const isSparing = (address: string): boolean => ctx.config.isSandbox && isSimulator(address)
-  await condemn(tx, cases.flatMap((one) => hasMoved.has(keyOf(one.due)) ? refusedOf(one) : []).filter(({ address }) => !isSparing(address)), new Map(), now)
-  await suppress(tx, cases.flatMap((one) => raised.raised.has(one.eventId) ? wishOf(one) : []).filter(({ address }) => !isSparing(address)), now)
+  const isListed = ({ address }: { readonly address: string }): boolean => !ctx.config.isSandbox || !isSimulator(address)
+  const refused = cases.flatMap((one) => hasMoved.has(keyOf(one.due)) ? refusedOf(one) : []).filter(isListed)
+  await condemn(tx, { refused, deliveries: NONE }, now)
+  await suppress(tx, cases.flatMap((one) => raised.raised.has(one.eventId) ? wishOf(one) : []).filter(isListed), now)
   await countComplaints(tx, cases.filter(({ verdict, eventId }) => verdict.kind === 'complaint' && raised.raised.has(eventId)).map(({ due }) => due))
+  await addCounts(tx, cases.flatMap((one) => countOf(one, { isMoved: hasMoved.has(keyOf(one.due)), isRaised: raised.raised.has(one.eventId) })), now)
   await writeApplied(tx, cases.map((one) => appliedOf(one, { hasMoved, raised, now })))
   return [moved, raised]
 }
@@ -95,7 +101,9 @@ async function carryOut(ctx: Context, tx: Queryable, cases: readonly Case[], now
 function movingOf({ due, verdict, eventId }: Case): Moving | null {
   if (verdict.kind !== 'bounce' && verdict.kind !== 'confirm') return null
   const base = { messageId: due.messageId, n: due.n, lease: null, dueAt: null, isCounted: false, attempt: null, eventId }
-  if (verdict.kind === 'confirm') return { ...base, move: 'confirm', reason: 'the receiver reported that it arrived', eventData: { reported: true } }
+  if (verdict.kind === 'confirm') {
+    return { ...base, move: 'confirm', reason: 'the receiver reported that it arrived', eventData: { reported: true } }
+  }
   const { facts } = verdict
   return { ...base, move: 'late_bounce', reason: messageOf(facts), eventData: bounceData(facts) }
 }
@@ -103,8 +111,8 @@ function movingOf({ due, verdict, eventId }: Case): Moving | null {
 /** The same fields as of a bounce in the conversation (src/messages/settle.ts). */
 function bounceData(facts: Facts): object {
   return {
-    bounce_type: facts.hard ? 'hard' : 'soft', bounce_class: facts.class, bounce_scope: 'recipient', bounce_code: facts.status ?? codeIn(facts)?.toString() ?? null,
-    bounce_message: messageOf(facts), late: true,
+    bounce_type: facts.hard ? 'hard' : 'soft', bounce_class: facts.class, bounce_scope: 'recipient',
+    bounce_code: facts.status ?? codeIn(facts)?.toString() ?? null, bounce_message: messageOf(facts), late: true,
   }
 }
 
@@ -131,6 +139,14 @@ function refusedOf({ verdict, subject, eventId }: Case): Refused[] {
     workspaceId: subject.workspaceId, address: subject.address, receiver: receiverOf(subject.host, subject.domain), class: facts.class,
     reply: { code: codeIn(facts), status: facts.status, text: messageOf(facts) }, eventId, messageId: subject.messageId,
   }]
+}
+
+/** For the rates of its workspace; of one workspace several in a batch are added up. */
+function countOf({ verdict, subject }: Case, { isMoved, isRaised }: { readonly isMoved: boolean; readonly isRaised: boolean }): WorkspaceCounts[] {
+  if (subject === null) return []
+  const [hard, complaints] = [isMoved && verdict.kind === 'bounce' && verdict.facts.hard, isRaised && verdict.kind === 'complaint']
+  // what came back was counted as delivered
+  return hard || complaints ? [{ workspaceId: subject.workspaceId, delivered: hard ? -1 : 0, hard: hard ? 1 : 0, complaints: complaints ? 1 : 0 }] : []
 }
 
 const KINDS = { complaint: 'complaint', 'opt-out': 'unsubscribe' } as const

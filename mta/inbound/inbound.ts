@@ -5,6 +5,7 @@
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
 import { isWorthRepeating } from '#src/messages/move.ts'
+import { createRegistry, type Registry } from '#src/metrics/registry.ts'
 import { loadServerCertificate } from '#mta/server-certificate.ts'
 import { applyDue } from './apply.ts'
 import { createLetterBox } from './letter-box.ts'
@@ -23,7 +24,7 @@ const LOOK_MS = 2000
 const RETRY_MS = 500
 
 /** @throws ConfigError when the port cannot be had. */
-export async function startInbound(ctx: Context): Promise<Inbound> {
+export async function startInbound(ctx: Context, registry: Registry = createRegistry()): Promise<Inbound> {
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
   const reader = createReader()
   const applying = startApplying(ctx, () => applyDue(ctx, reader))
@@ -37,6 +38,7 @@ export async function startInbound(ctx: Context): Promise<Inbound> {
     const recipient = recipientOf(incoming)
     if (recipient === null && !letters.mayTake()) throw new Reply(452, '4.3.1 Too many letters, come again later')
     await taking.add({ ...incoming, recipient })
+    registry.add('mailstead_inbound_letters_total', [incoming.target.kind])
   }
   const listener = await startListener({ ctx, mac, certificate: await loadServerCertificate(ctx), take })
     .catch(async (error: unknown) => {

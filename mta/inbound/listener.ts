@@ -59,6 +59,7 @@ const MOST_RECIPIENTS = 20
 const IDLE_MS = 60_000
 const LONGEST_MS = 15 * 60_000
 const CLOSE_MS = 3000
+const FALLBACK_PORT = 2526
 const OF_ONE_NETWORK = 0.2
 
 /** @throws ConfigError when the port cannot be had. */
@@ -71,7 +72,8 @@ export async function startListener(parts: ListenerParts): Promise<Listener> {
     server.server.on('connection', (socket: Socket) => clients.watch(socket))
     return server.listen(port)
   }
-  const port = await listenAt(parts.ctx, { what: 'inbound mail', setting: 'INBOUND_PORT', port: config.inboundPort, fallback: 2526 }, listen)
+  const place = { what: 'inbound mail', setting: 'INBOUND_PORT', port: config.inboundPort, fallback: FALLBACK_PORT }
+  const port = await listenAt(parts.ctx, place, listen)
   parts.ctx.log.info({ port }, 'takes bounces and complaints')
   return {
     port,

@@ -1,4 +1,6 @@
-/** How many connections each network has open: one client must not take all that the port can hold. Our own machine may have all of them. */
+/**
+ * How many connections each network has open: one client must not take all that the port can hold. Our own machine may have all of them.
+ */
 import ipaddr from 'ipaddr.js'
 
 export interface Peers {

@@ -1,6 +1,6 @@
 /**
- * The thread that reads reports, one after the other, and tells each as soon as it is read. It has no secrets and no connections, and may be
- * killed at any time.
+ * The thread that reads reports, one after the other, and tells each as soon as it is read. It has no secrets and no connections, and may
+ * be killed at any time.
  */
 import { parentPort } from 'node:worker_threads'
 import { readReport, type Report } from '#mta/classify/report.ts'

@@ -15,11 +15,17 @@ export interface ReportLine {
   readonly diagnostic: string | null
 }
 
-/** The newest first; of letters to the postmaster, or of reports. */
-export async function listReports(db: Queryable, { hasLetters, limit }: { readonly hasLetters: boolean; readonly limit: number }): Promise<ReportLine[]> {
+interface ReportFilter {
+  /** Letters to the postmaster, instead of reports. */
+  readonly hasLetters: boolean
+  readonly limit: number
+}
+
+/** The newest first. */
+export async function listReports(db: Queryable, { hasLetters, limit }: ReportFilter): Promise<ReportLine[]> {
   const { rows } = await db.query<ReportLine>(`
-    SELECT i.id, i.received_at AS "receivedAt", i.kind, i.result, i.message_id AS "messageId", r.address AS recipient, i.mail_from AS "mailFrom", i.peer,
-      left(i.facts->>'diagnostic', 300) AS diagnostic
+    SELECT i.id, i.received_at AS "receivedAt", i.kind, i.result, i.message_id AS "messageId", r.address AS recipient,
+      i.mail_from AS "mailFrom", i.peer, left(i.facts->>'diagnostic', 300) AS diagnostic
     FROM inbound_reports i LEFT JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
     WHERE (i.message_id IS NULL) = $1 ORDER BY i.id DESC LIMIT $2`, [hasLetters, limit])
   return rows
@@ -40,7 +46,8 @@ export interface Backlog {
 
 export async function readBacklog(db: Queryable): Promise<Backlog> {
   const { rows: [row] } = await db.query<Backlog>(`
-    SELECT count(*) FILTER (WHERE due_at < now() AND message_id IS NOT NULL) AS waiting, min(due_at) FILTER (WHERE due_at < now()) AS oldest,
+    SELECT count(*) FILTER (WHERE due_at < now() AND message_id IS NOT NULL) AS waiting,
+      min(due_at) FILTER (WHERE due_at < now()) AS oldest,
       (SELECT count(*) FROM inbound_reports WHERE message_id IS NULL AND received_at > now() - interval '7 days') AS letters
     FROM inbound_reports WHERE due_at IS NOT NULL`)
   return row ?? { waiting: 0, oldest: null, letters: 0 }

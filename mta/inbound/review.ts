@@ -1,6 +1,6 @@
 /**
- * Looks again at what hard bounces have put on the suppression list, with the rules of today: the report, where it is still stored, else the
- * reply that the entry keeps. What would not be suppressed now was suppressed wrongly. Entries by hand, complaints and imports are not
+ * Looks again at what hard bounces have put on the suppression list, with the rules of today: the report, where it is still stored, else
+ * the reply that the entry keeps. What would not be suppressed now was suppressed wrongly. Entries by hand, complaints and imports are not
  * looked at. In slices by address, so that a list of any length is reviewed; an entry that changed meanwhile is left alone.
  */
 import { columnsOf } from '#src/columns.ts'
@@ -21,7 +21,8 @@ export interface Doubtful {
 }
 
 interface Row {
-  readonly workspaceId: string; readonly address: string; readonly rule: string; readonly code: number | null; readonly status: string | null
+  readonly workspaceId: string; readonly address: string; readonly rule: string; readonly code: number | null
+  readonly status: string | null
   readonly text: string | null; readonly eventId: string | null; readonly raw: Buffer | null
 }
 

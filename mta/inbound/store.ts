@@ -23,8 +23,8 @@ export interface Arrived extends Incoming {
 
 const INSERT = prepared('inbound-take', `
 INSERT INTO inbound_reports (id, received_at, target, message_id, n, mail_from, peer, size, raw, due_at, result)
-SELECT i.id, $10::timestamptz, i.target, i.message_id, i.n, i.mail_from, i.peer, i.size, i.raw, CASE WHEN i.message_id IS NOT NULL THEN $10::timestamptz END,
-  CASE WHEN i.message_id IS NULL THEN 'kept' END
+SELECT i.id, $10::timestamptz, i.target, i.message_id, i.n, i.mail_from, i.peer, i.size, i.raw,
+  CASE WHEN i.message_id IS NOT NULL THEN $10::timestamptz END, CASE WHEN i.message_id IS NULL THEN 'kept' END
 FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::text[], $6::text[], $7::integer[], $8::bytea[], $9::smallint[])
   AS i (id, target, message_id, n, mail_from, peer, size, raw, place)
 WHERE i.message_id IS NULL

@@ -13,10 +13,8 @@ export type Target =
   /** RFC 5321 4.5.1 */
   | { readonly kind: 'postmaster' }
 
-export type TargetKind = Target['kind']
-
 /** Local parts at the bounce domain and at the name of this server. */
-const ROLES: Readonly<Record<string, TargetKind>> = { abuse: 'complaint', fbl: 'complaint', postmaster: 'postmaster' }
+const ROLES: ReadonlyMap<string, 'complaint' | 'postmaster'> = new Map([['abuse', 'complaint'], ['fbl', 'complaint'], ['postmaster', 'postmaster']])
 
 export interface Doors {
   readonly config: Pick<Config, 'bounceDomain' | 'serverName'>
@@ -29,10 +27,10 @@ export function readTarget(address: string, { config, mac }: Doors): Target | nu
   if (recipient !== null) return { kind: 'return-path', ...recipient }
   const at = address.lastIndexOf('@')
   const [local, domain] = at < 0 ? [address, null] : [address.slice(0, at), address.slice(at + 1).toLowerCase()]
-  const role = ROLES[local.toLowerCase()]
+  const role = ROLES.get(local.toLowerCase())
   // RFC 5321 4.1.1.3: postmaster is the one address without a domain
   const isOurs = domain === null ? role === 'postmaster' : domain === config.bounceDomain || domain === config.serverName
-  return role === undefined || !isOurs ? null : { kind: role } as Target
+  return role === undefined || !isOurs ? null : { kind: role }
 }
 
 const TOKEN = /\bb-[a-z2-7]{45}(?=@)/gi

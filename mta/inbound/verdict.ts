@@ -70,7 +70,11 @@ const JUDGES: Readonly<Record<Report['kind'], Judge>> = {
     return subject.state === 'sending' && tries < MOST_WAITS ? nothing('waits', facts) : nothing('repeated', facts)
   },
   delay: (report, subject) => nothing('noted', factsOf(report, subject.address)),
-  complaint: ({ feedbackType }) => COMPLAINTS[feedbackType ?? 'abuse']?.(feedbackType ?? 'abuse') ?? nothing('counted'),
+  complaint: ({ feedbackType }) => {
+    const name = feedbackType ?? 'abuse'
+    const kind = COMPLAINTS.get(name)
+    return kind === undefined ? nothing('counted') : { kind, feedbackType: name }
+  },
   autoreply: () => nothing('counted'),
   other: () => nothing('counted'),
 }
@@ -80,15 +84,10 @@ function may(move: keyof typeof MOVES, state: State): boolean {
 }
 
 /** RFC 5965 7.3 and its registry; what is not here (auth-failure, not-spam) is no complaint. */
-const COMPLAINTS: Readonly<Record<string, (feedbackType: string) => Verdict>> = {
-  abuse: (feedbackType) => ({ kind: 'complaint', feedbackType }),
-  fraud: (feedbackType) => ({ kind: 'complaint', feedbackType }),
-  virus: (feedbackType) => ({ kind: 'complaint', feedbackType }),
-  miscategorized: (feedbackType) => ({ kind: 'complaint', feedbackType }),
-  other: (feedbackType) => ({ kind: 'complaint', feedbackType }),
-  'opt-out': (feedbackType) => ({ kind: 'opt-out', feedbackType }),
-  'opt-out-list': (feedbackType) => ({ kind: 'opt-out', feedbackType }),
-}
+const COMPLAINTS: ReadonlyMap<string, 'complaint' | 'opt-out'> = new Map([
+  ...['abuse', 'fraud', 'virus', 'miscategorized', 'other'].map((name) => [name, 'complaint'] as const),
+  ...['opt-out', 'opt-out-list'].map((name) => [name, 'opt-out'] as const),
+])
 
 const UNKNOWN: Facts = { address: null, hard: false, status: null, class: 'unknown', diagnostic: null }
 

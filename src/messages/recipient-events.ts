@@ -21,12 +21,14 @@ export interface Raised extends News {
 }
 
 const LOCK = prepared('recipient-events-lock', `
-SELECT 1 FROM recipients r JOIN unnest($1::uuid[], $2::smallint[]) AS i (message_id, n) ON r.message_id = i.message_id AND r.n = i.n
+SELECT 1
+FROM recipients r JOIN unnest($1::uuid[], $2::smallint[]) AS i (message_id, n) ON r.message_id = i.message_id AND r.n = i.n
 ORDER BY r.message_id, r.n FOR NO KEY UPDATE OF r`)
 
 const RAISE = prepared('recipient-events-raise', `
 WITH input AS (
-  SELECT i.* FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[]) WITH ORDINALITY AS i (id, message_id, n, type, data, ord)
+  SELECT i.*
+  FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[]) WITH ORDINALITY AS i (id, message_id, n, type, data, ord)
   WHERE NOT EXISTS (SELECT FROM events e WHERE e.message_id = i.message_id AND e.n = i.n AND e.type = i.type)
 ), alone AS (
   UPDATE recipients r SET sequence = r.sequence + 1 FROM input i
@@ -34,7 +36,9 @@ WITH input AS (
   RETURNING i.id, r.sequence
 ), shared AS (
   UPDATE messages m SET event_count = m.event_count + s.events
-  FROM (SELECT i.message_id, count(*) AS events FROM input i WHERE NOT EXISTS (SELECT FROM alone a WHERE a.id = i.id) GROUP BY i.message_id) s
+  FROM (
+    SELECT i.message_id, count(*) AS events FROM input i WHERE NOT EXISTS (SELECT FROM alone a WHERE a.id = i.id) GROUP BY i.message_id
+  ) s
   WHERE m.id = s.message_id
   RETURNING m.id, m.event_count - s.events AS base
 ), new_events AS (

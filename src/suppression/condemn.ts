@@ -27,8 +27,14 @@ export interface Refused {
 
 type Judged = Refused & { readonly rule: BounceClass }
 
-/** Inside a transaction. `deliveries` are results that are counted with them. */
-export async function condemn(tx: Queryable, refused: readonly Refused[], deliveries: ReadonlyMap<string, Hours>, now: Date): Promise<void> {
+export interface Results {
+  readonly refused: readonly Refused[]
+  /** Counted with them: by receiver. */
+  readonly deliveries: ReadonlyMap<string, Hours>
+}
+
+/** Inside a transaction. */
+export async function condemn(tx: Queryable, { refused, deliveries }: Results, now: Date): Promise<void> {
   const judged = distinct(refused.flatMap((one): Judged[] => {
     const rule = ruleFor(one.class, one.reply.status)
     return rule === null ? [] : [{ ...one, rule }]
@@ -70,10 +76,11 @@ function entryOf(one: Judged): Suppressing {
 const MAX_REASON = 500
 
 const HOLD = prepared('suppressions-hold', `
-INSERT INTO held_suppressions AS h (workspace_id, address, hold, receiver, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, held_at)
+INSERT INTO held_suppressions AS h (workspace_id, address, hold, receiver, cause, reply_code, reply_status, reply_text, rule, event_id,
+  message_id, held_at)
 SELECT workspace_id, lower(address), hold, receiver, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, $12
-FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::text[], $8::text[], $9::text[], $10::uuid[], $11::uuid[])
-  AS i (workspace_id, address, hold, receiver, cause, reply_code, reply_status, reply_text, rule, event_id, message_id)
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::text[], $8::text[], $9::text[], $10::uuid[],
+  $11::uuid[]) AS i (workspace_id, address, hold, receiver, cause, reply_code, reply_status, reply_text, rule, event_id, message_id)
 ORDER BY workspace_id, lower(address) COLLATE "C"
 ON CONFLICT (workspace_id, address) DO UPDATE SET hold = CASE WHEN h.hold = 'outage' THEN h.hold ELSE excluded.hold END
 RETURNING workspace_id AS "workspaceId", address, held_at AS "heldAt"`)
@@ -87,8 +94,8 @@ async function hold(tx: Queryable, judged: readonly Judged[], jumped: ReadonlySe
   if (judged.length === 0) return new Set()
   const rows = judged.map((one) => ({ ...one, hold: jumped.has(one.receiver) ? 'outage' : 'proof', entry: entryOf(one) }))
   const columns = columnsOf(rows, [
-    (r) => r.workspaceId, (r) => r.address, (r) => r.hold, (r) => r.receiver, (r) => r.entry.reason, (r) => r.reply.code, (r) => r.reply.status,
-    (r) => r.reply.text, (r) => r.entry.rule, (r) => r.eventId, (r) => r.messageId,
+    (r) => r.workspaceId, (r) => r.address, (r) => r.hold, (r) => r.receiver, (r) => r.entry.reason, (r) => r.reply.code,
+    (r) => r.reply.status, (r) => r.reply.text, (r) => r.entry.rule, (r) => r.eventId, (r) => r.messageId,
   ])
   const { rows: held } = await tx.query<{ workspaceId: string; address: string; heldAt: Date }>(HOLD, [...columns, now])
   const proved = held.filter(({ heldAt }) => now.getTime() - heldAt.getTime() >= PROOF_GAP_MS)

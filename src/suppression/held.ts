@@ -39,14 +39,14 @@ export function endOf({ hold, ageMs, tookMail, isJump, wasJump }: HeldState): En
 }
 
 interface HeldRow {
-  readonly workspaceId: string; readonly address: string; readonly hold: 'proof' | 'outage'; readonly receiver: string; readonly cause: string
-  readonly code: number | null; readonly status: string | null; readonly text: string | null; readonly rule: string
+  readonly workspaceId: string; readonly address: string; readonly hold: 'proof' | 'outage'; readonly receiver: string
+  readonly cause: string; readonly code: number | null; readonly status: string | null; readonly text: string | null; readonly rule: string
   readonly eventId: string | null; readonly messageId: string | null; readonly heldAt: Date; readonly tookMail: boolean
 }
 
 const READ = `
-SELECT h.workspace_id AS "workspaceId", h.address, h.hold, h.receiver, h.cause, h.reply_code AS code, h.reply_status AS status, h.reply_text AS text,
-  h.rule, h.event_id AS "eventId", h.message_id AS "messageId", h.held_at AS "heldAt", EXISTS (
+SELECT h.workspace_id AS "workspaceId", h.address, h.hold, h.receiver, h.cause, h.reply_code AS code, h.reply_status AS status,
+  h.reply_text AS text, h.rule, h.event_id AS "eventId", h.message_id AS "messageId", h.held_at AS "heldAt", EXISTS (
     SELECT FROM recipients r WHERE r.workspace_id = h.workspace_id AND (lower(r.address) COLLATE "C") = h.address AND r.message_id > $1
       AND r.state = 'delivered' AND r.updated_at > h.held_at) AS "tookMail"
 FROM held_suppressions h WHERE (h.held_at, h.workspace_id, h.address) > ($2::timestamptz, $3::uuid, $4::text)
@@ -99,7 +99,8 @@ async function askAgain(db: Queryable, rows: readonly HeldRow[]): Promise<void> 
 /** Answers those that nobody else ended before. */
 async function end(db: Queryable, rows: readonly HeldRow[]): Promise<HeldRow[]> {
   if (rows.length === 0) return []
-  const { rows: ended } = await db.query<{ workspaceId: string; address: string }>(END, columnsOf(rows, [(r) => r.workspaceId, (r) => r.address, (r) => r.heldAt]))
+  const columns = columnsOf(rows, [(r) => r.workspaceId, (r) => r.address, (r) => r.heldAt])
+  const { rows: ended } = await db.query<{ workspaceId: string; address: string }>(END, columns)
   const keys = new Set(ended.map(({ workspaceId, address }) => `${workspaceId} ${address}`))
   return rows.filter(({ workspaceId, address }) => keys.has(`${workspaceId} ${address}`))
 }
@@ -126,7 +127,8 @@ export interface HeldCount {
 }
 
 export async function countHeld(db: Queryable): Promise<HeldCount[]> {
-  const { rows } = await db.query<HeldCount>(
-    `SELECT hold, receiver, count(*) AS count, min(held_at) AS since FROM held_suppressions GROUP BY hold, receiver ORDER BY hold, count(*) DESC, receiver LIMIT 1000`)
+  const { rows } = await db.query<HeldCount>(`
+    SELECT hold, receiver, count(*) AS count, min(held_at) AS since FROM held_suppressions
+    GROUP BY hold, receiver ORDER BY hold, count(*) DESC, receiver LIMIT 1000`)
   return rows
 }

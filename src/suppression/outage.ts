@@ -36,7 +36,8 @@ export function isJump(now: Hours, week: Hours): boolean {
 
 const COUNT = prepared('receiver-hours-count', `
 INSERT INTO receiver_hours AS h (receiver, hour, delivered, hard)
-SELECT receiver, date_trunc('hour', $4::timestamptz), delivered, hard FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS i (receiver, delivered, hard)
+SELECT receiver, date_trunc('hour', $4::timestamptz), delivered, hard
+FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS i (receiver, delivered, hard)
 ORDER BY receiver COLLATE "C"
 ON CONFLICT (receiver, hour) DO UPDATE SET delivered = h.delivered + excluded.delivered, hard = h.hard + excluded.hard`)
 
@@ -48,15 +49,19 @@ export async function countResults(tx: Queryable, results: ReadonlyMap<string, H
 }
 
 const HOURS = prepared('receiver-hours-read', `
-SELECT receiver, coalesce(sum(hard) FILTER (WHERE is_now), 0)::bigint AS hard_now, coalesce(sum(delivered) FILTER (WHERE is_now), 0)::bigint AS delivered_now,
-  coalesce(sum(hard) FILTER (WHERE NOT is_now), 0)::bigint AS hard_week, coalesce(sum(delivered) FILTER (WHERE NOT is_now), 0)::bigint AS delivered_week
+SELECT receiver,
+  coalesce(sum(hard) FILTER (WHERE is_now), 0)::bigint AS hard_now,
+  coalesce(sum(delivered) FILTER (WHERE is_now), 0)::bigint AS delivered_now,
+  coalesce(sum(hard) FILTER (WHERE NOT is_now), 0)::bigint AS hard_week,
+  coalesce(sum(delivered) FILTER (WHERE NOT is_now), 0)::bigint AS delivered_week
 FROM (
   SELECT receiver, hard, delivered, hour > $2::timestamptz - interval '2 hours' AS is_now FROM receiver_hours
   WHERE receiver = ANY ($1::text[]) AND hour > $2::timestamptz - interval '${BASELINE_HOURS} hours' AND hour <= $2
 ) h GROUP BY receiver`)
 
 interface HoursRow {
-  readonly receiver: string; readonly hard_now: number; readonly delivered_now: number; readonly hard_week: number; readonly delivered_week: number
+  readonly receiver: string; readonly hard_now: number; readonly delivered_now: number; readonly hard_week: number
+  readonly delivered_week: number
 }
 
 /** Those of the receivers whose hard bounces jumped at that moment: this hour and the one before it, against the week before them. */

@@ -1,7 +1,7 @@
 /** Whose server it was that took or refused a mail. */
 import { getDomain } from 'tldts'
 
-/** The registrable domain of the MX host (`google.com` for all that Google hosts), else the recipient's own domain. `host` null: none was asked. */
+/** The registrable domain of the MX host (`google.com` for all that Google hosts); without a host the recipient's own domain. */
 export function receiverOf(host: string | null, domain: string): string {
   return host === null ? domain : getDomain(host) ?? host.toLowerCase()
 }

@@ -1,4 +1,6 @@
-/** Ends the waiting of suppressions that are held for proof or for a receiver's outage (src/suppression/held.ts), and forgets old counts. */
+/**
+ * Ends the waiting of suppressions that are held for proof or for a receiver's outage (src/suppression/held.ts), and forgets old counts.
+ */
 import type { Context } from '#src/context.ts'
 import { endHolds } from '#src/suppression/held.ts'
 import type { LoopSpec } from './loop.ts'

@@ -275,7 +275,7 @@ describe('inbound', function () {
       assert.equal(await stored(), before)
     })
     for (const [what, to] of [['a stranger', 'ann@elsewhere.example'], ['nobody of ours', 'info@bounces.mta.sender.example'], ['an unsubscribe address', `u-${'a'.repeat(45)}@bounces.mta.sender.example`],
-      ['abuse of another domain', 'abuse@elsewhere.example']] as const) {
+      ['abuse of another domain', 'abuse@elsewhere.example'], ['a name of every object', 'constructor@bounces.mta.sender.example']] as const) {
       it(`${what} is refused`, async () => refuse(await submit(inbound.port, { from: 'a@b.example', to, content: 'x' }), /^550 5\.7\.1 /))
     }
     for (const to of ['postmaster@mta.sender.example', 'Postmaster@bounces.mta.sender.example', 'postmaster', 'abuse@bounces.mta.sender.example']) {

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { endOf, type Ending, type HeldState } from './held.ts'
+import { createDeliveries, isJump, type Hours } from './outage.ts'
+import { receiverOf } from './receiver.ts'
+import { ruleFor, ruleName } from './bounce-rules.ts'
+
+const HOUR_MS = 3_600_000
+const hours = (hard: number, delivered: number): Hours => ({ hard, delivered })
+
+describe('outages of receivers', () => {
+  const JUMPS: readonly (readonly [what: string, now: Hours, week: Hours, isSo: boolean])[] = [
+    ['few hard bounces', hours(19, 0), hours(0, 1000), false],
+    ['all refused, where nearly none was', hours(20, 0), hours(5, 1000), true],
+    ['a fifth refused, where nearly none was', hours(20, 80), hours(5, 1000), false],
+    ['a little more than a fifth', hours(21, 79), hours(5, 1000), true],
+    ['a fifth refused, as always', hours(100, 400), hours(200, 800), false],
+    ['half refused, where a fifth was', hours(250, 250), hours(200, 800), false],
+    ['nearly all refused, where a fifth was', hours(450, 50), hours(200, 800), true],
+    ['nothing known of the receiver, all refused', hours(30, 0), hours(0, 0), true],
+    ['nothing known of the receiver, few of many', hours(30, 300), hours(0, 0), false],
+    ['little known', hours(30, 0), hours(100, 99), true],
+    ['nothing at all', hours(0, 0), hours(0, 0), false],
+  ]
+  for (const [what, now, week, isSo] of JUMPS) it(`${what}: ${isSo ? 'a jump' : 'none'}`, () => assert.equal(isJump(now, week), isSo))
+
+  const held = (change: Partial<HeldState> = {}): HeldState => ({ hold: 'outage', ageMs: HOUR_MS, tookMail: false, isJump: true, wasJump: true, ...change })
+  const ENDS: readonly (readonly [what: string, state: HeldState, ending: Ending])[] = [
+    ['the outage goes on', held(), 'keep'],
+    ['the outage goes on for a day', held({ ageMs: 24 * HOUR_MS }), 'write'],
+    ['the outage is over', held({ isJump: false }), 'ask-again'],
+    ['there was none, by what is counted by now', held({ wasJump: false }), 'write'],
+    ['the address took mail', held({ tookMail: true }), 'drop'],
+    ['a proof is awaited', held({ hold: 'proof' }), 'keep'],
+    ['a proof is awaited, and mail was taken', held({ hold: 'proof', tookMail: true }), 'drop'],
+    ['a proof is awaited for a month', held({ hold: 'proof', ageMs: 31 * 24 * HOUR_MS }), 'drop'],
+  ]
+  for (const [what, state, ending] of ENDS) it(`${what}: ${ending}`, () => assert.equal(endOf(state), ending))
+
+  it('deliveries are counted until they are taken, and go back when they cannot be written', () => {
+    const deliveries = createDeliveries()
+    for (const receiver of ['a', 'b', 'a']) deliveries.count(receiver)
+    const taken = deliveries.take()
+    assert.deepEqual([...taken], [['a', hours(0, 2)], ['b', hours(0, 1)]])
+    deliveries.count('a')
+    deliveries.restore(taken)
+    assert.deepEqual([...deliveries.take()], [['a', hours(0, 3)], ['b', hours(0, 1)]])
+    assert.equal(deliveries.take().size, 0)
+  })
+
+  const RECEIVERS: readonly (readonly [host: string | null, receiver: string])[] = [
+    ['alt1.aspmx.l.google.com', 'google.com'], ['mx1.mail.example.co.uk', 'example.co.uk'], ['192.0.2.1', '192.0.2.1'], ['MX', 'mx'], [null, 'b.example'],
+  ]
+  for (const [host, receiver] of RECEIVERS) it(`${host ?? 'no host'} is ${receiver}`, () => assert.equal(receiverOf(host, 'b.example'), receiver))
+})
+
+describe('rules of bounces', () => {
+  const ROWS: readonly (readonly [name: string, status: string | null, rule: string | null])[] = [
+    ['no-such-user', '5.1.1', 'no-such-user@1'], ['no-such-user', null, 'no-such-user@1'], ['no-such-user', '5.7.1', null], ['no-such-user', '4.7.0', null],
+    ['mailbox-full', '5.2.2', null], ['mailbox-disabled', '5.2.1', null], ['policy', null, null], ['constructor', null, null], ['', null, null],
+  ]
+  for (const [name, status, rule] of ROWS) {
+    it(`${name || 'nothing'} with ${status ?? 'no status'}: ${rule ?? 'none'}`, () => {
+      const found = ruleFor(name, status)
+      assert.equal(found === null ? null : ruleName(found), rule)
+    })
+  }
+})
