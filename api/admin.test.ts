@@ -146,6 +146,32 @@ describe('the operator\'s endpoints', () => {
     const wrong = [{}, { domain: 'a.example', site: 's' }, { workspace: 'nobody' }, { campaign: 'x' }, { domain: 'a.example', until: '2020-01-01' }]
     for (const given of wrong) assert.equal((await call('POST', '/suspensions', given)).status, 400)
   })
+  it('a receiver that a rule has stopped is listed, and let go', async () => {
+    await api.db.query(`INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until) VALUES ($1, 'yahoo', 'default', 'ts04', '421 TS04', now() + interval '2 hours')`, [newId()])
+    const [found] = listOf((await ok(call('GET', '/suspensions')))['receivers'])
+    assert.deepEqual([found?.['receiver'], found?.['rule'], found?.['reply'], found?.['workspace_id']], ['yahoo', 'ts04', '421 TS04', null])
+    assert.deepEqual([(await call('DELETE', '/suspensions?receiver=yahoo')).status, (await call('DELETE', '/suspensions?receiver=yahoo')).status], [200, 404])
+  })
+  it('mail is moved to another pool, that of a workspace or of one domain', async () => {
+    await api.db.query(`INSERT INTO egress_pools (name, created_at) VALUES ('vip', now()) ON CONFLICT DO NOTHING`)
+    const usersOf = async (): Promise<unknown[]> => {
+      const [pool] = listOf((await ok(call('GET', '/pools')))['pools'])
+      return [pool?.['name'], pool?.['workspaces'], pool?.['domains']]
+    }
+    await ok(call('POST', '/pools/use', { workspace: other.workspaceId, pool: 'vip' }))
+    await ok(call('POST', '/pools/use', { workspace: other.workspaceId, domain: other.domain, pool: 'vip' }))
+    assert.deepEqual(await usersOf(), ['vip', 1, 1])
+    await ok(call('POST', '/pools/use', { workspace: other.workspaceId, pool: null }))
+    assert.deepEqual(await usersOf(), ['vip', 0, 1])
+    const WRONG_MOVES: readonly [body: object, path: string][] = [
+      [{ workspace: other.workspaceId, pool: 'none' }, 'pool'], [{ workspace: 'nobody', pool: 'vip' }, 'workspace'],
+      [{ workspace: other.workspaceId, domain: api.domain, pool: 'vip' }, 'domain'],
+    ]
+    for (const [body, path] of WRONG_MOVES) {
+      const answer = await call('POST', '/pools/use', body)
+      assert.deepEqual([answer.status, listOf(answer.body['details'])[0]?.['path']], [400, path])
+    }
+  })
   it('explain a message of any workspace', async () => {
     await ok(call('POST', '/suspensions', { workspace: other.workspaceId, reason: 'unpaid' }))
     const data = await ok(call('GET', `/emails/explain/${await send('x@a.example', other)}`))

@@ -23,7 +23,7 @@ const ACTIONS = `
 -- Everything an operator changed: the work list of the long ones, and the record of all.
 CREATE TABLE operator_actions (
   id uuid PRIMARY KEY,                        -- UUIDv7: began then
-  verb text NOT NULL CONSTRAINT operator_actions_verb CHECK (verb IN ('retry', 'drop', 'bounce', 'suspend', 'resume', 'dry-run')),
+  verb text NOT NULL CONSTRAINT operator_actions_verb CHECK (verb IN ('retry', 'drop', 'bounce', 'suspend', 'resume', 'pool', 'dry-run')),
   subject jsonb NOT NULL,                     -- which mail, or what was stopped
   reason text NOT NULL,
   done_by text NOT NULL,

@@ -22,7 +22,7 @@ type Start = (ctx: Context, redisUrl: string, metrics: Registry) => Promise<Runn
 const ROLES: Readonly<Record<string, Start>> = {
   outbound: startOutbound,
   // parsers and certificates are of no use to a process that sends
-  inbound: async (ctx) => (await import('./inbound/inbound.ts')).startInbound(ctx),
+  inbound: async (ctx, _redisUrl, metrics) => (await import('./inbound/inbound.ts')).startInbound(ctx, metrics),
   submission: async (ctx, _redisUrl, metrics) => (await import('./submission/submission.ts')).startSubmission(ctx, metrics),
   // loaded only where it runs: a receiver, a parser and certificates are of no use to a process that sends
   sandbox: async (ctx) => (await import('./sandbox/sandbox.ts')).startSandbox(ctx),

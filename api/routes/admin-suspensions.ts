@@ -1,10 +1,15 @@
-/** What the operator has stopped: a recipient domain or all mail, a site, a workspace, a campaign; until it is resumed or for a time. */
+/**
+ * What the operator has stopped: a recipient domain or all mail, a site, a workspace, a campaign; until it is resumed or for a time. And
+ * which receivers a rule about their replies has stopped, which the operator may let go before their time.
+ */
 import { z } from 'zod'
-import { invalid, refuse } from '#src/errors.ts'
+import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { readStopped } from '#src/operator/filter.ts'
 import { recordAction } from '#src/operator/record.ts'
 import { listSuspensions, resume, suspend, SUSPENDABLE, type Stopped } from '#src/queue/suspensions.ts'
-import { route, type AnyRoute } from '#api/route.ts'
+import { listReceiverSuspensions, resumeReceiver } from '#src/shaping/receiver-suspensions.ts'
+import type { ApiContext } from '#api/context.ts'
+import { route, type Answer, type AnyRoute } from '#api/route.ts'
 import { enveloped, moment, plainAnswer } from '#api/shapes.ts'
 import { time } from '#api/time.ts'
 import { operatorName } from './admin-queue.ts'
@@ -18,13 +23,20 @@ const shape = z.object({
   kind: z.enum(SUSPENDABLE), subject: z.string(), reason: z.string(), created_at: moment, until: moment.nullable(),
 }).meta({ id: 'Suspension' })
 
+const receiver = z.object({
+  receiver: z.string(), workspace_id: z.uuid().nullable().meta({ description: 'null: all' }), rule: z.string(), reply: z.string(), created_at: moment, until: moment,
+}).meta({ id: 'ReceiverSuspension' })
+
 const list = route({
-  name: 'admin-list-suspensions', summary: 'What is stopped', method: 'GET', paths: ['/admin/suspensions'], access: 'operator', status: 200,
-  answer: enveloped(z.object({ suspensions: z.array(shape) })), errors: [],
+  name: 'admin-list-suspensions', summary: 'What is stopped: by the operator, and receivers by the rules about their replies', method: 'GET', paths: ['/admin/suspensions'], access: 'operator', status: 200,
+  answer: enveloped(z.object({ suspensions: z.array(shape), receivers: z.array(receiver) })), errors: [],
   handle: async (ctx) => {
     const found = await listSuspensions(ctx.db)
     const suspensions = found.map(({ createdAt, until, ...one }) => ({ ...one, created_at: createdAt.toISOString(), until: until?.toISOString() ?? null }))
-    return { body: { success: true, message: `${suspensions.length} suspensions.`, data: { suspensions } } }
+    const receivers = (await listReceiverSuspensions(ctx.db, new Date(ctx.clock.now()))).map(({ pace, workspaceId, rule, reply, createdAt, until }) => ({
+      receiver: pace, workspace_id: workspaceId, rule, reply, created_at: createdAt.toISOString(), until: until.toISOString(),
+    }))
+    return { body: { success: true, message: `${suspensions.length + receivers.length} suspensions.`, data: { suspensions, receivers } } }
   },
 })
 
@@ -46,15 +58,22 @@ const stop = route({
 
 const letGo = route({
   name: 'admin-resume', summary: 'Let mail go again that was stopped', method: 'DELETE', paths: ['/admin/suspensions'], access: 'operator',
-  query: z.object(subject), status: 200, answer: plainAnswer, errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
-  handle: async (ctx, { query, headers, address }) => {
-    const read = await readStopped(query, ctx.db)
+  query: z.object({ ...subject, receiver: text.meta({ description: 'as listed: one that a rule about replies has stopped' }) }), status: 200, answer: plainAnswer, errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
+  handle: async (ctx, { query: { receiver: pace, ...given }, headers, address }) => {
+    if (pace !== undefined && Object.keys(given).length === 0) return letReceiverGo(ctx, pace, operatorName(headers, address))
+    const read = await readStopped(given, ctx.db)
     if (!read.ok) return invalid(read.details)
     if (!await resume(ctx, read.stopped)) return refuse('NOT_FOUND', 'It is not stopped.')
     await recordAction(ctx, { verb: 'resume', subject: named(read.stopped), reason: '', by: operatorName(headers, address) }, 'done')
     return { body: { success: true, message: `Mail of the ${read.stopped.kind} ${read.stopped.subject} goes out again.` } }
   },
 })
+
+async function letReceiverGo(ctx: ApiContext, pace: string, by: string): Promise<Answer | Refusal> {
+  if (await resumeReceiver(ctx, pace) === 0) return refuse('NOT_FOUND', 'It is not stopped.')
+  await recordAction(ctx, { verb: 'resume', subject: { receiver: pace }, reason: '', by }, 'done')
+  return { body: { success: true, message: `Mail to ${pace} goes out again.` } }
+}
 
 function named({ kind, subject: what }: Stopped): Record<string, string> {
   return { [kind]: what }

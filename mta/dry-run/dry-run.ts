@@ -146,7 +146,7 @@ async function connect(run: Run, mail: Written, destination: { readonly hosts: r
   const isOurs = destination.hosts.every((host) => host.isOurs)
   const choice = isOurs ? null : await egress.choose({ messageId, pool: mail.pool, receiver: () => receiverOf(destination.hosts[0]?.name ?? null, domain) })
   if (choice?.kind === 'wait') {
-    steps.push(fail('source', choice.detail, 'mailstead egress list tells why no source may send'))
+    steps.push(fail('source', choice.detail, 'mailstead egress source list tells why no source may send'))
     return null
   }
   const ways = choice?.ways ?? [egress.system]

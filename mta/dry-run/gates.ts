@@ -77,5 +77,5 @@ export async function judgePace({ db, config, clock }: Context, { workspaceId }:
     .find((one) => (one.pace === pace || one.pace === EVERYWHERE) && (one.workspaceId ?? workspaceId) === workspaceId)
   const says = `${receiver.title}: ${receiver.connections} connections, ${receiver.messagesPerConnection} messages on each`
   if (stopped === undefined) return ok('limits', says)
-  return fail('limits', `${says}; stopped until ${stopped.until.toISOString()} by the rule ${stopped.rule}, as it said: ${stopped.reply}`, `mailstead queue resume --receiver ${pace}`)
+  return fail('limits', `${says}; stopped until ${stopped.until.toISOString()} by the rule ${stopped.rule}, as it said: ${stopped.reply}`, `mailstead shaping resume ${pace}`)
 }

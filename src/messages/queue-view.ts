@@ -122,13 +122,17 @@ export async function countTiers(db: Queryable): Promise<TierCount[]> {
     'SELECT tier, state, count(*) AS count, min(due_at) AS "oldestDueAt" FROM recipients WHERE is_open GROUP BY tier, state ORDER BY tier, state')).rows
 }
 
-/** Where a walk through what waits goes on: in this tier, after this recipient. */
+/** Where a walk through what waits goes on: in this tier, after this recipient. Kept as JSON. */
 export interface Place {
   readonly tier: Tier
-  readonly after: Cursor | null
+  readonly after: { readonly dueAt: string; readonly messageId: string; readonly n: number } | null
 }
 
-export interface SliceRow extends Cursor {
+export interface SliceRow {
+  /** As PostgreSQL writes it, to the last digit: a walk that rounded it would meet the same recipients again. */
+  readonly dueAt: string
+  readonly messageId: string
+  readonly n: number
   readonly workspaceId: string
   readonly domain: string
   readonly tier: Tier
@@ -150,12 +154,12 @@ export async function readSlice(db: Queryable, { filter, place, states, unchange
   const { tier, after } = place
   const from = filter.message === undefined ? '' : 'AND message_id = $4'
   return (await db.query<SliceRow>(
-    `SELECT r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.domain, r.tier, r.due_at AS "dueAt",
+    `SELECT r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.domain, r.tier, r.due_at::text AS "dueAt",
        (r.state = ANY ($9) AND r.updated_at < $10 AND ${MEANT}) AS "isMeant"
      FROM (
        SELECT * FROM recipients WHERE is_open AND tier = $11 ${from}
          AND ($12::timestamptz IS NULL OR (due_at, message_id, n) > ($12, $13, $14))
        ORDER BY due_at, message_id, n LIMIT $15) r
      ORDER BY r.due_at, r.message_id, r.n`,
-    [...filterValues(filter), states, unchangedSince, tier, ...cursorValues(after), limit])).rows
+    [...filterValues(filter), states, unchangedSince, tier, after?.dueAt ?? null, after?.messageId ?? null, after?.n ?? null, limit])).rows
 }

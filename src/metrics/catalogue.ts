@@ -9,7 +9,7 @@ export interface MetricRow {
   /** Upper bounds of a histogram, rising. */
   readonly buckets?: readonly number[]
   /** Which processes tell it; `queue`: one worker for the whole installation. */
-  readonly by: 'all' | 'api' | 'outbound' | 'submission' | 'queue'
+  readonly by: 'all' | 'api' | 'outbound' | 'inbound' | 'submission' | 'queue'
 }
 
 /** An accept takes milliseconds, a large attachment seconds. */
@@ -55,6 +55,7 @@ export const METRICS = {
   mailstead_submission_logins_total: { type: 'counter', help: 'Logins by SMTP.', labels: ['result'], by: 'submission' },
   mailstead_submission_connections: { type: 'gauge', help: 'Connections to the submission ports.', labels: [], by: 'submission' },
   mailstead_submission_held_bytes: { type: 'gauge', help: 'Octets of mails under way.', labels: [], by: 'submission' },
+  mailstead_inbound_letters_total: { type: 'counter', help: 'Letters taken at the inbound port, by what they were sent to.', labels: ['to'], by: 'inbound' },
   mailstead_queue_depth: {
     type: 'gauge', help: 'Recipients on the schedule: waiting for their time (scheduled), ready at their site (ready), stopped (suspended).',
     labels: ['tier', 'place'], by: 'queue',
@@ -63,6 +64,7 @@ export const METRICS = {
   mailstead_suspensions: { type: 'gauge', help: 'What is stopped by the operator.', labels: ['kind'], by: 'queue' },
   mailstead_webhook_backlog: { type: 'gauge', help: 'Webhook deliveries that wait; counted up to 100,000.', labels: [], by: 'queue' },
   mailstead_webhook_oldest_seconds: { type: 'gauge', help: 'How long the oldest of them has been due; 0 where none is.', labels: [], by: 'queue' },
+  mailstead_inbound_waiting: { type: 'gauge', help: 'Reports that were taken and not applied yet; counted up to 100,000.', labels: [], by: 'queue' },
 } as const satisfies Record<string, MetricRow>
 
 export type MetricName = keyof typeof METRICS

@@ -13,7 +13,7 @@ import { moveRecipients, type Moving } from '#src/messages/move.ts'
 import { readSlice, type Place, type QueueFilter, type SliceRow } from '#src/messages/queue-view.ts'
 import { MOVES, type MoveName } from '#src/messages/state.ts'
 import { addToSchedule } from '#src/queue/schedule.ts'
-import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
+import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { recordAction, type Action, type Order, type Subject } from './record.ts'
 
 export type MailVerb = 'retry' | 'drop' | 'bounce'
@@ -67,7 +67,7 @@ interface TakenRow {
   readonly verb: MailVerb
   readonly subject: QueueFilter
   readonly reason: string
-  readonly place: { readonly tier: Tier; readonly after: { dueAt: string; messageId: string; n: number } | null } | null
+  readonly place: Place | null
 }
 
 const TAKE = `UPDATE operator_actions SET leased_until = now() + ${LEASE} WHERE id = $1 AND state = 'running' AND leased_until < now()
@@ -77,19 +77,19 @@ const NOTE = `UPDATE operator_actions SET moved = moved + $2, seen = seen + $3, 
 const FINISH = `UPDATE operator_actions SET state = 'done', ended_at = now(), leased_until = '-infinity' WHERE id = $1 AND state = 'running'`
 const LET_GO = `UPDATE operator_actions SET leased_until = '-infinity' WHERE id = $1 AND state = 'running'`
 
-/** Carries an action on for about so long; `onSlice` hears of each slice. Does nothing to one that is done or in other hands. */
+/** Carries an action on for about so long, and one slice at least; `onSlice` hears of each slice. Does nothing to one that is done or in other hands. */
 export async function advance(ctx: Wanted, id: string, budgetMs: number, onSlice: (seen: number, moved: number) => void = () => undefined): Promise<void> {
   const { rows: [taken] } = await ctx.db.query<TakenRow>(TAKE, [id])
   if (taken === undefined) return
   const work: Work = { id, verb: taken.verb, filter: taken.subject, reason: taken.reason }
   const until = performance.now() + budgetMs
   for (let place: Place | null = placeOf(taken); place !== null;) {
-    if (performance.now() > until) return void await ctx.db.query(LET_GO, [id])
     const done = await carryOut(ctx, work, place)
     const { rowCount } = await ctx.db.query(NOTE, [id, done.moved, done.seen, done.next === null ? null : JSON.stringify(done.next)])
     onSlice(done.seen, done.moved)
     if (rowCount === 0) return // it took so long that another goes on with it
     place = done.next
+    if (place !== null && performance.now() > until) return void await ctx.db.query(LET_GO, [id])
   }
   await ctx.db.query(FINISH, [id])
 }
@@ -102,8 +102,7 @@ export async function listLeftOver(ctx: Pick<Context, 'db'>): Promise<string[]> 
 }
 
 function placeOf({ place, subject }: TakenRow): Place {
-  if (place === null) return { tier: subject.tier ?? TIER_NAMES[0] ?? 'instant', after: null }
-  return { tier: place.tier, after: place.after === null ? null : { ...place.after, dueAt: new Date(place.after.dueAt) } }
+  return place ?? { tier: subject.tier ?? TIER_NAMES[0] ?? 'instant', after: null }
 }
 
 interface SliceDone {

@@ -3,7 +3,7 @@ import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { newId, timeOf } from '#src/id.ts'
 
-export type Verb = 'retry' | 'drop' | 'bounce' | 'suspend' | 'resume' | 'dry-run'
+export type Verb = 'retry' | 'drop' | 'bounce' | 'suspend' | 'resume' | 'pool' | 'dry-run'
 /** Which mail, or what was stopped: names and texts. */
 export type Subject = Readonly<Record<string, string>>
 

@@ -14,7 +14,7 @@ import type { LoopSpec } from './loop.ts'
 const EVERY_MS = 10_000
 const LOOK_MS = 1000
 /** Counting goes no further. */
-const MOST_WEBHOOKS = 100_000
+const MOST_COUNTED = 100_000
 
 export function figuresLoop(ctx: Context): LoopSpec {
   return {
@@ -27,11 +27,14 @@ export function figuresLoop(ctx: Context): LoopSpec {
 }
 
 export async function readFigures({ db, redis }: Pick<Context, 'db' | 'redis'>): Promise<Snapshot> {
-  const [depth, oldest, suspensions, webhooks] = await Promise.all([readDepth(redis), readOldest(db), listSuspensions(db), readWebhooks(db)])
+  const [depth, oldest, suspensions, webhooks, reports] = await Promise.all([
+    readDepth(redis), readOldest(db), listSuspensions(db), readWebhooks(db), readReports(db),
+  ])
   return {
     mailstead_queue_depth: depth, mailstead_queue_oldest_seconds: oldest,
     mailstead_suspensions: SUSPENDABLE.map((kind) => ({ labels: [kind], value: suspensions.filter((one) => one.kind === kind).length })),
     mailstead_webhook_backlog: single(webhooks.count), mailstead_webhook_oldest_seconds: single(webhooks.oldest),
+    mailstead_inbound_waiting: single(reports),
   }
 }
 
@@ -62,6 +65,12 @@ async function readOldest(db: Context['db']): Promise<Series[]> {
 async function readWebhooks(db: Context['db']): Promise<{ count: number; oldest: number }> {
   const { rows: [row] } = await db.query<{ count: number; oldest: number }>(
     `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
-     FROM (SELECT due_at FROM webhook_deliveries WHERE state = 'pending' LIMIT $1) w`, [MOST_WEBHOOKS])
+     FROM (SELECT due_at FROM webhook_deliveries WHERE state = 'pending' LIMIT $1) w`, [MOST_COUNTED])
   return row ?? { count: 0, oldest: 0 }
+}
+
+async function readReports(db: Context['db']): Promise<number> {
+  const { rows: [row] } = await db.query<{ count: number }>(
+    'SELECT count(*) AS count FROM (SELECT FROM inbound_reports WHERE due_at IS NOT NULL LIMIT $1) r', [MOST_COUNTED])
+  return row?.count ?? 0
 }

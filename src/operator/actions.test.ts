@@ -1,0 +1,86 @@
+/** Actions on many mails: carried on by whoever has time, in one hand at a time, and nothing moved twice. */
+import assert from 'node:assert/strict'
+import type { Tier } from '#src/queue/tiers.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { addressees, submissionOf } from '#test/support/submission.ts'
+import { advance, beginAction, listLeftOver } from './actions.ts'
+import { findAction, type Action } from './record.ts'
+
+describe('actions on mail', () => {
+  let ctx: TestContext
+  let workspaceId: string
+  before(async () => {
+    ctx = await createContext()
+    workspaceId = await ctx.newWorkspace()
+  })
+  after(() => ctx.close())
+  beforeEach(async () => {
+    await ctx.db.query('DELETE FROM recipients')
+    await ctx.db.query('DELETE FROM operator_actions')
+  })
+
+  async function fill(count: number, tier: Tier = 'bulk'): Promise<void> {
+    const acceptor = createAcceptor(ctx)
+    await Promise.all(Array.from({ length: Math.ceil(count / 50) }, () => acceptor.accept(submissionOf(workspaceId, { tier, recipients: addressees(50) }))))
+    await ctx.db.query(`UPDATE recipients SET updated_at = updated_at - interval '1 minute'`)
+  }
+  const begin = (verb: 'retry' | 'drop' | 'bounce'): Promise<Action> => beginAction(ctx, { verb, filter: { workspace: workspaceId }, reason: 'a test', by: 'me' })
+  const told = async (id: string): Promise<readonly unknown[]> => {
+    const found = await findAction(ctx.db, id)
+    return [found?.state, found?.moved, found?.seen]
+  }
+
+  it('without time for all of it, one goes on where the other stopped', async () => {
+    await fill(2500)
+    const { id } = await begin('drop')
+    const slices: number[] = []
+    for (let hands = 0; hands < 20 && (await listLeftOver(ctx)).length > 0; hands++) await advance(ctx, id, 0, (seen) => slices.push(seen))
+    assert.deepEqual(await told(id), ['done', 2500, 2500])
+    assert.deepEqual(slices.filter((seen) => seen > 0), [1000, 1000, 500])
+  })
+  it('ends, however many are due in the same moment and not meant', async () => {
+    await fill(2500)
+    await ctx.db.query(`UPDATE recipients SET due_at = timestamptz '2020-01-01 00:00:00.0005'`)
+    const { id } = await beginAction(ctx, { verb: 'drop', filter: { domain: 'nobody.example' }, reason: '', by: '' })
+    await advance(ctx, id, 60_000)
+    assert.deepEqual(await told(id), ['done', 0, 2500])
+  })
+  it('two at once: it is in one hand, and each mail is moved once', async () => {
+    await fill(2000)
+    const { id } = await begin('bounce')
+    await Promise.all([advance(ctx, id, 60_000), advance(ctx, id, 60_000), advance(ctx, id, 60_000)])
+    assert.deepEqual(await told(id), ['done', 2000, 2000])
+    const { rows: [events] } = await ctx.db.query<{ count: number }>(`SELECT count(*) AS count FROM events WHERE type = 'email.failed'`)
+    assert.equal(events?.count, 2000)
+  })
+  it('two actions at once share the mail between them', async () => {
+    await fill(2000)
+    const [drop, bounce] = [await begin('drop'), await begin('bounce')]
+    await Promise.all([advance(ctx, drop.id, 60_000), advance(ctx, bounce.id, 60_000)])
+    const moved = await Promise.all([drop, bounce].map(async ({ id }) => (await findAction(ctx.db, id))?.moved ?? 0))
+    assert.equal(moved.reduce((sum, one) => sum + one, 0), 2000)
+  })
+  it('a process that died is followed by another once its time is over, and what it had done stays done', async () => {
+    await fill(1500)
+    const { id } = await begin('retry')
+    await advance(ctx, id, 0)
+    // as if it had died with its lease, between a slice and its note
+    await ctx.db.query(`UPDATE operator_actions SET leased_until = now() + interval '30 seconds', place = NULL WHERE id = $1`, [id])
+    assert.deepEqual(await listLeftOver(ctx), [])
+    await advance(ctx, id, 60_000)
+    assert.equal((await told(id))[0], 'running', 'it is in other hands')
+    await ctx.db.query(`UPDATE operator_actions SET leased_until = now() - interval '1 second' WHERE id = $1`, [id])
+    assert.deepEqual(await listLeftOver(ctx), [id])
+    await advance(ctx, id, 60_000)
+    const [state, moved] = await told(id)
+    assert.deepEqual([state, moved], ['done', 1500])
+  })
+  it('retry goes on the schedule, all tiers', async () => {
+    for (const tier of ['instant', 'bulk'] as const) await fill(50, tier)
+    await ctx.redis.flushall()
+    await ctx.db.query(`UPDATE recipients SET state = 'deferred', due_at = now() + interval '1 hour'`)
+    await advance(ctx, (await begin('retry')).id, 60_000)
+    assert.deepEqual(await Promise.all(['instant', 'bulk'].map((tier) => ctx.redis.zcard(`mailstead:{due}:${tier}`))), [50, 50])
+  })
+})
