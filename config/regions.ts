@@ -1,6 +1,6 @@
 /**
- * Where a sending domain belongs, chosen when it is added and kept for life. Each region names the egress pool (a set of outgoing
- * addresses) that its mail is meant for. While there is one pool, all regions leave from the same addresses.
+ * Where a sending domain belongs, chosen when it is added and kept for life. Each region names the egress pool (src/egress/pools.ts) that its
+ * mail leaves by, where neither the domain nor its workspace was given another. A pool without sources is as that of the default region.
  */
 interface RegionRow {
   readonly place: string

@@ -10,8 +10,8 @@ import { startReceiver } from '#test/support/receiver.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import { until } from '#test/support/until.ts'
 
-/** On lo for a moment: documentation addresses, that are nowhere else. */
-const LEAVING = ['198.51.100.71', '198.51.100.72'] as const
+/** On lo for a moment: a documentation address, that is nowhere else. */
+const LEAVING = '198.51.100.71'
 
 function ip(...args: readonly string[]): boolean {
   try {
@@ -31,7 +31,7 @@ describe('egress', function () {
     office = await openPostOffice({ WARM_UP: '3,6', OUTBOUND_SESSIONS: '20' })
   })
   after(async () => {
-    for (const address of LEAVING) ip('addr', 'del', `${address}/32`, 'dev', 'lo')
+    ip('addr', 'del', `${LEAVING}/32`, 'dev', 'lo')
     await office.stop()
   })
   afterEach(async function () {
@@ -103,7 +103,7 @@ describe('egress', function () {
 
   it('an IPv6 source takes what has an IPv6 address, the IPv4 one the rest, and neither the other\'s', async function () {
     const six = await startReceiver({}, { host: '::1', port: office.system.config.smtpOutPort }).catch(() => null)
-    if (six === null) return this.skip()
+    if (six === null) this.skip()
     await add('four', '127.0.0.2')
     await add('six', '::1', { weight: 1000 })
     const four = await office.open('old.example')
@@ -161,8 +161,8 @@ describe('egress', function () {
   })
 
   it('an address that leaves the machine in mid-run: its mail goes by the others at once, and by it again when it is back', async function () {
-    const [leaving] = LEAVING
-    if (!ip('addr', 'add', `${leaving}/32`, 'dev', 'lo')) return this.skip()
+    const leaving = LEAVING
+    if (!ip('addr', 'add', `${leaving}/32`, 'dev', 'lo')) this.skip()
     await add('leaving', leaving, { weight: 1000 })
     await add('staying', '127.0.0.3')
     const mx = await office.open('gone.example')

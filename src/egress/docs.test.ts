@@ -1,0 +1,21 @@
+/** The tables of docs/egress.md say what the code does. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { WARM_UP_RULES } from '#config/warm-up.ts'
+import { CHECK_NAMES } from './checks.ts'
+import { SOURCE_STATES } from './sources.ts'
+
+describe('docs/egress.md', () => {
+  const page = readFileSync(new URL('../../docs/egress.md', import.meta.url), 'utf8')
+
+  it('lists the states of a source', () => {
+    assert.ok(page.includes(Object.entries(SOURCE_STATES).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`).join('\n')))
+  })
+  it('lists the checks', () => assert.deepEqual([...page.matchAll(/^\| `([^`]+)` \| /gm)].map(([, name]) => name).slice(-CHECK_NAMES.length), CHECK_NAMES))
+  it('tells the rules of the warm-up', () => {
+    const percent = (share: number): string => `${share * 100} %`
+    const { leastSample, hold, back, forgetDays } = WARM_UP_RULES
+    for (const text of [`fewer than ${leastSample} answers`, percent(hold.throttled), percent(hold.complaints), percent(back.throttled), percent(back.complaints), `each ${forgetDays} days`])
+      assert.ok(page.includes(text), text)
+  })
+})
