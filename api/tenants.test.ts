@@ -16,15 +16,17 @@ const KEYED = ROUTES.filter(({ access }) => access !== 'public' && access !== 'o
 const NAMING = /(?:^|_)ids?$|[a-z]I[dD]s?$|^e?mails?$|^address(?:es)?$|^suppressions$|cursor|token/
 /** But not here. */
 const NOT_NAMING = new Set(['content_id', 'contentId'])
+/** Wants an outbound process: api/accounts.test.ts. */
+const ELSEWHERE = ['test-account id']
 /** Names that the caller gives, and cursors that are good for one segment only: `route field`. */
-const OWN_NAMES = new Set(['create-automation id', 'list-segment-contacts cursor'])
+const OWN_NAMES = new Set(['create-automation id', 'list-segment-contacts cursor', ...ELSEWHERE])
 /** Names that everybody may use: another workspace's address is written to, suppressed or made a contact like any other. */
 const NAMES: readonly Kind[] = ['email', 'suppression', 'tag', 'event']
 /** Drafts, whose sender is judged when they are sent: `route kind`. */
 const LATER = new Set(['create-campaign sender', 'update-campaign sender'])
 
 /** No resolver and no registry: nothing here is about them. */
-const SETTINGS = { DNS_SERVERS: '127.0.0.1:1', RDAP_URL: 'none' }
+const SETTINGS = { DNS_SERVERS: '127.0.0.1:1', RDAP_URL: 'none', OAUTH_PROVIDERS_FILE: 'test/support/oauth-providers.json' }
 
 type Node = Readonly<Record<string, unknown>>
 

@@ -35,7 +35,8 @@ export interface OAuthProvider extends AccountLimits {
   readonly security: Security
 }
 
-export type OAuthProviders = Readonly<Record<string, OAuthProvider>>
+/** By name. */
+export type OAuthProviders = ReadonlyMap<string, OAuthProvider>
 
 /** For SMTP credentials, and for providers of the operator's own that say nothing else. */
 export const ACCOUNT_LIMITS: AccountLimits = { connections: 5, messagesPerConnection: 100, messagesPerMinute: 300 }
@@ -77,17 +78,17 @@ const fileOf = z.record(z.string().regex(/^[a-z][a-z0-9-]{0,31}$/), z.record(z.s
 })
 
 /**
- * The providers that may be used, by name.
+ * The providers that may be used.
  * @throws ConfigError that says what is wrong with OAUTH_PROVIDERS_FILE, one line for each thing.
  */
 export function loadOAuthProviders(file: string | null): OAuthProviders {
-  if (file === null) return {}
+  if (file === null) return new Map()
   const read = fileOf.safeParse(parse(file))
   if (!read.success) throw wrong(file, read.error.issues.map(({ path, message }) => line(path, message)))
-  const rows = Object.entries(read.data).map(([name, fields]) => ({ name, read: given.safeParse({ ...PRESETS[name], ...fields }) }))
+  const rows = Object.entries(read.data).map(([name, fields]) => ({ name, read: given.safeParse({ ...(Object.hasOwn(PRESETS, name) ? PRESETS[name] : {}), ...fields }) }))
   const issues = rows.flatMap((row) => row.read.error?.issues.map(({ path, message }) => line([row.name, ...path], message)) ?? [])
   if (issues.length > 0) throw wrong(file, issues)
-  return Object.fromEntries(rows.flatMap(({ name, read: { data } }) => data === undefined ? [] : [[name, { name, ...data }]]))
+  return new Map(rows.flatMap(({ name, read: { data } }) => data === undefined ? [] : [[name, { name, ...data }]]))
 }
 
 function line(path: readonly PropertyKey[], message: string): string {

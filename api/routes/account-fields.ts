@@ -57,7 +57,8 @@ export function foldAccount(given: AccountFields, complain: Complain): FoldedAcc
 
 function foldHost(text: string, complain: Complain): string | undefined {
   const name = isIP(text) === 0 ? domainToASCII(text.replace(/\.$/, '')) : text
-  if (isIP(name) !== 0 || /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(name)) return name
+  const isWritten = !/[\s\p{Cc}]/u.test(text)
+  if (isWritten && (isIP(name) !== 0 || /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(name))) return name
   complain('host', 'must be the name or address of a server')
   return undefined
 }

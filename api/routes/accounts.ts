@@ -154,8 +154,8 @@ const start = route({
     const account = accountId === undefined ? null : await ownAccount(ctx, workspaceId, accountId)
     if (accountId !== undefined && account?.kind !== 'oauth') return NO_ACCOUNT
     const providers = loadOAuthProviders(ctx.config.oauthProvidersFile)
-    const provider = providers[account?.provider ?? named ?? '']
-    if (provider === undefined) return invalid([{ path: 'provider', message: `is one of ${Object.keys(providers).join(', ') || 'none: the operator configured no OAuth provider'}` }])
+    const provider = providers.get(account?.provider ?? named ?? '')
+    if (provider === undefined) return invalid([{ path: 'provider', message: `is one of ${[...providers.keys()].join(', ') || 'none: the operator configured no OAuth provider'}` }])
     const begun = await beginSignIn(ctx, { workspaceId, provider, email: account?.username ?? email ?? null, name: name ?? null, accountId: account?.id ?? null })
     const data = { authorize_url: begun.url, expires_at: begun.expiresAt.toISOString() }
     return { body: { success: true, message: 'Open authorize_url in the browser of the mailbox\'s owner.', data } }

@@ -141,8 +141,8 @@ async function connect(ctx: Context, call: Call): Promise<number> {
 
 function providerOf({ config }: Context, name: string): OAuthProvider {
   const providers = loadOAuthProviders(config.oauthProvidersFile)
-  const provider = providers[name]
-  if (provider === undefined) throw new Trouble(`There is no OAuth provider ${name}; configured are: ${Object.keys(providers).join(', ') || 'none'} (docs/connected-accounts.md).`)
+  const provider = providers.get(name)
+  if (provider === undefined) throw new Trouble(`There is no OAuth provider ${name}; configured are: ${[...providers.keys()].join(', ') || 'none'} (docs/connected-accounts.md).`)
   return provider
 }
 

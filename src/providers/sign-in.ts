@@ -91,7 +91,7 @@ export async function finishSignIn(ctx: Context, { providers, outgoing }: SignIn
   const begun = id === null ? null : await takeBegun(ctx, id)
   if (begun === null) return { kind: 'bad-state' }
   if (code === null) return failed(`${begun.provider} says: ${error ?? 'nothing'}`)
-  const provider = providers[begun.provider]
+  const provider = providers.get(begun.provider)
   if (provider === undefined) return failed(`The provider ${begun.provider} is not configured any more.`)
   const verifier = ctx.vault.open('oauth-verifier', begun.verifier).toString('utf8')
   const granted = await exchangeCode(outgoing, provider, { code, verifier, redirectUri: redirectUriOf(ctx) })

@@ -136,7 +136,7 @@ interface Refreshing extends Claimed {
 }
 
 async function refresh(ctx: Context, { providers, outgoing }: TokenParts, { account, claim, secret }: Refreshing): Promise<Token> {
-  const provider = providers[account.provider ?? '']
+  const provider = providers.get(account.provider ?? '')
   const granted: Granted = provider === undefined
     ? { kind: 'trouble', reason: `the provider ${account.provider ?? ''} is not configured any more` }
     : await refreshToken(outgoing, provider, secret)

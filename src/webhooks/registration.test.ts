@@ -8,11 +8,11 @@ import { EVENT_TYPES } from './event-types.ts'
 import { judgeTarget } from './target.ts'
 
 describe('webhook event types', () => {
-  it('are those of the contract', () => {
+  it('are those of the contract, and one for connected accounts', () => {
     const email = ['queued', 'scheduled', 'sent', 'delivered', 'deferred', 'bounced', 'failed', 'opened', 'clicked', 'complained',
       'unsubscribed', 'cancelled'].map((name) => `email.${name}`)
     assert.deepEqual(Object.keys(EVENT_TYPES).toSorted(),
-      [...email, 'contact.subscribed', 'contact.unsubscribed', 'domain.verified', 'domain.degraded'].toSorted())
+      [...email, 'contact.subscribed', 'contact.unsubscribed', 'domain.verified', 'domain.degraded', 'account.paused'].toSorted())
   })
 
   it('include every event that a recipient\'s moves give', () => {

@@ -31,7 +31,7 @@ describe('specification: events', () => {
   })
   after(() => api.stop())
 
-  it('has these types and no others', () => assert.deepEqual(Object.keys(EVENT_TYPES), TYPES))
+  it('has these types, one for connected accounts, and no others', () => assert.deepEqual(Object.keys(EVENT_TYPES), [...TYPES, 'account.paused']))
   for (const type of TYPES) {
     const name = `${type.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase())}Event`
     it(`${type}: the fields of its body, all of them always there`, () => {

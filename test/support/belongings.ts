@@ -17,8 +17,9 @@ export interface Belongings {
   readonly email: readonly string[]
   readonly template: readonly string[]
   readonly domain: readonly string[]
-  /** A connected account. */
+  /** Connected accounts: SMTP credentials, and a mailbox of the provider `corp`. */
   readonly account: readonly string[]
+  readonly mailbox: readonly string[]
   /** An address of the domain. */
   readonly sender: readonly string[]
   readonly webhook: readonly string[]
@@ -68,12 +69,15 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
   await admin('POST', '/public/suppressions', { email: suppression, reason: mark })
   const minted = await admin('POST', '/public/domains/api-keys/create', { name: `K ${mark}`, custom_domain_id: tenant.domainId })
   const account = dataId(await admin('POST', '/public/accounts', { name: `A ${mark}`, host: 'smtp.example.com', username: `me-${mark}@example.com`, password: 'p' }))
+  const mailbox = newId()
+  await api.db.query(`INSERT INTO connected_accounts SELECT $1, workspace_id, 'oauth', 'corp', name, host, port, security, username, addresses, secret,
+    1, NULL, NULL, NULL, NULL, 'active', NULL, NULL, 1, 1 FROM connected_accounts WHERE id = $2`, [mailbox, account])
   const csv = `email,first_name\nfile-${mark}@people.example,${mark}\n`
   const file = await admin('POST', `/public/contacts/import?audienceId=${audience}`, csv, { 'content-type': 'text/csv' })
   return {
     audience: [audience], form: [textOf(list['data']?.['subscribeUrl']).replace(/^.*\//, '')], contact: [contact], email: [email],
     template: [template], domain: [tenant.domainId, tenant.domain],
-    account: [account], sender: [mail.from], webhook: [webhook], event: [event], message: spellingsOf(sent), scheduled: spellingsOf(scheduled),
+    account: [account], mailbox: [mailbox], sender: [mail.from], webhook: [webhook], event: [event], message: spellingsOf(sent), scheduled: spellingsOf(scheduled),
     import: [dataId(file)], segment: [segment], suppression: [suppression], key: [textOf(minted['data']?.['api_key']?.['id'])],
     tag: [`tag-${mark}`],
     ...(await fillPlans(admin, { audience, email, mark, domain: tenant.domain })),

@@ -114,7 +114,10 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'verify-domain': [({ domain }) => ({ params: { domainID: domain } })],
   'delete-domain': [byId('domain')],
   'rotate-dkim': [byId('domain')],
-  'create-domain-key': ['custom_domain_id', 'domain_id'].map((field): Make => ({ domain }) => ({ body: { name: 'K', [field]: domain } })),
+  'create-domain-key': [
+    ...['custom_domain_id', 'domain_id'].map((field): Make => ({ domain }) => ({ body: { name: 'K', [field]: domain } })),
+    ({ account }) => ({ body: { name: 'K', account_id: account } }),
+  ],
   'import-suppressions': [
     ...['emails', 'addresses', 'suppressions'].map((field): Make => ({ suppression }) =>
       ({ body: { [field]: [suppression, { email: suppression }, { address: suppression }] } })),
@@ -157,6 +160,7 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'get-account': [byId('account')],
   'update-account': [byId('account', { body: { name: 'New' } }), ({ account, email }) => ({ params: { id: account }, body: { addresses: [email] } })],
   'delete-account': [byId('account')],
+  'start-oauth': [({ mailbox }) => ({ query: { account_id: mailbox } }), () => ({ query: { provider: 'corp', email: 'me@corp.example' } })],
   'resume-account': [byId('account')],
   'rotate-webhook-secret': [byId('webhook')],
   'list-webhook-deliveries': [({ webhook, event }) => ({ params: { id: webhook }, query: { event_id: event } })],
