@@ -57,6 +57,7 @@ export const SETTINGS = {
   dnsServers: optional({ env: 'DNS_SERVERS', read: dnsServers, reason: 'resolvers as ip:port,ip:port; those of the system when not set' }),
   dnssecResolver: setting({ env: 'DNSSEC_RESOLVER', read: choice('yes', 'no'), default: 'no', reason: 'yes when DNS_SERVERS (or those of the system) validate DNSSEC and the way to them is safe, such as one on this machine: their word is then believed, and DANE is done (docs/transport-security.md)' }),
   mtaStsPort: setting({ env: 'MTA_STS_PORT', read: port, default: '443', reason: 'where MTA-STS policies are fetched; another one only where a test stands in for the world' }),
+  tlsReportFrom: optional({ env: 'TLS_REPORT_FROM', read: text, reason: 'an address of a verified sending domain that TLS reports to other domains come from (RFC 8460); none are made when not set' }),
   rdapUrl: setting({ env: 'RDAP_URL', read: urlOrNone, default: 'https://rdap.org/domain', reason: 'where the registrar of a sending domain is looked up, the domain is appended; none = not at all' }),
   dnsMxCacheSeconds: setting({ env: 'DNS_MX_CACHE_SECONDS', read: seconds, default: '300', unit: 's', reason: 'how long MX records are kept: the resolver interface tells no TTL for them (addresses are kept for theirs)' }),
   smtpOutPort: setting({ env: 'SMTP_OUT_PORT', read: port, default: '25', reason: 'port of the receiving servers' }),

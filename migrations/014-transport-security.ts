@@ -24,9 +24,32 @@ CREATE TABLE tls_rules (
   level text NOT NULL CHECK (level IN ('required', 'opportunistic')),
   created_at timestamptz NOT NULL DEFAULT now()
 );
+
+-- sessions by what became of their TLS, of domains that ask for reports (RFC 8460)
+CREATE TABLE tls_results (
+  day date NOT NULL,                          -- UTC
+  domain text NOT NULL,
+  policy_hash bytea NOT NULL,
+  policy jsonb NOT NULL,                      -- src/tls-reports/report.ts
+  result text NOT NULL,                       -- success, or a failure as RFC 8460 4.3 names it
+  mx_host text NOT NULL,
+  mx_address text NOT NULL,                   -- '' where nothing was connected to
+  count bigint NOT NULL,
+  CONSTRAINT tls_results_pkey PRIMARY KEY (day, domain, policy_hash, result, mx_host, mx_address)
+);
+
+CREATE TABLE tls_reports (
+  day date NOT NULL,
+  domain text NOT NULL,
+  state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'sent', 'given_up')),
+  tries integer NOT NULL DEFAULT 0,
+  due_at timestamptz NOT NULL,                -- a claim moves it on
+  CONSTRAINT tls_reports_pkey PRIMARY KEY (day, domain)
+);
+CREATE INDEX tls_reports_due ON tls_reports (due_at) WHERE state = 'waiting';
 `
 
-const DOWN = 'DROP TABLE sts_policies, tls_rules'
+const DOWN = 'DROP TABLE sts_policies, tls_rules, tls_results, tls_reports'
 
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(UP)

@@ -8,6 +8,7 @@
 import { assemble, type Draft } from '#mta/compose/draft.ts'
 import type { SigningKey } from '#mta/compose/sign.ts'
 import type { Route } from '#mta/route/route.ts'
+import { UNGUARDED } from '#mta/security/policy.ts'
 import type { Mail } from '#mta/smtp/envelope.ts'
 import type { Letter } from '#mta/transport/by-source.ts'
 import type { AccountLetter } from '#mta/transport/relay.ts'
@@ -67,7 +68,8 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo, pace }: Gate):
   if ('kind' in written) return written
   return {
     messageId: claimed.messageId, domain: claimed.domain, pool: sender.pool,
-    site: route.site, hosts: route.hosts, tls: await stages.tlsPolicy(claimed.domain, route.hosts), pace,
+    site: route.site, hosts: route.hosts, pace,
+    tls: claimed.submitted?.ignoresTls === true ? UNGUARDED : await stages.tlsPolicy(claimed.domain, route.hosts),
     mail: { from: stages.returnPath(claimed, sender.mailFrom), to: claimed.address, ...written, mayGo },
   }
 }

@@ -66,7 +66,7 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
   const breaker = createBreaker(() => clock.now(), config.retryScale)
   const opening: OpeningParts = {
     settings: sessionSettings(ctx), resolve: (host) => resolveHost(router, host),
-    demand: (policy, host) => security.policies.demand(policy, host), brokenTls: security.brokenTls,
+    demand: (policy, host) => security.policies.demand(policy, host), brokenTls: security.brokenTls, results: security.results,
   }
   const direct = createDirect({ ...opening, breaker, now: () => clock.now() })
   const transport = createTransport({ direct, egress, now: () => clock.now() })
@@ -95,7 +95,7 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
       await transport.close()
       await accounts.stop()
       await egress.stop()
-      security.stop()
+      await security.stop()
       router.stop()
     },
   }

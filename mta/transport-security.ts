@@ -1,6 +1,6 @@
 /**
  * Transport security of one outbound process, put together: the operator's rules, MTA-STS with its refresher, DANE where the resolver
- * validates, and the memory of servers whose TLS is broken. A sandbox asks nobody, for its receivers stand in for all domains.
+ * validates, the memory of servers whose TLS is broken, and what is counted for those who want reports. A sandbox asks nobody, for its receivers stand in for all domains.
  */
 import { createBrokenTlsMemory, type BrokenTlsMemory } from '#mta/security/broken-tls.ts'
 import type { Resolver } from '#mta/route/resolve.ts'
@@ -8,6 +8,7 @@ import { createTlsPolicies, type TlsPolicies } from '#mta/security/policy.ts'
 import { createStsFetch } from '#mta/security/sts-fetch.ts'
 import { createSts } from '#mta/security/sts.ts'
 import { createStsStore } from '#mta/security/sts-store.ts'
+import { createTlsResults, type TlsResults } from '#mta/security/tls-results.ts'
 import { watchTlsRules } from '#mta/security/tls-rules.ts'
 import type { Context } from '#src/context.ts'
 import { createOutgoing } from '#src/outgoing.ts'
@@ -15,10 +16,14 @@ import { createOutgoing } from '#src/outgoing.ts'
 /** What is claimed by one process is not claimed by another, so more processes do not ask more. */
 const REFRESH_MS = 10 * 60_000
 
+/** Nobody is to be told. */
+const UNCOUNTED: Pick<TlsResults, 'note' | 'stop'> = { note: () => undefined, stop: () => Promise.resolve() }
+
 export interface TransportSecurity {
   readonly policies: TlsPolicies
   readonly brokenTls: BrokenTlsMemory
-  stop(): void
+  readonly results: Pick<TlsResults, 'note'>
+  stop(): Promise<void>
 }
 
 export function startTransportSecurity(ctx: Context, resolver: Pick<Resolver, 'txt' | 'secure'>): TransportSecurity {
@@ -34,12 +39,14 @@ export function startTransportSecurity(ctx: Context, resolver: Pick<Resolver, 't
     sts: config.isSandbox ? null : sts,
     dane: config.dnssecResolver === 'yes' && !config.isSandbox ? resolver.secure : null,
   })
+  const results = config.tlsReportFrom === null ? UNCOUNTED : createTlsResults(ctx, (name) => resolver.txt(name))
   return {
-    policies, brokenTls: createBrokenTlsMemory(ctx),
-    stop: () => {
+    policies, results, brokenTls: createBrokenTlsMemory(ctx),
+    stop: async () => {
       clearInterval(timer)
       rules.stop()
       outgoing.close()
+      await results.stop()
     },
   }
 }

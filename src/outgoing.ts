@@ -26,7 +26,7 @@ export interface Outgoing {
 
 export interface PostRequest {
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | Buffer
   readonly timeoutMs: number
   /** How much of the answer is kept; its beginning when not said. */
   readonly maxBytes?: number

@@ -71,6 +71,9 @@ export interface TlsPolicyParts {
   readonly dane: DaneDns | null
 }
 
+/** For mail that must not wait for anybody's TLS to be mended: a report about just that. Of no domain, so nothing is counted. */
+export const UNGUARDED: TlsPolicy = { domain: '', isRequired: false, dane: 'no', sts: null, stsTrouble: null }
+
 const NO_STS = { policy: null, trouble: null }
 
 export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyParts): TlsPolicies {

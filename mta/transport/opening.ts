@@ -8,6 +8,7 @@ import type { Way } from '#mta/egress/way.ts'
 import type { Host } from '#mta/route/route.ts'
 import type { BrokenTlsMemory } from '#mta/security/broken-tls.ts'
 import type { Demand, TlsPolicies, TlsPolicy } from '#mta/security/policy.ts'
+import { resultOfFailure, resultOfSession, type TlsResults } from '#mta/security/tls-results.ts'
 import { openWithRetries, type Opened, type SessionSettings } from '#mta/smtp/open.ts'
 import type { Target } from '#mta/smtp/dial.ts'
 import type { OpenFailure } from '#mta/smtp/result.ts'
@@ -28,6 +29,7 @@ export interface OpeningParts {
   readonly resolve: Resolve
   readonly demand: TlsPolicies['demand']
   readonly brokenTls: BrokenTlsMemory
+  readonly results: Pick<TlsResults, 'note'>
 }
 
 export interface Destination {
@@ -70,6 +72,7 @@ export async function openFirst(parts: OpeningParts, { hosts, tls, ways }: Desti
   for (const host of hosts) {
     const demand = await parts.demand(tls, host)
     if (demand.kind === 'barred') {
+      parts.results.note({ policy: tls, host: host.name, address: '', result: demand.code })
       last = { reason: 'tls-policy', detail: demand.text }
       lines.push(`-- ${demand.text}`)
       isCertain = false
@@ -90,6 +93,7 @@ export async function openFirst(parts: OpeningParts, { hosts, tls, ways }: Desti
     for (const { target, source } of targets) {
       if (tried++ >= MAX_ADDRESSES) return { ...last, isByPolicy }
       const opened = await openUnder(parts, target, demand)
+      noteTls(parts, tls, target, opened)
       if (opened.ok) return pooledOf(opened.session, { host: host.name, address: target.address, source }, demand, tls)
       lines.push(...opened.failure.transcript)
       if (isSourceLost(opened.failure, source)) return sourceLost(source)
@@ -98,6 +102,16 @@ export async function openFirst(parts: OpeningParts, { hosts, tls, ways }: Desti
     }
   }
   return { ...last, isCertain, isByPolicy }
+}
+
+function noteTls({ results }: OpeningParts, policy: TlsPolicy, { host, address }: Target, opened: Opened): void {
+  if (opened.ok) {
+    const { session: { tls, offers } } = opened
+    const session = { host, isEncrypted: tls !== null, isAuthorized: tls?.authorized === true }
+    results.note({ policy, host, address, result: resultOfSession(policy, session, offers.starttls) })
+  } else if (opened.failure.stage === 'tls' || opened.failure.stage === 'starttls') {
+    results.note({ policy, host, address, result: resultOfFailure(opened.failure.loss?.code ?? null) })
+  }
 }
 
 /** By the best source to the addresses of its family, then by that of the other family to the rest. */

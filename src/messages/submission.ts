@@ -68,6 +68,8 @@ export interface SubmittedEnvelope {
   readonly from: string
   /** A delivery report of ours: goes out with the null sender, and nothing is ever reported about it (RFC 5321 4.5.5). */
   readonly isReport?: true
+  /** It tells a domain of its broken TLS, and must not wait for that to be mended (RFC 8460 3). */
+  readonly ignoresTls?: true
   /** Where delivery reports go: MAIL FROM, where that is an address of a verified domain of the workspace. */
   readonly reportTo?: string
   /** RFC 3461 4.3, 4.4 */

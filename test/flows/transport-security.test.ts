@@ -28,7 +28,10 @@ describe('transport security', function () {
     policies = await startPolicyHost(authority)
     const extraCaFile = join(folder, 'ca.pem')
     writeFileSync(extraCaFile, authority.cert)
-    office = await openPostOffice({ RETRY_SCALE: '0.002', EXTRA_CA_FILE: extraCaFile, MTA_STS_PORT: String(policies.port), DNSSEC_RESOLVER: 'yes' })
+    office = await openPostOffice({
+      RETRY_SCALE: '0.002', EXTRA_CA_FILE: extraCaFile, MTA_STS_PORT: String(policies.port), DNSSEC_RESOLVER: 'yes',
+      TLS_REPORT_FROM: 'tls@sender.example',
+    })
     await office.system.db.query(`INSERT INTO tls_rules (domain, level) VALUES ('strict.example', 'required'), ('stripped.example', 'required'),
       ('strictbroken.example', 'required'), ('strictold.example', 'required'), ('lenient.example', 'opportunistic')`)
     // read anew every five seconds
@@ -223,5 +226,19 @@ describe('transport security', function () {
       office.dns.zone['daneplain.example'] = { ...office.dns.zone['daneplain.example'], isSecure: false }
       assert.match(tlsOf(await deliver('daneplain.example')) ?? '', /, opportunistic, /)
     })
+  })
+
+  it('what became of TLS is counted for domains that ask for reports', async () => {
+    const { system, dns } = office
+    const mx = await office.open('reported.example', { certificate: await valid('reported.example') })
+    policies.publish(dns.zone, 'reported.example', ENFORCE('mx1.reported.example'))
+    dns.zone['_smtp._tls.reported.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@reported.example'] }
+    assert.equal((await deliver('reported.example')).status, 'delivered')
+    // what is counted is written every half minute, and at the end
+    await system.roles.mta.stop()
+    const { rows } = await system.db.query(`SELECT domain, policy ->> 'type' AS type, result, mx_host, mx_address, count::int FROM tls_results`)
+    const at = { mx_host: 'mx1.reported.example', mx_address: mx.host }
+    assert.deepEqual(rows, [{ domain: 'reported.example', type: 'sts', result: 'success', ...at, count: 1 }])
+    await system.heal()
   })
 })

@@ -1,0 +1,124 @@
+/**
+ * What became of TLS with the domains that ask for reports (RFC 8460): counted in memory as sessions are opened, and added to PostgreSQL
+ * twice a minute. Whether a domain asks is looked up then, once an hour for each. A process that dies loses what it counted since; while
+ * PostgreSQL is away counts are kept, up to a bound.
+ */
+import { createHash } from 'node:crypto'
+import { columnsOf } from '#src/columns.ts'
+import type { Context } from '#src/context.ts'
+import type { Lookup } from '#src/dns-answer.ts'
+import { createShelf } from '#src/auth/shelf.ts'
+import { asksForReports } from '#src/tls-reports/destinations.ts'
+import type { ReportedPolicy } from '#src/tls-reports/report.ts'
+import type { Protection, TlsPolicy } from './policy.ts'
+import { isMxOf } from './sts-policy.ts'
+
+export interface TlsNote {
+  readonly policy: TlsPolicy
+  readonly host: string
+  /** '' where nothing was connected to. */
+  readonly address: string
+  /** success, or a failure as RFC 8460 4.3 names it. */
+  readonly result: string
+}
+
+export interface TlsResults {
+  note(note: TlsNote): void
+  /** Adds what is counted; called by itself twice a minute. */
+  flush(): Promise<void>
+  stop(): Promise<void>
+}
+
+interface Counted {
+  readonly domain: string
+  readonly policy: string
+  readonly result: string
+  readonly host: string
+  readonly address: string
+  readonly day: string
+  count: number
+}
+
+const FAILURES = ['starttls-not-supported', 'certificate-host-mismatch', 'certificate-expired', 'certificate-not-trusted', 'tlsa-invalid', 'dane-required']
+const FLUSH_MS = 30_000
+const MOST_KEPT = 20_000
+const ASKED = { max: 20_000, ttlMs: 3_600_000 }
+
+const ADD = `
+INSERT INTO tls_results AS r (day, domain, policy_hash, policy, result, mx_host, mx_address, count)
+SELECT * FROM unnest($1::date[], $2::text[], $3::bytea[], $4::jsonb[], $5::text[], $6::text[], $7::text[], $8::bigint[])
+ON CONFLICT ON CONSTRAINT tls_results_pkey DO UPDATE SET count = r.count + excluded.count`
+
+export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>, txt: (name: string) => Promise<Lookup<string>>): TlsResults {
+  const counts = new Map<string, Counted>()
+  const asked = createShelf<boolean>(clock, ASKED)
+
+  function note({ policy, host, address, result }: TlsNote): void {
+    if (policy.domain === '' || asked.get(policy.domain) === false) return
+    const day = new Date(clock.now()).toISOString().slice(0, 10)
+    const row = { domain: policy.domain, policy: JSON.stringify(reportedOf(policy)), result, host, address, day }
+    const key = JSON.stringify(row)
+    const known = counts.get(key)
+    if (known !== undefined) known.count++
+    else if (counts.size < MOST_KEPT) counts.set(key, { ...row, count: 1 })
+  }
+
+  async function isAsking(domain: string): Promise<boolean> {
+    const known = asked.get(domain)
+    if (known !== undefined) return known
+    const record = await txt(`_smtp._tls.${domain}`)
+    const isAsked = record.kind === 'found' && asksForReports(record.records)
+    asked.put(domain, isAsked)
+    return isAsked
+  }
+
+  async function flush(): Promise<void> {
+    const taken = [...counts]
+    counts.clear()
+    const domains = [...new Set(taken.map(([, { domain }]) => domain))]
+    const wanted = new Set(await Promise.all(domains.map(async (domain) => await isAsking(domain) ? domain : null)))
+    const rows = taken.filter(([, { domain }]) => wanted.has(domain))
+    if (rows.length > 0) await add(rows.map(([, row]) => row)).catch((error: unknown) => keep(rows, error))
+  }
+
+  async function add(rows: readonly Counted[]): Promise<void> {
+    await db.query(ADD, columnsOf(rows, [
+      (r) => r.day, (r) => r.domain, (r) => createHash('sha256').update(r.policy).digest(), (r) => r.policy, (r) => r.result, (r) => r.host,
+      (r) => r.address, (r) => r.count,
+    ]))
+  }
+
+  function keep(rows: readonly (readonly [string, Counted])[], error: unknown): void {
+    log.debug({ err: error }, 'TLS results could not be added; they are kept')
+    for (const [key, row] of rows) counts.set(key, { ...row, count: row.count + (counts.get(key)?.count ?? 0) })
+  }
+
+  const timer = setInterval(() => void flush(), FLUSH_MS)
+  return {
+    note, flush,
+    stop: () => {
+      clearInterval(timer)
+      return flush()
+    },
+  }
+}
+
+function reportedOf({ dane, sts, stsTrouble }: TlsPolicy): ReportedPolicy {
+  if (dane !== 'no') return { type: 'tlsa', lines: [], mx: [] }
+  if (sts === null) return { type: stsTrouble === null ? 'no-policy-found' : 'sts', lines: [], mx: [] }
+  const lines = ['version: STSv1', `mode: ${sts.mode}`, ...sts.mx.map((pattern) => `mx: ${pattern}`), `max_age: ${sts.maxAgeSeconds}`]
+  return { type: 'sts', lines, mx: sts.mx }
+}
+
+/** What a session is counted as. Mail went all the same, where the domain asks for no more than it got. */
+export function resultOfSession({ sts, stsTrouble }: TlsPolicy, session: Pick<Protection, 'host' | 'isEncrypted' | 'isAuthorized'>, isTlsOffered: boolean): string {
+  if (!session.isEncrypted) return isTlsOffered ? 'validation-failure' : 'starttls-not-supported'
+  if (stsTrouble !== null) return stsTrouble.code
+  const isMet = sts?.mode !== 'testing' || (session.isAuthorized && isMxOf(sts, session.host))
+  return isMet ? 'success' : 'validation-failure'
+}
+
+/** What a host is counted as that could not be used because of its TLS; `code` as it was found, or of the network. */
+export function resultOfFailure(code: string | null): string {
+  return FAILURES.find((known) => known === code) ?? 'validation-failure'
+}

@@ -1,0 +1,37 @@
+/**
+ * Where a domain wants its reports: the TXT record at _smtp._tls (RFC 8460 3). Written by strangers, so only a few places count, and only
+ * those that can be reached by mail or HTTPS.
+ */
+import { parseAddress } from '#src/mail/address.ts'
+
+export type Destination = { readonly kind: 'mail'; readonly address: string; readonly domain: string } | { readonly kind: 'https'; readonly url: string }
+
+const RECORD = /^v=TLSRPTv1[ \t]*;/
+const MOST = 4
+
+export function asksForReports(records: readonly string[]): boolean {
+  return records.filter((text) => RECORD.test(text)).length === 1
+}
+
+/** None where there is no record, or more than one. */
+export function readDestinations(records: readonly string[]): Destination[] {
+  if (!asksForReports(records)) return []
+  const record = records.find((text) => RECORD.test(text)) ?? ''
+  const uris = /;\s*rua\s*=([^;]*)/.exec(record)?.[1]?.split(',').map((uri) => uri.trim()) ?? []
+  return uris.flatMap(readUri).slice(0, MOST)
+}
+
+function readUri(uri: string): Destination[] {
+  if (/^https:\/\//i.test(uri)) return URL.canParse(uri) ? [{ kind: 'https', url: uri }] : []
+  const [, path] = /^mailto:([^?]*)/i.exec(uri) ?? []
+  const parsed = parseAddress(decode(path ?? ''))
+  return parsed.ok ? [{ kind: 'mail', address: parsed.address.address, domain: parsed.address.domain }] : []
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,63 @@
+/** The aggregate report on TLS of one domain and day, as RFC 8460 4 has it. Pure. */
+export interface ReportedPolicy {
+  readonly type: 'tlsa' | 'sts' | 'no-policy-found'
+  /** The policy as it was published, line by line. */
+  readonly lines: readonly string[]
+  /** Patterns, of MTA-STS. */
+  readonly mx: readonly string[]
+}
+
+/** Sessions with the same fate. */
+export interface TlsResult {
+  readonly policy: ReportedPolicy
+  /** success, or a failure as RFC 8460 4.3 names it. */
+  readonly result: string
+  readonly mxHost: string
+  /** '' where nothing was connected to. */
+  readonly mxAddress: string
+  readonly count: number
+}
+
+export interface ReportAbout {
+  readonly domain: string
+  /** YYYY-MM-DD, UTC. */
+  readonly day: string
+  readonly organization: string
+  readonly contact: string
+}
+
+export function reportId({ domain, day, organization }: ReportAbout): string {
+  return `${day}.${domain}@${organization}`
+}
+
+export function writeReport(about: ReportAbout, results: readonly TlsResult[]): object {
+  const byPolicy = Map.groupBy(results, ({ policy }) => JSON.stringify(policy))
+  return {
+    'organization-name': about.organization,
+    'date-range': { 'start-datetime': `${about.day}T00:00:00Z`, 'end-datetime': `${about.day}T23:59:59Z` },
+    'contact-info': about.contact,
+    'report-id': reportId(about),
+    'policies': [...byPolicy.values()].map((same) => writePolicy(about.domain, same)),
+  }
+}
+
+function writePolicy(domain: string, results: readonly TlsResult[]): object {
+  const [{ policy } = { policy: { type: 'no-policy-found', lines: [], mx: [] } }] = results
+  const failures = results.filter(({ result }) => result !== 'success')
+  const sum = (of: readonly TlsResult[]): number => of.reduce((total, { count }) => total + count, 0)
+  return {
+    'policy': {
+      'policy-type': policy.type, 'policy-domain': domain,
+      ...(policy.lines.length > 0 && { 'policy-string': policy.lines }), ...(policy.mx.length > 0 && { 'mx-host': policy.mx }),
+    },
+    'summary': { 'total-successful-session-count': sum(results) - sum(failures), 'total-failure-session-count': sum(failures) },
+    ...(failures.length > 0 && { 'failure-details': failures.map(writeFailure) }),
+  }
+}
+
+function writeFailure({ result, mxHost, mxAddress, count }: TlsResult): object {
+  return {
+    'result-type': result, 'failed-session-count': count,
+    ...(mxHost !== '' && { 'receiving-mx-hostname': mxHost }), ...(mxAddress !== '' && { 'receiving-ip': mxAddress }),
+  }
+}

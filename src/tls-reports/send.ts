@@ -1,0 +1,106 @@
+/**
+ * Sends the reports of days that are over, one for each domain that asks for them (RFC 8460): by mail from TLS_REPORT_FROM, or by HTTPS.
+ * A report that cannot be delivered is tried again with growing waits, for a day. Several workers share them by claims; one that dies
+ * after a mail was accepted and before that was written down finds it again by its idempotency key. A post may come twice: its report-id
+ * is the same.
+ */
+import { gzipSync } from 'node:zlib'
+import type { Context } from '#src/context.ts'
+import type { Answer, DomainDns } from '#src/domains/dns.ts'
+import { newId } from '#src/id.ts'
+import { parseAddress } from '#src/mail/address.ts'
+import type { Acceptor } from '#src/messages/accept.ts'
+import type { Outgoing } from '#src/outgoing.ts'
+import { readDestinations, type Destination } from './destinations.ts'
+import { writeLetter, type Letter } from './letter.ts'
+import { writeReport, type ReportAbout, type TlsResult } from './report.ts'
+
+export interface TlsReporting {
+  readonly ctx: Pick<Context, 'db' | 'clock' | 'config' | 'log'>
+  readonly acceptor: Acceptor
+  readonly outgoing: Outgoing
+  readonly dns: Pick<DomainDns, 'txt'>
+}
+
+interface Due {
+  readonly day: string
+  readonly domain: string
+  readonly tries: number
+}
+
+const BATCH = 20
+const MOST_TRIES = 6
+const POST_MS = 30_000
+/** Reports of all senders at midnight would be a flood (RFC 8460 4.1). */
+const SPREAD = '4 hours'
+
+const FORGET_RESULTS = `DELETE FROM tls_results WHERE day < $1::date - 3`
+const FORGET_REPORTS = `DELETE FROM tls_reports WHERE day < $1::date - 30`
+const PLAN = `
+INSERT INTO tls_reports (day, domain, due_at)
+SELECT DISTINCT day, domain, $2::timestamptz + random() * $3::float8 * interval '${SPREAD}' FROM tls_results WHERE day < $1::date
+ON CONFLICT DO NOTHING`
+const CLAIM = `
+UPDATE tls_reports SET tries = tries + 1, due_at = $1::timestamptz + $2::float8 * interval '30 minutes' * power(2, tries)
+WHERE (day, domain) IN (
+  SELECT day, domain FROM tls_reports WHERE state = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
+RETURNING day::text, domain, tries`
+const RESULTS = `
+SELECT policy, result, mx_host AS "mxHost", mx_address AS "mxAddress", count::int FROM tls_results
+WHERE day = $1 AND domain = $2 ORDER BY count DESC LIMIT 1000`
+const SENDER = `
+SELECT id AS "domainId", workspace_id AS "workspaceId" FROM domains
+WHERE domain = $1 AND verification_status IN ('verified', 'degraded') ORDER BY verified_at LIMIT 1`
+
+/** One round; true when there may be more. `from`: TLS_REPORT_FROM. */
+export async function sendTlsReports(reporting: TlsReporting, from: string): Promise<boolean> {
+  const { ctx: { db, clock, config, log } } = reporting
+  const now = new Date(clock.now())
+  const today = now.toISOString().slice(0, 10)
+  await db.query(PLAN, [today, now, config.retryScale])
+  await db.query(FORGET_RESULTS, [today])
+  await db.query(FORGET_REPORTS, [today])
+  const sender = await findSender(reporting, from)
+  if (sender === null) {
+    log.warn({ from }, 'TLS reports wait: TLS_REPORT_FROM is no address of a verified sending domain')
+    return false
+  }
+  const { rows } = await db.query<Due>(CLAIM, [now, config.retryScale])
+  await Promise.all(rows.map((due) => sendOne(reporting, due, sender)))
+  return rows.length === BATCH
+}
+
+async function findSender({ ctx: { db } }: TlsReporting, from: string): Promise<Letter['sender'] | null> {
+  const parsed = parseAddress(from)
+  if (!parsed.ok) return null
+  const { rows: [row] } = await db.query<{ domainId: string; workspaceId: string }>(SENDER, [parsed.address.domain])
+  return row === undefined ? null : { ...row, address: parsed.address.address }
+}
+
+async function sendOne(reporting: TlsReporting, { day, domain, tries }: Due, sender: Letter['sender']): Promise<void> {
+  const { ctx: { db, config, log }, dns } = reporting
+  const about: ReportAbout = { day, domain, organization: config.serverName, contact: sender.address }
+  const { rows: results } = await db.query<TlsResult>(RESULTS, [day, domain])
+  const wanted = destinationsOf(await dns.txt(`_smtp._tls.${domain}`))
+  const content = gzipSync(JSON.stringify(writeReport(about, results)))
+  const sent = await Promise.all((wanted ?? []).map((to) => deliver(reporting, { about, content, sender }, to)))
+  const isDone = wanted !== null && sent.every((isSent) => isSent)
+  if (!isDone && tries < MOST_TRIES) return
+  await db.query('UPDATE tls_reports SET state = $3 WHERE day = $1 AND domain = $2', [day, domain, isDone ? 'sent' : 'given_up'])
+  log.info({ domain, day, to: wanted?.length ?? 0 }, isDone ? 'TLS report sent' : 'TLS report given up')
+}
+
+/** Null while DNS fails. None where nobody asks any more. */
+function destinationsOf(record: Answer<string>): Destination[] | null {
+  return record.kind === 'failed' ? null : readDestinations(record.records)
+}
+
+async function deliver({ ctx, acceptor, outgoing }: TlsReporting, letter: Omit<Letter, 'to'>, to: Destination): Promise<boolean> {
+  if (to.kind === 'https') {
+    const posted = await outgoing.post(to.url, { headers: { 'content-type': 'application/tlsrpt+gzip' }, body: letter.content, timeoutMs: POST_MS })
+    return posted.ok && posted.status >= 200 && posted.status < 300
+  }
+  const now = new Date(ctx.clock.now())
+  const { kind } = await acceptor.accept(writeLetter({ ...letter, to }, newId(now.getTime()), now))
+  return kind === 'stored' || kind === 'replayed'
+}

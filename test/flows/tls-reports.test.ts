@@ -1,0 +1,166 @@
+/** From what was counted to the report that arrives, on real stores, with a real DNS server and a real HTTPS host. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { simpleParser } from 'mailparser'
+import { createResolver } from '#mta/route/resolve.ts'
+import type { TlsPolicy } from '#mta/security/policy.ts'
+import { createTlsResults, resultOfFailure, resultOfSession, type TlsResults } from '#mta/security/tls-results.ts'
+import { createDomainDns } from '#src/domains/dns.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { createOutgoing } from '#src/outgoing.ts'
+import { createAuthority } from '#test/support/certificate.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { startDns, type TestDns } from '#test/support/dns.ts'
+import { createSender } from '#test/support/sender.ts'
+import { sendTlsReports, type TlsReporting } from '#src/tls-reports/send.ts'
+
+const DAY_MS = 86_400_000
+const FROM = 'tls@sender.example'
+const ADDRESS = '192.0.2.1'
+const POLICY = { id: '1', mode: 'enforce', mx: ['*.in.example'], maxAgeSeconds: 86_400 } as const
+
+describe('TLS reports', () => {
+  let ctx: TestContext
+  let dns: TestDns
+  let results: TlsResults
+  let reporting: TlsReporting
+  const posts: { type: string | undefined; body: Buffer }[] = []
+  let status = 200
+  const undo: (() => unknown)[] = []
+  const policyOf = (domain: string, sts: TlsPolicy['sts'] = null): TlsPolicy => ({ domain, isRequired: false, dane: 'no', sts, stsTrouble: null })
+
+  before(async () => {
+    const folder = mkdtempSync('/tmp/mailstead-test-tls-reports-')
+    const authority = await createAuthority()
+    writeFileSync(join(folder, 'ca.pem'), authority.cert)
+    dns = await startDns({ 'reports.example': { A: ['127.0.0.1'] } })
+    ctx = await createContext({
+      DNS_SERVERS: dns.server, EXTRA_CA_FILE: join(folder, 'ca.pem'), ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOSTNAME: 'mta.sender.example', RETRY_SCALE: '0.000001',
+    })
+    await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: 'sender.example' })
+    const resolver = createResolver({ config: ctx.config, clock: ctx.clock })
+    results = createTlsResults(ctx, (name) => resolver.txt(name))
+    const server = createServer(await authority.issue(['reports.example']), (request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        posts.push({ type: request.headers['content-type'], body: Buffer.concat(chunks) })
+        response.writeHead(status).end()
+      })
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const outgoing = createOutgoing(ctx.config)
+    reporting = { ctx, acceptor: createAcceptor(ctx), outgoing, dns: createDomainDns(ctx.config) }
+    const url = `https://reports.example:${(server.address() as AddressInfo).port}/tls`
+    dns.zone['_smtp._tls.mail.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:reports@elsewhere.example'] }
+    dns.zone['_smtp._tls.post.example'] = { TXT: [`v=TLSRPTv1; rua=${url}`] }
+    undo.push(() => results.stop(), () => outgoing.close(), () => server.close(), () => resolver.stop(), () => ctx.close(), () => dns.stop(),
+      () => rmSync(folder, { recursive: true }))
+  })
+  after(async () => {
+    for (const step of undo) await step()
+  })
+
+  const send = (): Promise<boolean> => sendTlsReports(reporting, FROM)
+  const mails = async (): Promise<Buffer[]> => (await ctx.db.query<{ raw: Buffer }>('SELECT raw FROM messages')).rows.map(({ raw }) => raw)
+
+  it('are counted for domains that ask for them only, also by two processes', async () => {
+    const other = createTlsResults(ctx, () => Promise.resolve({ kind: 'found', records: ['v=TLSRPTv1; rua=mailto:a@b.example'] }))
+    const sts = policyOf('mail.example', POLICY)
+    for (let i = 0; i < 3; i++) results.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'success' })
+    results.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'certificate-expired' })
+    results.note({ policy: policyOf('silent.example'), host: 'mx.silent.example', address: ADDRESS, result: 'success' })
+    results.note({ policy: policyOf(''), host: 'mx.in.example', address: ADDRESS, result: 'success' })
+    results.note({ policy: policyOf('post.example'), host: 'mx.post.example', address: ADDRESS, result: 'starttls-not-supported' })
+    other.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'success' })
+    await Promise.all([results.flush(), other.stop()])
+    const { rows } = await ctx.db.query('SELECT domain, result, count::int FROM tls_results ORDER BY domain, result')
+    assert.deepEqual(rows, [
+      { domain: 'mail.example', result: 'certificate-expired', count: 1 },
+      { domain: 'mail.example', result: 'success', count: 4 },
+      { domain: 'post.example', result: 'starttls-not-supported', count: 1 },
+    ])
+  })
+
+  it('wait for the end of the day', async () => {
+    await send()
+    assert.deepEqual([posts.length, (await mails()).length], [0, 0])
+  })
+
+  it('go out once, by mail and by HTTPS, however many workers there are', async () => {
+    ctx.advance(DAY_MS)
+    status = 503
+    await send()
+    assert.equal(posts.length, 0, 'each has a time of its own')
+    ctx.advance(60_000)
+    await send()
+    assert.equal(posts.length, 1)
+    status = 200
+    ctx.advance(60_000)
+    await Promise.all([send(), send()])
+    ctx.advance(60_000)
+    await send()
+    assert.equal(posts.length, 2)
+    const [raw, second] = await mails()
+    assert.equal(second, undefined)
+    const mail = await simpleParser(raw ?? assert.fail('no mail'))
+    assert.match(mail.headerLines.find(({ key }) => key === 'content-type')?.line ?? '', /multipart\/report; report-type="tlsrpt"/)
+    assert.equal(mail.headers.get('tls-report-domain'), 'mail.example')
+    assert.equal(mail.attachments[0]?.contentType, 'application/tlsrpt+gzip')
+    const report = JSON.parse(gunzipSync(mail.attachments[0]?.content ?? Buffer.alloc(0)).toString()) as Record<string, unknown>
+    assert.partialDeepStrictEqual(report, {
+      'organization-name': 'mta.sender.example', 'contact-info': FROM,
+      'policies': [{
+        'policy': { 'policy-type': 'sts', 'policy-domain': 'mail.example', 'mx-host': ['*.in.example'], 'policy-string': ['version: STSv1', 'mode: enforce', 'mx: *.in.example', 'max_age: 86400'] },
+        'summary': { 'total-successful-session-count': 4, 'total-failure-session-count': 1 },
+        'failure-details': [{ 'result-type': 'certificate-expired', 'failed-session-count': 1, 'receiving-mx-hostname': 'mx.in.example', 'receiving-ip': ADDRESS }],
+      }],
+    })
+    const { rows: [stored] } = await ctx.db.query<{ submitted: object }>('SELECT submitted FROM messages')
+    assert.deepEqual(stored?.submitted, { from: '', isReport: true, ignoresTls: true })
+    const posted = JSON.parse(gunzipSync(posts[1]?.body ?? Buffer.alloc(0)).toString()) as Record<string, unknown>
+    assert.equal(posts[1]?.type, 'application/tlsrpt+gzip')
+    assert.partialDeepStrictEqual(posted, { policies: [{ policy: { 'policy-type': 'no-policy-found' }, summary: { 'total-failure-session-count': 1 } }] })
+  })
+
+  it('that nobody takes are given up, and old counts are forgotten', async () => {
+    results.note({ policy: policyOf('post.example'), host: 'mx.post.example', address: ADDRESS, result: 'success' })
+    await results.flush()
+    status = 500
+    for (let i = 0; i < 9; i++) {
+      ctx.advance(i === 0 ? DAY_MS : 600_000)
+      await send()
+    }
+    const { rows } = await ctx.db.query('SELECT domain, state FROM tls_reports ORDER BY day, domain')
+    assert.deepEqual(rows, [{ domain: 'mail.example', state: 'sent' }, { domain: 'post.example', state: 'sent' }, { domain: 'post.example', state: 'given_up' }])
+    ctx.advance(5 * DAY_MS)
+    await send()
+    assert.deepEqual((await ctx.db.query('SELECT FROM tls_results')).rows.length, 0)
+  })
+
+  it('wait while nobody may send them', async () => {
+    assert.equal(await sendTlsReports(reporting, 'tls@foreign.example'), false)
+  })
+
+  const testing = policyOf('in.example', { ...POLICY, mode: 'testing' })
+  const session = { host: 'mx.in.example', isEncrypted: true, isAuthorized: true }
+  const SESSIONS: readonly (readonly [string, TlsPolicy, typeof session, boolean, string])[] = [
+    ['encrypted', policyOf('in.example'), { ...session, isAuthorized: false }, true, 'success'],
+    ['plain text, nothing offered', policyOf('in.example'), { ...session, isEncrypted: false }, false, 'starttls-not-supported'],
+    ['plain text after a failed handshake', policyOf('in.example'), { ...session, isEncrypted: false }, true, 'validation-failure'],
+    ['testing, all is well', testing, session, true, 'success'],
+    ['testing, a certificate that enforce would refuse', testing, { ...session, isAuthorized: false }, true, 'validation-failure'],
+    ['testing, a host that enforce would refuse', testing, { ...session, host: 'mx.evil.example' }, true, 'validation-failure'],
+    ['a policy that cannot be fetched', { ...policyOf('in.example'), stsTrouble: { kind: 'failed', code: 'sts-webpki-invalid', text: '' } }, session, true, 'sts-webpki-invalid'],
+  ]
+  for (const [title, policy, of, isOffered, result] of SESSIONS)
+    it(`count a session: ${title}`, () => assert.equal(resultOfSession(policy, of, isOffered), result))
+  it('count failures by the names of the standard', () => {
+    assert.deepEqual(['certificate-expired', 'ECONNRESET', null].map(resultOfFailure), ['certificate-expired', 'validation-failure', 'validation-failure'])
+  })
+})
