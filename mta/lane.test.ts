@@ -31,6 +31,8 @@ describe('a lane', () => {
   })
   it('claims in batches: nothing while half of what it wants is held', () => {
     const lane = laneWith({ instant: 2, others: 10 })
+    assert.equal(lane.room().others, 4, 'little of a site that did not show yet what it takes')
+    for (let i = 0; i < 10; i++) lane.finished(mail('bulk'), 0)
     assert.equal(lane.room().others, 20)
     for (let i = 0; i < 11; i++) lane.push(mail('bulk'))
     lane.hasInstantNews = false

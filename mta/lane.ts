@@ -147,7 +147,8 @@ export class Lane implements User {
     if (pace.connections === 0) return NO_ROOM
     const instantHeld = this.#waiting[0]?.length ?? 0
     const heldOthers = this.held - instantHeld
-    const wanted = pace.forOthers === 0 ? 0 : Math.min(MOST_HELD, pace.mostHeld, Math.max(pace.forOthers * 2, Math.round(this.#rate * HELD_MS)))
+    const ahead = Math.max(Math.min(pace.forOthers, this.#window) * 2, Math.round(this.#rate * HELD_MS))
+    const wanted = pace.forOthers === 0 ? 0 : Math.min(MOST_HELD, pace.mostHeld, ahead)
     const others = heldOthers > wanted / 2 ? 0 : Math.max(0, wanted - heldOthers)
     const instant = this.hasInstantNews || others > 0 ? Math.max(0, Math.min(INSTANT_AT_ONCE, pace.mostHeld) - instantHeld) : 0
     return { instant, others }

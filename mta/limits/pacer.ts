@@ -1,27 +1,26 @@
 /**
  * All paces of this process: finds the one of a site, asks Redis for its parts in batches (never for a single message), tells Redis and
- * PostgreSQL what was learned, and carries out what the rules say of a reply.
+ * PostgreSQL what was learned. What replies do to a pace stands in `replies.ts`.
  *
  * Redis away: each pace goes on with what is surely its own. PostgreSQL away: what was learned stays in Redis and is stored later, and a
  * suspension holds here at once and is stored when it can be. The process dies: what it had booked runs out after a few seconds.
  */
 import type { Context } from '#src/context.ts'
 import type { Reply } from '#src/mail/reply.ts'
-import { halve, loadLearned, recover, startOver, storeLearned, UNLEARNED, type Learned, type LearnedRow } from '#src/shaping/learned.ts'
-import { findReceiver, findRule, type RouteNames } from '#src/shaping/match.ts'
-import type { Receiver, ReplyRule } from '#src/shaping/file.ts'
-import { EVERYWHERE, ONLY_SOURCE, paceKeyOf } from '#src/shaping/pace-key.ts'
+import { loadLearned, recover, storeLearned, UNLEARNED, type Learned, type LearnedRow } from '#src/shaping/learned.ts'
+import { findReceiver, type RouteNames } from '#src/shaping/match.ts'
+import type { Receiver } from '#src/shaping/file.ts'
+import { ONLY_SOURCE, paceKeyOf } from '#src/shaping/pace-key.ts'
 import { watchReceiverSuspensions, type ReceiverSuspension, type ReceiverSuspensionWatch } from '#src/shaping/receiver-suspensions.ts'
 import { watchShaping, type ShapingWatch } from '#src/shaping/watch.ts'
 import { Pace } from './pace.ts'
+import { createReplies } from './replies.ts'
 import { askShares, sharesKey } from './share.ts'
 
 const BEAT_MS = 1000
 /** Between two asks for one pace. */
 const GAP_MS = 20
 const STORE_MS = 5000
-/** The operator is told the same of a receiver once in so long. */
-const TELL_MS = 600_000
 
 export interface Pacer {
   /** The pace of a site; `own` says how much it takes where the shaping file does not. */
@@ -34,8 +33,6 @@ export interface Pacer {
   suspension(pace: Pace, workspaceId: string | null): ReceiverSuspension | null
   /** Suspensions were changed by another process. */
   refresh(): Promise<void>
-  /** Reads the shaping file now. */
-  reload(): void
   stop(): Promise<void>
 }
 
@@ -50,7 +47,6 @@ interface State {
   readonly changed: Map<string, LearnedRow>
   readonly asking: Set<Pace>
   readonly askedAtMs: WeakMap<Pace, number>
-  readonly toldAtMs: Map<string, number>
 }
 
 /** @throws when PostgreSQL is away at the start, or the shaping file is wrong. */
@@ -61,17 +57,17 @@ export async function createPacer(ctx: Context, process: string): Promise<Pacer>
     ctx, process, paces,
     shaping: watchShaping(ctx, () => applyFile(state)),
     suspensions: await watchReceiverSuspensions(ctx, () => applySuspensions(state)),
-    known: new Map(learned.map((row) => [nameOf(row), row])), changed: new Map(), asking: new Set(), askedAtMs: new WeakMap(), toldAtMs: new Map(),
+    known: new Map(learned.map((row) => [nameOf(row), row])), changed: new Map(), asking: new Set(), askedAtMs: new WeakMap(),
   }
+  const replies = createReplies({ ctx, shaping: state.shaping, suspensions: state.suspensions, learn: (pace, learned) => learn(state, pace, learned) })
   const beat = setInterval(() => beatOnce(state), BEAT_MS)
   const store = setInterval(() => void storeChanged(state), STORE_MS)
   return {
     find: (site, names, own) => findPace(state, site, own ?? findReceiver(state.shaping.current, names)),
     ready: (pace) => firstShare(state, pace),
-    heard: (pace, reply, workspaceId) => hear(state, pace, reply, workspaceId),
+    heard: (pace, reply, workspaceId) => replies.hear(pace, reply, workspaceId),
     suspension: (pace, workspaceId) => state.suspensions.find(pace.key, pace.source, workspaceId),
     refresh: () => state.suspensions.refresh(),
-    reload: () => state.shaping.reload(),
     stop: async () => {
       clearInterval(beat)
       clearInterval(store)
@@ -170,58 +166,12 @@ function applySuspensions(state: State): void {
   for (const pace of state.paces.values()) pace.setSuspended(state.suspensions.find(pace.key, pace.source, null) !== null)
 }
 
-function hear(state: State, pace: Pace, reply: Reply | null, workspaceId: string): void {
-  if (reply === null) return
-  if (reply.code < 400) {
-    pace.deliveries++
-    return
-  }
-  const rule = findRule(state.shaping.current, pace.receiver.name, reply)
-  if (rule !== null) ACTIONS[rule.action](state, { pace, rule, reply, workspaceId })
-}
-
-interface Told {
-  readonly pace: Pace
-  readonly rule: ReplyRule
-  readonly reply: Reply
-  readonly workspaceId: string
-}
-
-const ACTIONS: Readonly<Record<ReplyRule['action'], (state: State, told: Told) => void>> = {
-  slow: (state, { pace, rule, reply }) => {
-    const { clock, config, log } = state.ctx
-    const learned = halve(pace.learned, pace.receiver.connections, { nowMs: clock.now(), scale: config.retryScale })
-    if (learned === pace.learned) return
-    learn(state, pace, learned)
-    log.info({ receiver: pace.key, rule: rule.name, connections: learned.connections, reply: reply.text }, 'a receiver slows us down')
-    need(state, pace)
-  },
-  suspend: (state, told) => suspend(state, told),
-  tell: ({ ctx, toldAtMs }, { pace, rule, reply }) => {
-    const name = `${pace.key} ${rule.name}`
-    if (ctx.clock.now() - (toldAtMs.get(name) ?? -Infinity) < TELL_MS) return
-    toldAtMs.set(name, ctx.clock.now())
-    ctx.log.warn({ receiver: pace.key, rule: rule.name, code: reply.code, reply: reply.text }, 'a receiver says what only the operator can mend')
-  },
-}
-
-function suspend(state: State, { pace, rule, reply, workspaceId }: Told): void {
-  const { clock, config, log } = state.ctx
-  const stopped = { pace: rule.scope === 'source' ? EVERYWHERE : pace.key, source: pace.source, workspaceId: rule.scope === 'workspace' ? workspaceId : null }
-  const now = clock.now()
-  const before = state.suspensions.find(stopped.pace, stopped.source, stopped.workspaceId)
-  const until = new Date(now + rule.durationMs * config.retryScale)
-  // conversations that were under way together are refused together
-  if (before !== null && before.rule === rule.name) return
-  log.warn({ receiver: pace.key, rule: rule.name, of: rule.scope, until, reply: reply.text }, 'a receiver is left alone for a while')
-  if (rule.scope !== 'workspace') learn(state, pace, startOver(now))
-  state.suspensions.add({ ...stopped, rule: rule.name, reply: `${reply.code} ${reply.text}`, until, createdAt: new Date(now) })
-}
-
+/** Told to Redis with the next ask, and stored with the next batch. */
 function learn(state: State, pace: Pace, learned: Learned): void {
   pace.learned = learned
   pace.isLearnedHere = true
   note(state, pace)
+  need(state, pace)
 }
 
 /** To be stored, when it is not what is. */

@@ -15,8 +15,6 @@ const OWN_FILE = fileURLToPath(new URL('../../config/shaping.yaml', import.meta.
 
 export interface ShapingWatch {
   readonly current: Shaping
-  /** Reads it now, whatever its time says. */
-  reload(): void
   stop(): void
 }
 
@@ -44,7 +42,7 @@ export function watchShaping(ctx: { readonly config: Pick<Config, 'shapingFile'>
     changedAt = found
     reload()
   }, LOOK_MS)
-  return { get current() { return current }, reload, stop: () => clearInterval(timer) }
+  return { get current() { return current }, stop: () => clearInterval(timer) }
 }
 
 /** @throws with every problem, by line. */

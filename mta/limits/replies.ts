@@ -1,0 +1,80 @@
+/**
+ * What replies do to a pace: mail that is taken adds back slowly, and the first rule of the shaping file that a refusal meets is carried
+ * out. Conversations that were under way together are refused together: that is one halving, one suspension, one word to the operator.
+ */
+import type { Context } from '#src/context.ts'
+import type { Reply } from '#src/mail/reply.ts'
+import type { ReplyRule } from '#src/shaping/file.ts'
+import { halve, startOver, type Learned } from '#src/shaping/learned.ts'
+import { findRule } from '#src/shaping/match.ts'
+import { EVERYWHERE } from '#src/shaping/pace-key.ts'
+import type { ReceiverSuspensionWatch } from '#src/shaping/receiver-suspensions.ts'
+import type { ShapingWatch } from '#src/shaping/watch.ts'
+import type { Pace } from './pace.ts'
+
+/** The operator is told the same of a receiver once in so long. */
+const TELL_MS = 600_000
+
+export interface ReplyMeans {
+  readonly ctx: Pick<Context, 'clock' | 'config' | 'log'>
+  readonly shaping: Pick<ShapingWatch, 'current'>
+  readonly suspensions: Pick<ReceiverSuspensionWatch, 'find' | 'add'>
+  readonly learn: (pace: Pace, learned: Learned) => void
+}
+
+export interface Replies {
+  /** Null: no server said anything. */
+  hear(pace: Pace, reply: Reply | null, workspaceId: string): void
+}
+
+interface Told {
+  readonly pace: Pace
+  readonly rule: ReplyRule
+  readonly reply: Reply
+  readonly workspaceId: string
+}
+
+type Act = (means: ReplyMeans, told: Told, toldAtMs: Map<string, number>) => void
+
+const ACTIONS: Readonly<Record<ReplyRule['action'], Act>> = { slow, suspend, tell }
+
+export function createReplies(means: ReplyMeans): Replies {
+  const toldAtMs = new Map<string, number>()
+  return {
+    hear: (pace, reply, workspaceId) => {
+      if (reply === null) return
+      if (reply.code < 400) {
+        pace.deliveries++
+        return
+      }
+      const rule = findRule(means.shaping.current, pace.receiver.name, reply)
+      if (rule !== null) ACTIONS[rule.action](means, { pace, rule, reply, workspaceId }, toldAtMs)
+    },
+  }
+}
+
+function slow({ ctx, learn }: ReplyMeans, { pace, rule, reply }: Told): void {
+  const learned = halve(pace.learned, pace.receiver.connections, { nowMs: ctx.clock.now(), scale: ctx.config.retryScale })
+  if (learned === pace.learned) return
+  learn(pace, learned)
+  ctx.log.info({ receiver: pace.key, rule: rule.name, connections: learned.connections, reply: reply.text }, 'a receiver slows us down')
+}
+
+function suspend({ ctx, suspensions, learn }: ReplyMeans, { pace, rule, reply, workspaceId }: Told): void {
+  const place = {
+    pace: rule.scope === 'source' ? EVERYWHERE : pace.key, source: pace.source, workspaceId: rule.scope === 'workspace' ? workspaceId : null,
+  }
+  if (suspensions.find(place.pace, place.source, place.workspaceId)?.rule === rule.name) return
+  const now = ctx.clock.now()
+  const until = new Date(now + rule.durationMs * ctx.config.retryScale)
+  ctx.log.warn({ receiver: pace.key, rule: rule.name, of: rule.scope, until, reply: reply.text }, 'a receiver is left alone for a while')
+  if (rule.scope !== 'workspace') learn(pace, startOver(now))
+  suspensions.add({ ...place, rule: rule.name, reply: `${reply.code} ${reply.text}`, until, createdAt: new Date(now) })
+}
+
+function tell({ ctx }: ReplyMeans, { pace, rule, reply }: Told, toldAtMs: Map<string, number>): void {
+  const name = `${pace.key} ${rule.name}`
+  if (ctx.clock.now() - (toldAtMs.get(name) ?? -Infinity) < TELL_MS) return
+  toldAtMs.set(name, ctx.clock.now())
+  ctx.log.warn({ receiver: pace.key, rule: rule.name, code: reply.code, reply: reply.text }, 'a receiver says what only the operator can mend')
+}
