@@ -6,7 +6,7 @@ import type { Context } from '#src/context.ts'
 import { hearFigures } from '#src/metrics/exchange.ts'
 import { startProcessMetrics } from '#src/metrics/process.ts'
 import { single } from '#src/metrics/registry.ts'
-import { renderMetrics } from '#src/metrics/text.ts'
+import { renderMetrics, type Told } from '#src/metrics/text.ts'
 
 export interface Metrics {
   /** One answered request. `route` is a route's name, or `none`. */
@@ -16,17 +16,27 @@ export interface Metrics {
   stop(): Promise<void>
 }
 
+/** What others told is asked for once in this time, however many look. */
+const FRESH_MS = 1000
+
 export function createMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>, batches: { readonly count: number; readonly messages: number }): Metrics {
   const own = startProcessMetrics(ctx, 'api')
   own.collect(() => ({
     mailstead_accept_batches_total: single(batches.count), mailstead_accept_messages_total: single(batches.messages),
   }))
+  let heard: Promise<Told[]> = Promise.resolve([])
+  let heardAtMs = -Infinity
+  function hear(): Promise<Told[]> {
+    if (performance.now() - heardAtMs < FRESH_MS) return heard
+    heardAtMs = performance.now()
+    return heard = hearFigures(ctx.redis, own.process)
+  }
   return {
     observe: (route, status, seconds) => {
       own.add('mailstead_http_requests_total', [route, String(status)])
       own.observe('mailstead_http_request_duration_seconds', [route], seconds)
     },
-    render: async () => renderMetrics([{ process: own.process, snapshot: own.snapshot() }, ...await hearFigures(ctx.redis, own.process)]),
+    render: async () => renderMetrics([{ process: own.process, snapshot: own.snapshot() }, ...await hear()]),
     stop: () => own.stop(),
   }
 }

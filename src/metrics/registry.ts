@@ -68,7 +68,7 @@ export function createRegistry(): Registry {
 }
 
 /** All series of all of them. */
-export function mergeSnapshots(parts: readonly Snapshot[]): Snapshot {
+function mergeSnapshots(parts: readonly Snapshot[]): Snapshot {
   const merged: Partial<Record<MetricName, Series[]>> = {}
   for (const name of METRIC_NAMES) {
     const series = parts.flatMap((part) => part[name] ?? [])
