@@ -12,6 +12,7 @@ import { isDatabaseAway } from '#src/db.ts'
 import { keepMail } from '#src/sandbox/inbox.ts'
 import { SANDBOX_MX } from '#src/sandbox/mx.ts'
 import type { Examiner } from './examine.ts'
+import type { ReturnMail } from './return-mail.ts'
 import { simulate } from './simulators.ts'
 import type { Tally } from './tally.ts'
 
@@ -25,6 +26,8 @@ export interface ReceiverParts {
   readonly examiner: Examiner
   /** How often each recipient of each message was turned away or dropped. */
   readonly tally: Tally
+  /** Brings back what a simulator asks for. */
+  readonly returns: ReturnMail
   /** PEM. */
   readonly certificate: { readonly key: string; readonly cert: string }
   readonly host: string
@@ -132,6 +135,7 @@ async function takeMail(parts: ReceiverParts, { stream, session, signal }: Incom
   const seconds = Math.max(...acts.map(({ act }) => (act.kind === 'delay' ? act.seconds : 0)))
   if (seconds > 0) await sleep(seconds * 1000, undefined, { signal }).catch(() => { throw new Reply(421, '4.3.2 The receiver is stopping') })
   const text = await keep(parts, session, raw)
+  for (const { recipient, act } of acts) if (act.kind === 'return') parts.returns.send({ ...act, recipient, returnPath: sender })
   return drops.length > 0 ? null : text
 }
 

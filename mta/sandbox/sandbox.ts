@@ -10,6 +10,7 @@ import { SANDBOX_MX } from '#src/sandbox/mx.ts'
 import { loadCertificate } from './certificate.ts'
 import { listenDns } from './dns-listener.ts'
 import { createExaminer } from './examine.ts'
+import { createReturnMail } from './return-mail.ts'
 import { startReceiver, type Receiver, type ReceiverParts } from './receiver.ts'
 import { createTally } from './tally.ts'
 import { createZone, HOSTS } from './zone.ts'
@@ -35,7 +36,9 @@ export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox
     const examiner = createExaminer(dns.port, (data) => ctx.vault.mac('return-path', data))
     undo.unshift(() => examiner.stop())
     const certificate = await loadCertificate(join(ctx.config.dataDir, 'sandbox-tls.json'), SANDBOX_MX, ctx.clock.now())
-    const parts = { ctx, examiner, tally: createTally(), certificate, host: HOSTS[SANDBOX_MX], port: ctx.config.sandboxSmtpPort }
+    const returns = createReturnMail(ctx)
+    undo.unshift(() => returns.stop())
+    const parts = { ctx, examiner, tally: createTally(), returns, certificate, host: HOSTS[SANDBOX_MX], port: ctx.config.sandboxSmtpPort }
     const receiver = await startReceiver(parts).catch(portTrouble('receiver', 'SANDBOX_SMTP_PORT'))
     undo.unshift(() => receiver.stop())
     const broken = await startBroken({ ...parts, port: receiver.port })

@@ -10,6 +10,8 @@ export type Act =
   /** Cuts the connection instead of the last reply, once for each recipient of each message. */
   | { readonly kind: 'drop'; readonly isKept: boolean }
   | { readonly kind: 'delay'; readonly seconds: number }
+  /** Takes the mail, and a report about it comes back; `text` is what a server would have said. */
+  | { readonly kind: 'return'; readonly what: 'bounce' | 'complaint' | 'opt-out'; readonly status: string; readonly text: string }
   | { readonly kind: 'take' }
 
 interface Simulator {
@@ -53,12 +55,21 @@ export const SIMULATORS: readonly Simulator[] = [
     act: () => ({ kind: 'drop', isKept: true }),
   },
   {
-    address: 'complaint@', pattern: /^complaint$/, does: 'takes the mail; reserved for the complaint that a receiver sends back.',
-    act: () => ({ kind: 'take' }),
+    address: 'late-bounce@', pattern: /^late-bounce$/, does: 'takes the mail; a bounce for 5.1.1 comes back.',
+    act: () => lateBounce('5.1.1'),
   },
   {
-    address: 'unsubscribe@', pattern: /^unsubscribe$/, does: 'takes the mail; reserved for the unsubscribe request that a recipient sends back.',
-    act: () => ({ kind: 'take' }),
+    address: 'late-bounce-5.2.2@', pattern: /^late-bounce-(5\.\d{1,3}\.\d{1,3})$/,
+    does: 'takes the mail; a bounce with that enhanced code (any 5.x.x) comes back.',
+    act: ([status = '5.0.0']) => lateBounce(status),
+  },
+  {
+    address: 'complaint@', pattern: /^complaint$/, does: 'takes the mail; the complaint of its recipient comes back.',
+    act: () => ({ kind: 'return', what: 'complaint', status: '', text: '' }),
+  },
+  {
+    address: 'unsubscribe@', pattern: /^unsubscribe$/, does: 'takes the mail; the wish of its recipient to get no more of it comes back.',
+    act: () => ({ kind: 'return', what: 'opt-out', status: '', text: '' }),
   },
 ]
 
@@ -98,6 +109,16 @@ const REPLIES: readonly (readonly [status: RegExp, code: number, text: string])[
 ]
 
 function refusal(status: string): Act {
+  const { code, text } = replyFor(status)
+  return { kind: 'refuse', code, text }
+}
+
+function lateBounce(status: string): Act {
+  const { code, text } = replyFor(status)
+  return { kind: 'return', what: 'bounce', status, text: `${code} ${text}` }
+}
+
+function replyFor(status: string): { readonly code: number; readonly text: string } {
   const [, code, text] = REPLIES.find(([fits]) => fits.test(status)) ?? [/^/, 554, 'Refused']
-  return { kind: 'refuse', code, text: `${status} ${text} (simulated)` }
+  return { code, text: `${status} ${text} (simulated)` }
 }
