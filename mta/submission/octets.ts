@@ -19,6 +19,12 @@ export interface Bounds {
   readonly cutOff: () => void
 }
 
+export interface HeldOctets {
+  readonly octets: Buffer
+  /** Once, when they are not needed any more. */
+  readonly release: () => void
+}
+
 /** A mail is in memory about three times while it is accepted. */
 const MOST_HELD = 96 * 1024 * 1024
 /** So much more than allowed is still read, to be able to say why it is refused. */
@@ -29,35 +35,70 @@ const LF = 10
 /** Nobody hears it. */
 const LOST = new Reply(451, '4.4.2 The connection was lost')
 
-/** @throws a Reply. The octets stay counted as held until the caller gives them back. */
-export async function readOctets(stream: SMTPServerDataStream, { maxBytes, held, cutOff }: Bounds): Promise<Buffer> {
-  const chunks: Buffer[] = []
+/** @throws a Reply. */
+export async function readOctets(stream: SMTPServerDataStream, { maxBytes, held, cutOff }: Bounds): Promise<HeldOctets> {
+  const pile = new Pile(held)
   let size = 0
   let isCrowded = false
   const keep = (chunk: Buffer): void => {
     size += chunk.length
     isCrowded ||= size <= maxBytes && held.bytes + chunk.length > MOST_HELD
     if (size > maxBytes * DRAINED_FACTOR) cutOff()
-    if (size > maxBytes || isCrowded) return giveBack(chunks, held)
-    held.bytes += chunk.length
-    chunks.push(chunk)
+    if (size > maxBytes || isCrowded) pile.release()
+    else pile.add(chunk)
   }
   await new Promise<void>((resolve, reject) => {
-    const lose = (): void => reject(LOST)
-    stream.on('data', keep).once('end', resolve).once('error', lose).once('close', lose)
-  }).catch((error: unknown) => {
-    giveBack(chunks, held)
-    throw error
+    const lose = (): void => {
+      pile.release()
+      reject(LOST)
+    }
+    stream.on('data', keep).once('error', lose).once('close', lose).once('end', () => {
+      stream.off('close', lose)
+      resolve()
+    })
   })
   if (size > maxBytes) throw new Reply(552, `5.3.4 The message has more than ${maxBytes} octets`)
   if (isCrowded) throw new Reply(452, '4.3.1 Too much mail is under way, come again')
-  const [only] = chunks
-  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
+  return { octets: pile.octets, release: () => pile.release() }
 }
 
-function giveBack(chunks: Buffer[], held: Held): void {
-  for (const { length } of chunks.splice(0)) held.bytes -= length
+/** Chunks in one piece. They may be small and many: a mail of nothing but dots comes line by line. */
+class Pile {
+  readonly #held: Held
+  #buffer = Buffer.alloc(0)
+  #size = 0
+
+  constructor(held: Held) {
+    this.#held = held
+  }
+
+  add(chunk: Buffer): void {
+    const needed = this.#size + chunk.length
+    if (needed > this.#buffer.length) this.#grow(this.#size === 0 ? needed + SPARE : needed * 2)
+    chunk.copy(this.#buffer, this.#size)
+    this.#size = needed
+  }
+
+  #grow(capacity: number): void {
+    const larger = Buffer.allocUnsafe(capacity)
+    this.#buffer.copy(larger, 0, 0, this.#size)
+    this.#held.bytes += capacity - this.#buffer.length
+    this.#buffer = larger
+  }
+
+  get octets(): Buffer {
+    return this.#buffer.subarray(0, this.#size)
+  }
+
+  release(): void {
+    this.#held.bytes -= this.#buffer.length
+    this.#buffer = Buffer.alloc(0)
+    this.#size = 0
+  }
 }
+
+/** smtp-server keeps the last octets back until it knows that they are no end. */
+const SPARE = 16
 
 /** The refusal of what could be read in two ways, or null. */
 export function judgeOctets(octets: Buffer): Reply | null {

@@ -237,6 +237,11 @@ describe('submission', () => {
       for (let i = 0; i < 40; i++) talk.send(`${'x'.repeat(998)}\r\n`.repeat(100))
       assert.equal(await talk.hear(), '')
     })
+    it('a mail of nothing but dots', async () => {
+      const body = '.\r\n'.repeat(60_000)
+      const { raw } = await find(await hand(mail('', body)))
+      assert.ok(raw.equals(Buffer.concat([raw.subarray(0, raw.indexOf('\r\n\r\n') + 4), Buffer.from(`${body}\r\n`)])))
+    })
     it('dots at the start of lines, empty mails and mails without a body', async () => {
       for (const body of ['.\r\n..\r\n.x\r\n', '', '\r\n\r\n', '.\r\n']) {
         const { raw } = await find(await hand(mail('', body)))

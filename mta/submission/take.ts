@@ -26,7 +26,7 @@ export interface Handed {
 
 /** Answers the text of the 250. @throws a Reply for every other end. */
 export async function takeMail(ctx: SubmissionContext, handed: Handed): Promise<string> {
-  const octets = await readOctets(handed.stream, { maxBytes: maxOctets(ctx.config), held: ctx.held, cutOff: handed.cutOff })
+  const { octets, release } = await readOctets(handed.stream, { maxBytes: maxOctets(ctx.config), held: ctx.held, cutOff: handed.cutOff })
   try {
     const wrong = judgeOctets(octets)
     if (wrong !== null) throw wrong
@@ -39,7 +39,7 @@ export async function takeMail(ctx: SubmissionContext, handed: Handed): Promise<
   } catch (error) {
     throw replyOf(ctx, error)
   } finally {
-    ctx.held.bytes -= octets.length
+    release()
   }
 }
 
