@@ -61,7 +61,7 @@ describe('connected accounts over HTTP', () => {
     assert.ok(listOf(body['details']).some((detail) => detail['path'] as unknown === path), JSON.stringify(body))
   })
   it('plain text inside a network that the operator allows', async () => {
-    assert.equal((await connect({ host: '10.9.1.1', port: undefined, security: 'none' }))['port'] as unknown, 25)
+    assert.equal((await connect({ host: '10.9.1.1', port: undefined, security: 'none' }))['port'], 25)
   })
   it('a hundred to a workspace', async () => {
     const tenant = await api.addTenant()
@@ -79,19 +79,20 @@ describe('connected accounts over HTTP', () => {
     const { name, addresses, connections, messages_per_minute: perMinute, host } = changed.body['data'] as unknown as Record<string, unknown>
     assert.deepEqual([name, addresses, connections, perMinute, host], ['New', ['x@example.com'], 2, null, 'smtp.example.com'])
     const moved = await ask('PATCH', `/${id}`, { host: 'smtp2.example.com', password: 'new' })
-    assert.equal(moved.body['data']?.['host'] as unknown, 'smtp2.example.com')
+    assert.equal(moved.body['data']?.['host'], 'smtp2.example.com')
   })
   it('a paused account says why, and goes on when it is resumed', async () => {
     const id = await idOf()
     const ctx = { db: api.db, redis, clock: { now: () => Date.now() } }
     assert.equal(await pauseAccount(ctx, { id, generation: 9 }, 'of older credentials'), false)
-    assert.deepEqual(await Promise.all([1, 2, 3].map(() => pauseAccount(ctx, { id, generation: 1 }, '535 \x1b[31mno'))).then((all) => all.toSorted()), [false, false, true])
+    const pauses = await Promise.all([1, 2, 3].map(() => pauseAccount(ctx, { id, generation: 1 }, '535 \x1b[31mno')))
+    assert.equal(pauses.filter(Boolean).length, 1)
     const { body } = await ask('GET', `/${id}`)
     assert.deepEqual([body['data']?.['status'], body['data']?.['paused_reason']] as unknown, ['paused', '535  [31mno'])
     const events = await api.db.query(`SELECT 1 FROM events WHERE type = 'account.paused' AND data ->> 'account_id' = $1`, [id])
     assert.equal(events.rows.length, 1)
     assert.equal((await api.db.query('SELECT 1 FROM suspensions WHERE subject = $1', [`account:${id}`])).rows.length, 1)
-    assert.equal((await ask('POST', `/${id}/resume`)).body['data']?.['status'] as unknown, 'active')
+    assert.equal((await ask('POST', `/${id}/resume`)).body['data']?.['status'], 'active')
     assert.equal((await api.db.query('SELECT 1 FROM suspensions WHERE subject = $1', [`account:${id}`])).rows.length, 0)
   })
   it('a test is made by one outbound process, once for all who ask together', async () => {
@@ -152,8 +153,9 @@ describe('connected accounts over HTTP', () => {
     it('what the provider says is shown to people as text', async () => {
       const page = await back({ state: await stateOf(), error: '<img src=x onerror=alert(1)>' }, 'text/html')
       assert.equal(page.status, 409)
-      assert.ok(!String(page.body).includes('<img'))
-      assert.match(String(page.body), /not connected[^]*&lt;img/)
+      const shown = textOf(page.body)
+      assert.ok(!shown.includes('<img'))
+      assert.match(shown, /not connected[^]*&lt;img/)
     })
     it('a provider that cannot be reached connects nothing, and no secret is in the answer', async () => {
       const { status, body } = await back({ state: await stateOf(), code: 'the code' })

@@ -1,4 +1,5 @@
 /** What every endpoint is given: the context of the process and the services that its main has built. */
+import type { OAuthProviders } from '#config/oauth-providers.ts'
 import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
 import type { Finder } from '#src/contacts/find.ts'
@@ -15,6 +16,7 @@ import type { Metrics } from './metrics.ts'
 
 export interface ApiContext extends Context {
   readonly plans: Plans
+  readonly oauthProviders: OAuthProviders
   readonly keyring: Keyring
   readonly operatorToken: OperatorToken
   readonly acceptor: Acceptor

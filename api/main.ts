@@ -2,6 +2,7 @@
  * The api process: builds the world, mounts the table of routes, listens. It starts while PostgreSQL or Redis is away (alive, not
  * ready) and needs no restart when they return. Stopping finishes the requests under way, then gives everything back in reverse order.
  */
+import { loadOAuthProviders } from '#config/oauth-providers.ts'
 import { loadPlans } from '#config/plans.ts'
 import type { Config } from '#config/load.ts'
 import { createKeyring } from '#src/auth/keys.ts'
@@ -75,6 +76,7 @@ function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): 
   return {
     ...base,
     plans,
+    oauthProviders: loadOAuthProviders(base.config.oauthProvidersFile),
     acceptor,
     metrics,
     keyring: createKeyring(base),

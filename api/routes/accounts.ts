@@ -7,7 +7,7 @@
  */
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { ACCOUNT_LIMITS, loadOAuthProviders } from '#config/oauth-providers.ts'
+import { ACCOUNT_LIMITS } from '#config/oauth-providers.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
@@ -153,7 +153,7 @@ const start = route({
   handle: async (ctx, { caller: { workspaceId }, query: { provider: named, email, name, account_id: accountId } }) => {
     const account = accountId === undefined ? null : await ownAccount(ctx, workspaceId, accountId)
     if (accountId !== undefined && account?.kind !== 'oauth') return NO_ACCOUNT
-    const providers = loadOAuthProviders(ctx.config.oauthProvidersFile)
+    const { oauthProviders: providers } = ctx
     const provider = providers.get(account?.provider ?? named ?? '')
     if (provider === undefined) return invalid([{ path: 'provider', message: `is one of ${[...providers.keys()].join(', ') || 'none: the operator configured no OAuth provider'}` }])
     const begun = await beginSignIn(ctx, { workspaceId, provider, email: account?.username ?? email ?? null, name: name ?? null, accountId: account?.id ?? null })

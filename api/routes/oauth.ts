@@ -3,7 +3,6 @@
  * what the provider said is shown as text and never followed.
  */
 import { z } from 'zod'
-import { loadOAuthProviders } from '#config/oauth-providers.ts'
 import { refuse, type Refusal } from '#src/errors.ts'
 import { createOutgoing } from '#src/outgoing.ts'
 import type { Account } from '#src/providers/accounts.ts'
@@ -23,9 +22,8 @@ const callback = route({
   refusalPage: (_, refusal) => Promise.resolve(refusedPage(refusal)),
   handle: async (ctx, { query: { state = '', code, error, error_description: description }, wantsPage }) => {
     const outgoing = createOutgoing(ctx.config)
-    const providers = loadOAuthProviders(ctx.config.oauthProvidersFile)
     const returned = { state, code: code ?? null, error: [error, description].filter((part) => part !== undefined).join(': ').slice(0, 300) }
-    const signedIn = await finishSignIn(ctx, { providers, outgoing }, returned).finally(() => outgoing.close())
+    const signedIn = await finishSignIn(ctx, { providers: ctx.oauthProviders, outgoing }, returned).finally(() => outgoing.close())
     if (signedIn.kind === 'bad-state') return refuse('CONFLICT', 'This sign-in was not begun here, is over, or was used already. Begin again.')
     if (signedIn.kind === 'failed') return refuse('CONFLICT', signedIn.reason)
     return wantsPage ? connectedPage(signedIn.account) : { body: { success: true, message: 'The mailbox is connected.', data: presentAccount(signedIn.account) } }

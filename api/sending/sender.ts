@@ -39,6 +39,6 @@ export function destinationFor({ account }: Caller, address: string): string {
 }
 
 /** Of an address that was read by src/mail/address.ts: after its last "@", lower case. */
-export function domainOf(address: string): string {
+function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1)
 }

@@ -77,7 +77,8 @@ function readOrder(call: Call): Order {
   const foreign = (kind === 'admin' ? ['domain', 'account'] as const : ['scopes'] as const).find((option) => call.option(option) !== null)
   if (foreign !== undefined) throw new UsageError(FOREIGN[foreign])
   const [domain, account] = [call.option('domain'), call.option('account')]
-  if (kind === 'regular' && (domain === null) === (account === null)) throw new UsageError('a regular key has --domain or --account')
+  if (kind === 'regular' && domain === null && account === null) throw new UsageError('--domain is missing (or --account)')
+  if (domain !== null && account !== null) throw new UsageError('a key has one sender: --domain or --account')
   if (account !== null && !isUuid(account)) throw new UsageError(`${JSON.stringify(account)} is not the id of an account (mailstead account list shows them)`)
   const scopes = readScopes(call.option('scopes') ?? 'all')
   if (scopes === null) throw new UsageError(`--scopes is all, or some of ${ALL_SCOPES.join(',')}`)

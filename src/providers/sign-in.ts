@@ -54,7 +54,7 @@ function macOf({ vault }: Pick<Context, 'vault'>, hex: string): Buffer {
 }
 
 /** The id in a state of ours; null for any other text. */
-export function readState(ctx: Pick<Context, 'vault'>, state: string): string | null {
+function readState(ctx: Pick<Context, 'vault'>, state: string): string | null {
   const [, hex, mac] = /^([0-9a-f]{32})([0-9a-f]{32})$/.exec(state) ?? []
   if (hex === undefined || mac === undefined) return null
   return timingSafeEqual(Buffer.from(mac, 'hex'), macOf(ctx, hex)) ? idOfHex(hex) : null

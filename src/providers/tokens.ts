@@ -37,7 +37,7 @@ export interface TokenParts {
 /** A conversation begun with it has so long to sign in. */
 const AHEAD_MS = 60_000
 const CLAIM_SECONDS = 30
-/** After a provider that did not answer. */
+/** After a provider that did not answer, before RETRY_SCALE. */
 const PAUSE_SECONDS = 5
 const WAIT_MS = 20_000
 const LOOK_MS = 100
@@ -149,7 +149,7 @@ async function refresh(ctx: Context, { providers, outgoing }: TokenParts, { acco
     await pauseAccount(ctx, account, granted.reason)
     return { kind: 'revoked', reason: granted.reason }
   }
-  await leaveAlone(ctx, { account, claim }, PAUSE_SECONDS)
+  await leaveAlone(ctx, { account, claim }, PAUSE_SECONDS * ctx.config.retryScale)
   return { kind: 'later', reason: granted.reason }
 }
 

@@ -53,11 +53,11 @@ export async function startMailboxServer({ name, isImplicitTls = false, methods 
       state.connections++
       done()
     },
-    onAuth: (auth, _session, done) => void judge(auth).then((ok) => {
+    onAuth: (auth, _session, done) => void judge(auth).then((ok) => setImmediate(() => {
       logins.push({ method: auth.method, ok })
       const answer: SMTPServerAuthenticationResponse = ok ? { user: auth.username } : { data: { status: '401', schemes: 'bearer', scope: 'mail' } }
       done(ok || auth.method === 'XOAUTH2' ? null : Object.assign(new Error('5.7.8 Username and password not accepted'), { responseCode: 535 }), answer)
-    }),
+    })),
     onMailFrom: (_address, _session, done) => done(refusing('mail')),
     onData: (stream, session, done) => {
       const chunks: Buffer[] = []
