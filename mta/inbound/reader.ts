@@ -17,14 +17,16 @@ const MEMORY = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 6, stackS
 /** For one mail. An ordinary one takes about a millisecond, the worst that is known a tenth of a second. */
 const LONGEST_MS = 3000
 const START_MS = 30_000
+const THREAD = new URL('./reader-thread.ts', import.meta.url)
 
-export function createReader(longestMs = LONGEST_MS): Reader {
+/** `file` is what the thread runs. */
+export function createReader(longestMs = LONGEST_MS, file = THREAD): Reader {
   let thread: Worker | null = null
   let isStopped = false
   let fault: unknown = null
 
   function start(): Worker {
-    const fresh = new Worker(new URL('./reader-thread.ts', import.meta.url), { resourceLimits: MEMORY, env: {}, execArgv: [] })
+    const fresh = new Worker(file, { resourceLimits: MEMORY, env: {}, execArgv: [] })
     fresh.on('exit', () => { if (thread === fresh) thread = null })
     fresh.on('error', (error) => { fault = isOutOfMemory(error) ? null : error })
     fresh.unref()

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { dsnOf, outOfOfficeOf } from '#test/support/reports.ts'
+import { createReader, type Reader } from './reader.ts'
+
+describe('the reader of reports', () => {
+  const readers: Reader[] = []
+  const open = (longestMs?: number, file?: URL): Reader => {
+    const reader = createReader(longestMs, file)
+    readers.push(reader)
+    return reader
+  }
+  after(() => Promise.all(readers.map((reader) => reader.stop())))
+
+  const good = Buffer.from(dsnOf({ recipient: 'ann@b.example' }))
+  /** A thread that hangs on "hang", eats all memory on "eat" and says nothing of worth of the rest. */
+  const strange = new URL(`data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads'
+    parentPort.on('message', ({ raws }) => {
+      for (const raw of raws) {
+        const text = Buffer.from(raw).toString()
+        if (text === 'hang') for (;;) {}
+        if (text === 'eat') for (const list = [];;) list.push(Array.from({ length: 1e5 }, Math.random))
+        parentPort.postMessage({ report: { kind: 'other', recipients: [], feedbackType: null, originalMessageId: text } })
+      }
+    })`)}`)
+
+  it('reads each, in order, batch after batch', async () => {
+    const reader = open()
+    assert.deepEqual((await reader.read([good, Buffer.from(outOfOfficeOf()), good])).map((report) => report?.kind), ['bounce', 'autoreply', 'bounce'])
+    assert.deepEqual((await reader.read([good])).map((report) => report?.kind), ['bounce'])
+    assert.deepEqual(await reader.read([]), [])
+  })
+  for (const bad of ['hang', 'eat']) {
+    it(`one that makes it ${bad} is told as unreadable, the others are read`, async () => {
+      const reports = await open(500, strange).read(['a', bad, 'b', bad].map((text) => Buffer.from(text)))
+      assert.deepEqual(reports.map((report) => report?.originalMessageId ?? null), ['a', null, 'b', null])
+    })
+  }
+  it('a thread that cannot be started is our fault: nothing is told as unreadable', async () => {
+    const broken = new URL(`data:text/javascript,${encodeURIComponent(`throw new Error('broken')`)}`)
+    await assert.rejects(open(500, broken).read([good]), /broken/)
+  })
+})

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '#src/clock.ts'
+import { loadServerCertificate } from './server-certificate.ts'
+
+describe('the certificate of our servers', () => {
+  let dataDir: string
+  beforeEach(() => { dataDir = mkdtempSync(join(tmpdir(), 'mailstead-certificate-')) })
+  afterEach(() => rmSync(dataDir, { recursive: true }))
+  const load = (tlsCertFile: string | null, tlsKeyFile: string | null): ReturnType<typeof loadServerCertificate> =>
+    loadServerCertificate({ config: { dataDir, serverName: 'mta.example.com', tlsCertFile, tlsKeyFile }, clock: systemClock })
+
+  it('is made once, in the name of this server, when none is given', async () => {
+    const made = await load(null, null)
+    assert.match(new X509Certificate(made.cert).subject, /mta\.example\.com/)
+    assert.deepEqual(await load(null, null), made)
+  })
+  it('is the one that is given', async () => {
+    writeFileSync(join(dataDir, 'c'), 'cert')
+    writeFileSync(join(dataDir, 'k'), 'key')
+    assert.deepEqual(await load(join(dataDir, 'c'), join(dataDir, 'k')), { cert: 'cert', key: 'key' })
+  })
+  it('names the setting that is missing or wrong', async () => {
+    writeFileSync(join(dataDir, 'c'), 'cert')
+    await assert.rejects(async () => load(join(dataDir, 'c'), null), /TLS_KEY_FILE is missing/)
+    await assert.rejects(async () => load(join(dataDir, 'none'), join(dataDir, 'none')), /TLS_CERT_FILE cannot be read/)
+  })
+})
