@@ -7,7 +7,7 @@ export interface WarmUpRules {
   readonly leastSample: number
   /** This share of the day's amount must have gone out, or a larger one has no proof. */
   readonly usedShare: number
-  /** Shares from which the step stays, and from which it goes down. Complaints: 0.1 % is what large receivers ask for, 0.3 % what they act on. */
+  /** Shares from which the step stays, and from which it goes down. Large receivers ask for 0.1 % of complaints, and act on 0.3 %. */
   readonly hold: Shares
   readonly back: Shares
   /** One complaint in a small number is chance. */

@@ -24,9 +24,10 @@ const SOURCES: Check = {
     const usable = sources.filter(({ state, pools }) => (state === 'active' || state === 'warming') && pools.length > 0)
     const homes = new Set(sources.flatMap(({ pools }) => pools.map(({ pool }) => pool)))
     if (usable.length === 0) return failed(detail, 'resume a source, or bring an address back: while none sends, mail waits')
-    if (!homes.has(REGIONS[DEFAULT_REGION].pool)) return warning(detail, `put a source into ${REGIONS[DEFAULT_REGION].pool}: mail without a pool leaves by it`)
-    const gone = sources.filter(({ state }) => state === 'gone')
-    return gone.length === 0 ? ok(detail) : warning(detail, `bring ${gone.map(({ address }) => address).join(', ')} back to a machine that sends, or remove the source`)
+    const home = REGIONS[DEFAULT_REGION].pool
+    if (!homes.has(home)) return warning(detail, `put a source into ${home}: mail whose own pool is empty leaves by it`)
+    const gone = sources.filter(({ state }) => state === 'gone').map(({ address }) => address)
+    return gone.length === 0 ? ok(detail) : warning(detail, `bring ${gone.join(', ')} back to a machine that sends, or remove the source`)
   },
 }
 

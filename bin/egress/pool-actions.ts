@@ -11,16 +11,21 @@ import { readWeight } from './source-actions.ts'
 export const POOL_ACTIONS: Actions = {
   add: {
     usage: 'add NAME', words: [1, 1],
-    run: (call) => change(call, (ctx) => addPool(ctx, call.word(0)), `Pool ${call.word(0)} is made; put sources into it with mailstead egress pool join.`),
+    run: (call) => {
+      const name = call.word(0)
+      return change(call, (ctx) => addPool(ctx, name), `Pool ${name} is made; put sources into it with mailstead egress pool join.`)
+    },
   },
   list: {
     usage: 'list',
     run: (call) => withContext(call.io, async ({ db }) => {
       const pools = await listPools(db)
       const rows = pools.map(({ name, members, workspaces, domains }) => [
-        name, regionsOf(name).join(', '), String(workspaces), String(domains), members.map(({ source, weight }) => `${source} (${weight})`).join(', '),
+        name, regionsOf(name).join(', '), String(workspaces), String(domains),
+        members.map(({ source, weight }) => `${source} (${weight})`).join(', '),
       ])
-      const text = rows.length === 0 ? 'There is no pool: the system chooses the address.' : tableText(['NAME', 'REGIONS', 'WORKSPACES', 'DOMAINS', 'SOURCES (WEIGHT)'], rows)
+      const table = tableText(['NAME', 'REGIONS', 'WORKSPACES', 'DOMAINS', 'SOURCES (WEIGHT)'], rows)
+      const text = rows.length === 0 ? 'There is no pool: the system chooses the address.' : table
       return call.answer(text, pools.map((pool) => ({ ...pool, regions: regionsOf(pool.name) })))
     }),
   },

@@ -1,7 +1,7 @@
 /** `mailstead egress source`: the addresses that mail leaves from. */
 import { type Actions, type Call, tableText, UsageError } from '#bin/cli.ts'
 import { withContext } from '#bin/cli-context.ts'
-import { DEFAULT_REGION, REGION_NAMES, REGIONS, type Region } from '#config/regions.ts'
+import { DEFAULT_REGION, REGION_NAMES, type Region } from '#config/regions.ts'
 import { listFindings, type StoredFinding } from '#src/egress/check-store.ts'
 import { addSource, findSource, listSources, pauseSource, removeSource, resumeSource, setWarmUp, type Source } from '#src/egress/sources.ts'
 
@@ -13,15 +13,15 @@ export const SOURCE_ACTIONS: Actions = {
     words: [1, 1],
     run: (call) => {
       const order = {
-        name: call.word(0), address: call.required('address'), ehloName: call.required('ehlo').toLowerCase(), region: readRegion(call.option('region')),
-        pool: call.option('pool'), weight: readWeight(call), isWarmingUp: call.has('warm-up'),
+        name: call.word(0), address: call.required('address'), ehloName: call.required('ehlo').toLowerCase(),
+        region: readRegion(call.option('region')), pool: call.option('pool'), weight: readWeight(call), isWarmingUp: call.has('warm-up'),
       }
       return withContext(call.io, async (ctx) => {
         const added = await addSource(ctx, order)
         if (added.kind === 'refused') return call.fail(`It is not added: ${added.reason}.`)
         const pools = added.source.pools.map(({ pool }) => pool).join(', ')
-        const text = `${order.name} is added to ${pools}. It sends as soon as a machine that sends has ${order.address}; see mailstead egress source list.`
-        return call.answer(text, jsonOf(added.source))
+        const when = `It sends as soon as a machine that sends has ${order.address}; see mailstead egress source list.`
+        return call.answer(`${order.name} is added to ${pools}. ${when}`, jsonOf(added.source))
       })
     },
   },
@@ -29,14 +29,16 @@ export const SOURCE_ACTIONS: Actions = {
     usage: 'list',
     run: (call) => withContext(call.io, async ({ db }) => {
       const [sources, findings] = [await listSources(db), await listFindings(db)]
-      const rows = sources.map((one) => [one.name, one.address, one.ehloName, one.state, poolsText(one), troubleText(findings.get(one.id) ?? [])])
-      const text = rows.length === 0 ? 'There is no source: the system chooses the address.' : tableText(['NAME', 'ADDRESS', 'EHLO', 'STATE', 'POOLS', 'TROUBLE'], rows)
+      const rows = sources.map((one) =>
+        [one.name, one.address, one.ehloName, one.state, poolsText(one), troubleText(findings.get(one.id) ?? [])])
+      const table = tableText(['NAME', 'ADDRESS', 'EHLO', 'STATE', 'POOLS', 'TROUBLE'], rows)
+      const text = rows.length === 0 ? 'There is no source: the system chooses the address.' : table
       return call.answer(text, sources.map((one) => jsonOf(one, findings.get(one.id) ?? [])))
     }),
   },
   pause: {
     usage: 'pause NAME', words: [1, 1],
-    run: (call) => change(call, (ctx, name) => pauseSource(ctx, name), (name) => `${name} sends no more until: mailstead egress source resume ${name}`),
+    run: (call) => change(call, pauseSource, (name) => `${name} sends no more until: mailstead egress source resume ${name}`),
   },
   resume: {
     usage: 'resume NAME', words: [1, 1],
@@ -46,8 +48,8 @@ export const SOURCE_ACTIONS: Actions = {
     usage: 'warm-up NAME [--end]', flags: ['end'], words: [1, 1],
     run: (call) => {
       const isOn = !call.has('end')
-      const text = (name: string): string => isOn ? `${name} warms up, from the first step.` : `${name} is warm: it sends as much as there is.`
-      return change(call, (ctx, name) => setWarmUp(ctx, name, isOn), text)
+      const what = isOn ? 'warms up, from the first step.' : 'is warm: it sends as much as there is.'
+      return change(call, (ctx, name) => setWarmUp(ctx, name, isOn), (name) => `${name} ${what}`)
     },
   },
   remove: {
@@ -96,7 +98,7 @@ function troubleText(findings: readonly StoredFinding[]): string {
 function jsonOf(source: Source, findings: readonly StoredFinding[] = []): Record<string, unknown> {
   const { id, name, address, ehloName, region, state, warmingSince, goneSince, machine, createdAt, pools } = source
   return {
-    id, name, address, ehlo_name: ehloName, region, region_pool: REGIONS[region].pool, state, warming_since: warmingSince, gone_since: goneSince, machine,
-    created_at: createdAt, pools, checks: findings.map(({ checkedAt, ...finding }) => ({ ...finding, checked_at: checkedAt })),
+    id, name, address, ehlo_name: ehloName, region, state, warming_since: warmingSince, gone_since: goneSince, machine, created_at: createdAt,
+    pools, checks: findings.map(({ checkedAt, ...finding }) => ({ ...finding, checked_at: checkedAt })),
   }
 }

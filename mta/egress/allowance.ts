@@ -17,6 +17,14 @@ const EMPTY_MS = 30_000
 /** Receivers with a block in memory; more are dropped, oldest first, and their rest given back. */
 const MOST_BLOCKS = 20_000
 
+/** One of the two must follow. */
+export interface Ticket {
+  /** The receiver answered. */
+  used(isThrottled: boolean): void
+  /** Nothing came of it. */
+  giveBack(): void
+}
+
 interface Block extends DayKey {
   /** Infinity on a receiver's last step. */
   left: number
@@ -25,11 +33,8 @@ interface Block extends DayKey {
 }
 
 export interface Allowance {
-  /** True when one more may go; give it back (`restore`) when it does not. */
-  take(sourceId: string, receiver: string): Promise<boolean>
-  restore(sourceId: string, receiver: string): void
-  /** The receiver answered. */
-  count(sourceId: string, receiver: string, isThrottled: boolean): void
+  /** Leave for one more to go; null when there is none. */
+  take(sourceId: string, receiver: string): Promise<Ticket | null>
   /** Writes the tally and gives back what was not used. */
   stop(): Promise<void>
 }
@@ -47,14 +52,6 @@ export function createAllowance(ctx: Means): Allowance {
   const timer = setInterval(() => void flush(state), FLUSH_MS)
   return {
     take: (sourceId, receiver) => take(state, blockOf(state, sourceId, receiver)),
-    restore: (sourceId, receiver) => {
-      blockOf(state, sourceId, receiver).left++
-    },
-    count: (sourceId, receiver, isThrottled) => {
-      const key = { sourceId, receiver, day: dayOf(ctx.clock.now()) }
-      const known = state.tally.get(nameOf(key)) ?? { ...key, sent: 0, throttled: 0 }
-      state.tally.set(nameOf(key), { ...known, sent: known.sent + 1, throttled: known.throttled + (isThrottled ? 1 : 0) })
-    },
     stop: async () => {
       clearInterval(timer)
       await Promise.all([flush(state), ...[...state.blocks.values()].map((block) => giveBack(state, block))])
@@ -83,13 +80,20 @@ function dropOldest(state: State): void {
   void giveBack(state, block)
 }
 
-async function take(state: State, block: Block): Promise<boolean> {
+async function take(state: State, block: Block): Promise<Ticket | null> {
   while (block.left < 1) {
-    if (state.ctx.clock.now() < block.emptyUntilMs) return false
+    if (state.ctx.clock.now() < block.emptyUntilMs) return null
     await (block.filling ??= fill(state, block).finally(() => { block.filling = null }))
   }
   block.left--
-  return true
+  return { used: (isThrottled) => count(state, block, isThrottled), giveBack: () => { block.left++ } }
+}
+
+/** On the day that it was taken of, also past midnight. */
+function count({ tally }: State, { sourceId, receiver, day }: Block, isThrottled: boolean): void {
+  const name = nameOf({ sourceId, receiver, day })
+  const known = tally.get(name) ?? { sourceId, receiver, day, sent: 0, throttled: 0 }
+  tally.set(name, { ...known, sent: known.sent + 1, throttled: known.throttled + (isThrottled ? 1 : 0) })
 }
 
 /** One block more; those that wait for it share it. */

@@ -8,7 +8,7 @@
 import type { Attempt } from '#src/messages/outcome.ts'
 import { NO_SOURCE } from '#src/egress/sources.ts'
 import { nextDayMs } from '#src/egress/warm-up.ts'
-import { createAllowance, type Allowance } from './allowance.ts'
+import { createAllowance, type Allowance, type Ticket } from './allowance.ts'
 import { isOnHost, type IsOnHost } from './presence.ts'
 import { rankSources } from './rank.ts'
 import { openRoster, type Member, type Roster, type RosterContext } from './roster.ts'
@@ -74,47 +74,52 @@ export async function startEgress(ctx: RosterContext, isHere: IsOnHost = isOnHos
 }
 
 async function chooseAmong(means: Means, members: readonly Member[], { messageId, receiver }: Leaving): Promise<Choice> {
-  const ways: Member[] = []
-  const obstacles: Obstacle[] = []
+  const found: Passage[] = []
+  const obstacles: string[] = []
   const whose = members.some(({ isWarming }) => isWarming) ? receiver() : ''
   for (const member of rankSources(messageId, members)) {
-    if (ways.some(({ family }) => family === member.family)) continue
-    const obstacle = await findObstacle(means, member, whose)
-    if (obstacle === null) ways.push(member)
-    else obstacles.push({ source: member.source, obstacle })
+    if (found.some(({ way }) => way.family === member.family)) continue
+    const passage = await tryToPass(means, member, whose)
+    if (typeof passage === 'string') obstacles.push(`${member.source} ${passage}`)
+    else found.push(passage)
   }
-  if (ways.length === 0) return waitFor(means, obstacles, whose)
-  return { kind: 'ways', ways, done: (attempt) => settle(means, ways, whose, attempt) }
+  if (found.length === 0) return waitFor(means, obstacles, whose)
+  return { kind: 'ways', ways: found.map(({ way }) => way), done: (attempt) => settle(found, attempt) }
 }
 
-interface Obstacle {
-  readonly source: string
-  readonly obstacle: 'is paused' | 'is not on this machine' | 'is warming up'
+const IS_WARMING = 'is warming up'
+
+/** A source that may send; with what was taken of its warm-up. */
+interface Passage {
+  readonly way: Member
+  readonly ticket: Ticket | null
 }
 
-/** Null when it may send; something is taken of its warm-up then. */
-async function findObstacle({ roster, allowance }: Means, { id, isPaused, isWarming }: Member, receiver: string): Promise<Obstacle['obstacle'] | null> {
-  if (isPaused) return 'is paused'
-  if (roster.isAbsent(id)) return 'is not on this machine'
-  if (isWarming && !await allowance.take(id, receiver)) return 'is warming up'
-  return null
+/** Or what is in the way. */
+async function tryToPass({ roster, allowance }: Means, way: Member, receiver: string): Promise<Passage | string> {
+  if (way.isPaused) return 'is paused'
+  if (roster.isAbsent(way.id)) return 'is not on this machine'
+  if (!way.isWarming) return { way, ticket: null }
+  const ticket = await allowance.take(way.id, receiver)
+  return ticket === null ? IS_WARMING : { way, ticket }
 }
 
-function waitFor({ ctx }: Means, obstacles: readonly Obstacle[], receiver: string): Choice {
-  const now = ctx.clock.now()
-  const isWarmUp = obstacles.some(({ obstacle }) => obstacle === 'is warming up')
-  const untilMs = isWarmUp ? Math.min(nextDayMs(now), now + WARM_UP_MS * ctx.config.retryScale) : now + NO_SOURCE_MS * ctx.config.retryScale
-  const said = obstacles.map(({ source, obstacle }) => `${source} ${obstacle}`).join(', ')
-  const more = isWarmUp ? `: what warming sources may send to ${receiver} today is used up, and there is more from ${new Date(nextDayMs(now)).toISOString()}` : ''
-  return { kind: 'wait', detail: `${NO_SOURCE} (${said})${more}`, untilMs }
+function waitFor({ ctx }: Means, obstacles: readonly string[], receiver: string): Choice {
+  const [now, { retryScale }] = [ctx.clock.now(), ctx.config]
+  const detail = `${NO_SOURCE} (${obstacles.join(', ')})`
+  if (!obstacles.some((one) => one.endsWith(IS_WARMING))) return { kind: 'wait', detail, untilMs: now + NO_SOURCE_MS * retryScale }
+  const nextDay = new Date(nextDayMs(now))
+  return {
+    kind: 'wait', untilMs: Math.min(nextDay.getTime(), now + WARM_UP_MS * retryScale),
+    detail: `${detail}: what warming sources may send to ${receiver} today is used up, and there is more from ${nextDay.toISOString()}`,
+  }
 }
 
 /** What was taken of a warm-up and not used goes back; what the receiver answered is counted. */
-function settle({ allowance }: Means, ways: readonly Member[], receiver: string, attempt: Attempt | null): void {
-  for (const { id, source, isWarming } of ways) {
-    const answer = attempt === null || attempt.source !== source ? null : judgeAnswer(attempt.outcome)
-    if (!isWarming) continue
-    if (answer === null) allowance.restore(id, receiver)
-    else allowance.count(id, receiver, answer === 'throttled')
+function settle(found: readonly Passage[], attempt: Attempt | null): void {
+  for (const { way, ticket } of found) {
+    const answer = attempt === null || attempt.source !== way.source ? null : judgeAnswer(attempt.outcome)
+    if (answer === null) ticket?.giveBack()
+    else ticket?.used(answer === 'throttled')
   }
 }

@@ -53,7 +53,8 @@ interface State {
 export async function openRoster(ctx: RosterContext, isOnHost: IsOnHost): Promise<Roster> {
   const state: State = { ctx, isOnHost, sources: [], pools: new Map(), absent: new Set(), onGone: () => undefined }
   await refresh(state)
-  const lookAgain = (): void => void refresh(state).catch((error: unknown) => ctx.log.debug({ err: error }, 'the egress sources could not be read'))
+  const complain = (error: unknown): void => ctx.log.debug({ err: error }, 'the egress sources could not be read')
+  const lookAgain = (): void => void refresh(state).catch(complain)
   const timers = [setInterval(lookAgain, LOOK_MS), setInterval(() => void lookForAddresses(state), PRESENCE_MS)]
   const listener = ctx.config.databaseUrl === null ? null : listen(ctx.config.databaseUrl, EGRESS_CHANNEL, ctx.log, lookAgain)
   return {

@@ -34,7 +34,10 @@ interface Means {
 export function createTransport(means: Means): Transport {
   means.egress.onGone((address) => means.direct.cutFrom(address))
   return {
-    deliver: (letter) => letter.hosts.every(({ isOurs }) => isOurs) ? means.direct.deliver({ ...letter, ways: [means.egress.system] }) : leave(means, letter),
+    deliver: (letter) => {
+      const isToOurs = letter.hosts.every(({ isOurs }) => isOurs)
+      return isToOurs ? means.direct.deliver({ ...letter, ways: [means.egress.system] }) : leave(means, letter)
+    },
     abort: () => means.direct.abort(),
     close: () => means.direct.close(),
   }
@@ -58,7 +61,7 @@ function isSourceLost({ outcome }: Attempt): boolean {
 
 function held({ detail, untilMs }: { readonly detail: string; readonly untilMs: number }, now: number): Attempt {
   return {
-    outcome: { kind: 'held', reason: 'no-source', detail, untilMs }, startedAt: now, durationMs: 0, host: null, address: null, source: null, tls: null,
-    conversation: `-- ${detail}`,
+    outcome: { kind: 'held', reason: 'no-source', detail, untilMs }, startedAt: now, durationMs: 0,
+    host: null, address: null, source: null, tls: null, conversation: `-- ${detail}`,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What was found out about sources, as it is kept: the last finding of each check, when it was made, and since when it says so. A claim moves
- * the due time of a source on, so that any number of workers share them and one that dies in between is only late.
+ * What was found out about sources, as it is kept: the last finding of each check, when it was made, and since when it says so. A claim
+ * moves the due time of a source on, so that any number of workers share them and one that dies in between is only late.
  */
 import { columnsOf } from '#src/columns.ts'
 import type { Context } from '#src/context.ts'
@@ -48,6 +48,7 @@ export async function storeFindings(db: Queryable, sourceId: string, findings: r
 /** By source. */
 export async function listFindings(db: Queryable): Promise<ReadonlyMap<string, readonly StoredFinding[]>> {
   const { rows } = await db.query<StoredFinding & { sourceId: string }>(`
-    SELECT source_id AS "sourceId", name AS "check", status, detail, todo, since, checked_at AS "checkedAt" FROM egress_checks ORDER BY source_id, name`)
+    SELECT source_id AS "sourceId", name AS "check", status, detail, todo, since, checked_at AS "checkedAt"
+    FROM egress_checks ORDER BY source_id, name`)
   return Map.groupBy(rows, ({ sourceId }) => sourceId)
 }

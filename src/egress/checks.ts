@@ -90,10 +90,12 @@ function recordOf(address: string): 'A' | 'AAAA' {
   return isIPv6(address) ? 'AAAA' : 'A'
 }
 
+const BLOCKED = 'ask your provider to open outgoing port 25 for this address, or take the source out'
+
 const PORT_FINDINGS: Readonly<Record<Reached, (from: string, where: string) => Finding>> = {
   'yes': (_from, where) => ok(`${where} can be reached`),
   'not-here': (from) => skipped(`${from} is not on this machine`),
-  'no': (from, where) => failed(`${where} cannot be reached from ${from}`, 'ask your provider to open outgoing port 25 for this address, or take the source out'),
+  'no': (from, where) => failed(`${where} cannot be reached from ${from}`, BLOCKED),
 }
 
 async function checkPort(means: CheckMeans, { address }: Checked): Promise<Finding> {
@@ -117,18 +119,23 @@ async function findTarget({ dns, config: { egressCheckTarget: target } }: CheckM
   return null
 }
 
+const UNSERVED = 'ask a resolver of your own (DNS_SERVERS) that the list serves, or leave the list out of BLOCKLISTS'
+
 async function checkBlocklists({ dns, config: { blocklists } }: CheckMeans, { address }: Checked): Promise<Finding> {
   const asked = blocklists.map(blocklistOf).filter(({ families }) => families.includes(familyOf(address)))
   if (asked.length === 0) return skipped('BLOCKLISTS names none for it')
   const verdicts = await Promise.all(asked.map(async (list) => readAnswer(list, await dns.ofFamily(reversedName(address, list.zone), 4))))
   const listings = verdicts.filter(({ kind }) => kind === 'listed')
   const unknown = verdicts.filter(({ kind }) => kind === 'unknown').map(({ text }) => text)
-  if (listings.length > 0) return failed(listings.map(({ text }) => text).join('; '), `find out why, mend it, then ask to be taken off: ${listings.map(({ page }) => page).join(', ')}`)
+  if (listings.length > 0) {
+    const pages = listings.map(({ page }) => page).join(', ')
+    return failed(listings.map(({ text }) => text).join('; '), `find out why, mend it, then ask to be taken off: ${pages}`)
+  }
   const clean = verdicts.length - unknown.length
   if (clean === 0) return skipped(unknown.join('; '))
   const detail = `on none of ${clean}`
   if (unknown.length === 0) return ok(detail)
-  return warning(`${detail}; ${unknown.join('; ')}`, 'ask a resolver of your own (DNS_SERVERS) that the list serves, or leave the list out of BLOCKLISTS')
+  return warning(`${detail}; ${unknown.join('; ')}`, UNSERVED)
 }
 
 interface Verdict {
@@ -137,7 +144,10 @@ interface Verdict {
   readonly page: string
 }
 
-/** RFC 5782 2.1. 127.255.255.x: the list refuses the resolver. An answer outside 127.0.0.0/8 is no list's, but of somebody who answers for all names. */
+/**
+ * RFC 5782 2.1. 127.255.255.x: the list refuses the resolver. An answer outside 127.0.0.0/8 is no list's, but of somebody who answers for
+ * all names.
+ */
 export function readAnswer({ zone, meanings, page }: Blocklist, answer: Addresses): Verdict {
   if (answer.kind === 'failed') return { kind: 'unknown', text: `${zone}: ${answer.reason}`, page }
   const listed = answer.records.filter((one) => one.startsWith('127.') && !one.startsWith('127.255.255.'))

@@ -78,14 +78,20 @@ JOIN attempts a ON a.message_id = i.message_id AND a.n = i.n AND a.outcome IN ('
 JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
 JOIN egress_sources s ON s.name = a.source AND s.warming_since IS NOT NULL`)
 
+interface SentBy {
+  readonly sourceId: string
+  readonly host: string | null
+  readonly domain: string
+}
+
 const COMPLAIN = prepared('egress-complaints-count', `
 UPDATE egress_days d SET complaints = complaints + 1
 WHERE d.source_id = $1 AND d.receiver = $2 AND d.day = (SELECT max(day) FROM egress_days WHERE source_id = $1 AND receiver = $2)`)
 
-/** Complaints about mails came in: each counts against the source that sent it, on the last day it sent there. Nothing is done for a warm one. */
+/** Complaints about mails came in: each counts against the source that sent it, on the last day it sent there. A warm one counts none. */
 export async function countComplaints(db: Queryable, mails: readonly { readonly messageId: string; readonly n: number }[]): Promise<void> {
   if (mails.length === 0) return
-  const { rows } = await db.query<{ sourceId: string; host: string | null; domain: string }>(SENT_BY, columnsOf(mails, [(m) => m.messageId, (m) => m.n]))
+  const { rows } = await db.query<SentBy>(SENT_BY, columnsOf(mails, [(m) => m.messageId, (m) => m.n]))
   // in one order, so that two batches cannot deadlock
   const against = rows.map(({ sourceId, host, domain }) => [sourceId, receiverOf(host, domain)] as const)
   for (const key of against.toSorted(([a, b], [c, d]) => a === c ? compare(b, d) : compare(a, c))) await db.query(COMPLAIN, key)

@@ -7,9 +7,15 @@ import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { judgeName } from './sources.ts'
 
+interface PoolMember {
+  /** Its name. */
+  readonly source: string
+  readonly weight: number
+}
+
 export interface Pool {
   readonly name: string
-  readonly members: readonly { readonly source: string; readonly weight: number }[]
+  readonly members: readonly PoolMember[]
   /** How many were given it. */
   readonly workspaces: number
   readonly domains: number
@@ -21,7 +27,8 @@ type Refusal = string | null
 export async function addPool({ db, clock }: Pick<Context, 'db' | 'clock'>, name: string): Promise<Refusal> {
   const reason = judgeName(name)
   if (reason !== null) return reason
-  const { rowCount } = await db.query('INSERT INTO egress_pools (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [name, new Date(clock.now())])
+  const { rowCount } = await db.query(
+    'INSERT INTO egress_pools (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [name, new Date(clock.now())])
   return rowCount === 1 ? null : `there is a pool ${name}`
 }
 
@@ -29,7 +36,8 @@ export async function listPools(db: Queryable): Promise<Pool[]> {
   const { rows } = await db.query<Pool>(`
     SELECT p.name, coalesce((SELECT json_agg(json_build_object('source', s.name, 'weight', m.weight) ORDER BY s.name)
         FROM egress_members m JOIN egress_sources s ON s.id = m.source_id WHERE m.pool = p.name), '[]') AS members,
-      (SELECT count(*) FROM workspaces WHERE egress_pool = p.name) AS workspaces, (SELECT count(*) FROM domains WHERE egress_pool = p.name) AS domains
+      (SELECT count(*) FROM workspaces WHERE egress_pool = p.name) AS workspaces,
+      (SELECT count(*) FROM domains WHERE egress_pool = p.name) AS domains
     FROM egress_pools p ORDER BY p.name`)
   return rows
 }
@@ -40,7 +48,7 @@ export async function removePool(db: Queryable, name: string): Promise<Refusal> 
 }
 
 /** Puts a source into a pool, or changes its weight there. */
-export async function joinPool(db: Queryable, pool: string, member: { readonly source: string; readonly weight: number }): Promise<Refusal> {
+export async function joinPool(db: Queryable, pool: string, member: PoolMember): Promise<Refusal> {
   const { source, weight } = member
   if (!Number.isInteger(weight) || weight < 1 || weight > 1000) return 'a weight is a whole number from 1 to 1000'
   try {
@@ -55,7 +63,8 @@ export async function joinPool(db: Queryable, pool: string, member: { readonly s
 }
 
 export async function leavePool(db: Queryable, pool: string, source: string): Promise<Refusal> {
-  const { rowCount } = await db.query('DELETE FROM egress_members WHERE pool = $1 AND source_id = (SELECT id FROM egress_sources WHERE name = $2)', [pool, source])
+  const { rowCount } = await db.query(
+    'DELETE FROM egress_members WHERE pool = $1 AND source_id = (SELECT id FROM egress_sources WHERE name = $2)', [pool, source])
   return rowCount === 1 ? null : `${source} is not in ${pool}`
 }
 

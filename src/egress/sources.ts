@@ -85,20 +85,21 @@ export async function addSource(ctx: Timed, order: SourceOrder): Promise<AddedSo
   const reason = judgeOrder(order)
   if (reason !== null) return { kind: 'refused', reason }
   const [id, now, pool] = [newId(ctx.clock.now()), new Date(ctx.clock.now()), order.pool ?? REGIONS[order.region].pool]
+  const { name, address, ehloName, region, weight, isWarmingUp } = order
   try {
     await ctx.db.transaction(async (tx) => {
       await tx.query(`
         INSERT INTO egress_sources (id, name, address, ehlo_name, region, warming_since, gone_since, check_due_at, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7)`, [id, order.name, order.address, order.ehloName, order.region, order.isWarmingUp ? now : null, now])
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7)`, [id, name, address, ehloName, region, isWarmingUp ? now : null, now])
       await tx.query('INSERT INTO egress_pools (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [pool, now])
-      await tx.query('INSERT INTO egress_members (pool, source_id, weight) VALUES ($1, $2, $3)', [pool, id, order.weight])
+      await tx.query('INSERT INTO egress_members (pool, source_id, weight) VALUES ($1, $2, $3)', [pool, id, weight])
     })
   } catch (error) {
     const taken = error instanceof DatabaseError ? TAKEN.get(error.constraint) : undefined
     if (taken === undefined) throw error
     return { kind: 'refused', reason: taken }
   }
-  const source = await findSource(ctx.db, order.name)
+  const source = await findSource(ctx.db, name)
   return source === null ? { kind: 'refused', reason: 'it was removed meanwhile' } : { kind: 'added', source }
 }
 
@@ -107,7 +108,8 @@ SELECT s.id, s.name, host(s.address) AS address, s.ehlo_name AS "ehloName", s.re
   s.warming_since AS "warmingSince", s.gone_since AS "goneSince", s.machine, s.created_at AS "createdAt",
   CASE WHEN s.paused_at IS NOT NULL THEN 'paused' WHEN s.gone_since IS NOT NULL THEN 'gone' WHEN s.warming_since IS NOT NULL THEN 'warming'
     ELSE 'active' END AS state,
-  coalesce((SELECT json_agg(json_build_object('pool', m.pool, 'weight', m.weight) ORDER BY m.pool) FROM egress_members m WHERE m.source_id = s.id), '[]') AS pools
+  coalesce((SELECT json_agg(json_build_object('pool', m.pool, 'weight', m.weight) ORDER BY m.pool)
+    FROM egress_members m WHERE m.source_id = s.id), '[]') AS pools
 FROM egress_sources s`
 
 export async function listSources(db: Queryable): Promise<Source[]> {
@@ -147,7 +149,8 @@ export async function noteFound(db: Queryable, id: string, machine: string): Pro
 
 /** The address left this machine. Another machine may have it by now: then this says nothing. */
 export async function noteGone(ctx: Timed, id: string, machine: string): Promise<boolean> {
-  return change(ctx.db, 'UPDATE egress_sources SET gone_since = $3 WHERE id = $1 AND machine = $2 AND gone_since IS NULL', [id, machine, new Date(ctx.clock.now())])
+  const now = new Date(ctx.clock.now())
+  return change(ctx.db, 'UPDATE egress_sources SET gone_since = $3 WHERE id = $1 AND machine = $2 AND gone_since IS NULL', [id, machine, now])
 }
 
 async function change(db: Queryable, statement: string, values: readonly unknown[]): Promise<boolean> {

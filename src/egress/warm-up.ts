@@ -40,7 +40,7 @@ export function stepOf(today: Day, last: DayRecord | null, schedule: readonly nu
 }
 
 /** One step up, none, or one down. */
-function judgeDay({ step, sent, throttled, complaints }: DayRecord, schedule: readonly number[], rules: WarmUpRules = WARM_UP_RULES): 1 | 0 | -1 {
+function judgeDay({ step, sent, throttled, complaints }: DayRecord, schedule: readonly number[], rules: WarmUpRules): 1 | 0 | -1 {
   const complained = complaints >= rules.leastComplaints ? complaints / Math.max(sent, 1) : 0
   if (complained >= rules.back.complaints) return -1
   if (sent < rules.leastSample) return 0

@@ -16,7 +16,8 @@ export function egressLoop(ctx: Context): LoopSpec {
   return {
     name: 'egress', everyMs: EVERY_MS,
     round: async () => {
-      for (const source of await endWarmUps(ctx.db, ctx.config.warmUp, new Date(ctx.clock.now()))) ctx.log.info({ source }, 'the warm-up of a source is over')
+      const warm = await endWarmUps(ctx.db, ctx.config.warmUp, new Date(ctx.clock.now()))
+      for (const source of warm) ctx.log.info({ source }, 'the warm-up of a source is over')
       const due = await claimDue(ctx, AT_ONCE)
       await Promise.all(due.map((source) => examine(ctx, means, source)))
       return due.length === AT_ONCE
@@ -29,6 +30,7 @@ async function examine(ctx: Context, means: CheckMeans, source: DueSource): Prom
   const changed = await storeFindings(ctx.db, source.id, findings, new Date(ctx.clock.now()))
   for (const { check, status, detail, todo } of findings) {
     if (!changed.includes(check) || status === 'skipped') continue
-    ctx.log[status === 'failed' ? 'warn' : 'info']({ source: source.name, check, detail, todo: todo === '' ? undefined : todo }, `a check of a source: ${status}`)
+    const level = status === 'failed' ? 'warn' : 'info'
+    ctx.log[level]({ source: source.name, check, detail, todo: todo === '' ? undefined : todo }, `a check of a source: ${status}`)
   }
 }
