@@ -73,6 +73,12 @@ interface State {
   readonly starved: Set<Lane>
 }
 
+/** With the pace that it began under: its lane may have another by the time it ends. */
+interface Paced {
+  readonly claimed: Claimed
+  readonly pace: Pace
+}
+
 export function createLanes(ctx: Context, parts: LaneParts): Lanes {
   const holdings = new Holdings()
   const load = (members: Member[]): Promise<(Claimed | undefined)[]> => loadBatch(ctx, parts.lease, holdings, members)
@@ -91,12 +97,18 @@ export function createLanes(ctx: Context, parts: LaneParts): Lanes {
     get held() {
       return [...state.lanes.values()].reduce((sum, lane) => sum + lane.held, 0)
     },
-    view: () => new Map([...state.lanes.values()].flatMap((lane) => lane.pace === null || !isWorthTelling(lane) ? [] : [[lane.site, viewOf(lane, lane.pace)]])),
+    view: () => viewAll(state),
     stop: (graceMs) => {
       clearInterval(scan)
       return stop(state, graceMs)
     },
   }
+}
+
+function viewAll({ lanes }: State): ReadonlyMap<string, SiteState> {
+  const told = new Map<string, SiteState>()
+  for (const lane of lanes.values()) if (lane.pace !== null && isWorthTelling(lane)) told.set(lane.site, viewOf(lane, lane.pace))
+  return told
 }
 
 function isWorthTelling(lane: Lane): boolean {
@@ -151,7 +163,8 @@ function openLane(state: State, site: string): Lane {
 function react(state: State, lane: Lane): void {
   if (lane.pace?.connections !== 0) return pump(state, lane)
   const held = lane.empty()
-  if (held.length > 0) void giveBack(state, held).catch((error: unknown) => state.ctx.log.error({ err: error }, 'held mail could not be given back'))
+  if (held.length === 0) return
+  giveBack(state, held).catch((error: unknown) => state.ctx.log.error({ err: error }, 'held mail could not be given back'))
 }
 
 /** Claims for a lane that has room, in the background; one claim at a time for each lane. */
@@ -264,7 +277,7 @@ function feedStarved(state: State): void {
 }
 
 /** The lane is free for the next as soon as the conversation is over; the result is written beside it. */
-async function begin(state: State, lane: Lane, { claimed, pace }: { readonly claimed: Claimed; readonly pace: Pace }): Promise<void> {
+async function begin(state: State, lane: Lane, { claimed, pace }: Paced): Promise<void> {
   lane.started(claimed)
   state.active++
   const beganAt = performance.now()
@@ -278,7 +291,7 @@ async function begin(state: State, lane: Lane, { claimed, pace }: { readonly cla
 }
 
 /** A wait at the gate can be long, and so can a receiver's: what was stopped, or lost its lease meanwhile, does not begin or go on. */
-function gateFor(state: State, lane: Lane, { claimed, pace }: { readonly claimed: Claimed; readonly pace: Pace }): Gate {
+function gateFor(state: State, lane: Lane, { claimed, pace }: Paced): Gate {
   const mayGo = (): boolean => state.parts.lease.isHeld() && isOurs(state, claimed)
   let isIn = false
   return {
@@ -299,7 +312,7 @@ function gateFor(state: State, lane: Lane, { claimed, pace }: { readonly claimed
   }
 }
 
-async function settle(state: State, { claimed, pace }: { readonly claimed: Claimed; readonly pace: Pace }, attempt: Attempt | null): Promise<void> {
+async function settle(state: State, { claimed, pace }: Paced, attempt: Attempt | null): Promise<void> {
   state.settling++
   const write = async (): Promise<void> => {
     if (attempt === null) return giveBack(state, [claimed])

@@ -5,9 +5,9 @@ import { withContext } from '#bin/cli-context.ts'
 import { loadConfig } from '#config/load.ts'
 import type { Problem, Shaping } from '#src/shaping/file.ts'
 import { readShaping } from '#src/shaping/file.ts'
-import { loadLearned } from '#src/shaping/learned.ts'
+import { loadLearned, type LearnedRow } from '#src/shaping/learned.ts'
 import { lintShaping } from '#src/shaping/lint.ts'
-import { listReceiverSuspensions, resumeReceiver } from '#src/shaping/receiver-suspensions.ts'
+import { listReceiverSuspensions, resumeReceiver, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import { replayShaping, type Counts, type Replay } from '#src/shaping/replay.ts'
 import { loadShaping, shapingFileOf } from '#src/shaping/watch.ts'
 
@@ -44,12 +44,11 @@ const ACTIONS: Actions = {
     usage: 'status',
     run: (call) => withContext(call.io, async ({ db, clock }) => {
       const [suspensions, learned] = [await listReceiverSuspensions(db, new Date(clock.now())), await loadLearned(db)]
-      const text = [
-        ...suspensions.map((one) => `${one.pace} is left alone until ${one.until.toISOString()} by rule ${one.rule}: ${one.reply}`),
-        ...learned.map((one) => `${one.pace} takes ${Math.floor(one.connections)} connections at once, as learned at ${new Date(one.slowedAtMs).toISOString()}`),
-      ]
-      return call.answer(text.length === 0 ? 'Every receiver is at its full pace.' : text.map((line) => line.replaceAll(/\p{Cc}/gu, '?')).join('\n'), {
-        suspensions: suspensions.map(({ pace, workspaceId, rule, reply, until, createdAt }) => ({ pace, workspace_id: workspaceId, rule, reply, until, created_at: createdAt })),
+      const text = [...suspensions.map(suspensionLine), ...learned.map(learnedLine)].map((line) => line.replaceAll(/\p{Cc}/gu, '?'))
+      return call.answer(text.length === 0 ? 'Every receiver is at its full pace.' : text.join('\n'), {
+        suspensions: suspensions.map(({ pace, workspaceId, rule, reply, until, createdAt }) => ({
+          pace, workspace_id: workspaceId, rule, reply, until, created_at: createdAt,
+        })),
         learned: learned.map(({ pace, source, connections, slowedAtMs }) => ({ pace, source, connections, slowed_at: new Date(slowedAtMs) })),
       })
     }),
@@ -62,6 +61,14 @@ const ACTIONS: Actions = {
       return call.answer(`Mail to ${call.word(0)} goes out again.`, { resumed })
     }),
   },
+}
+
+function suspensionLine({ pace, until, rule, reply }: ReceiverSuspension): string {
+  return `${pace} is left alone until ${until.toISOString()} by rule ${rule}: ${reply}`
+}
+
+function learnedLine({ pace, connections, slowedAtMs }: LearnedRow): string {
+  return `${pace} takes ${Math.floor(connections)} connections at once, as learned at ${new Date(slowedAtMs).toISOString()}`
 }
 
 function readText(file: string): string {
@@ -95,7 +102,8 @@ function readUsable(call: Call, file: string): Shaping | null {
 function replayText({ replies, receivers, changes }: Replay, days: number): string {
   if (replies === 0) return `No receiver refused anything in the last ${days} days.`
   const counts = ({ suspend, slow, tell, nothing }: Counts): string => `${suspend} suspend, ${slow} slow, ${tell} tell, ${nothing} nothing`
-  const table = tableText(['RECEIVER', 'REPLIES', 'BEFORE', 'AFTER'], receivers.map((one) => [one.receiver, String(one.replies), counts(one.before), counts(one.after)]))
+  const table = tableText(['RECEIVER', 'REPLIES', 'BEFORE', 'AFTER'],
+    receivers.map((one) => [one.receiver, String(one.replies), counts(one.before), counts(one.after)]))
   const other = tableText(['RECEIVER', 'COUNT', 'RULE BEFORE', 'RULE AFTER', 'REPLY'],
     changes.map((one) => [one.receiver, String(one.count), one.before ?? '-', one.after ?? '-', one.reply]))
   return `${table}\n\n${changes.length === 0 ? 'Nothing would differ.' : `What would differ:\n${other}`}`

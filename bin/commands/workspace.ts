@@ -1,22 +1,16 @@
 /** `mailstead workspace`: the tenants of this installation. */
 import { type Actions, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
 import { withContext } from '#bin/cli-context.ts'
+import { workspaceOf } from '#bin/find-workspace.ts'
 import { loadPlans } from '#config/plans.ts'
-import type { Queryable } from '#src/db.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
 import { whenReady } from '#src/redis.ts'
 import { forgetCounts } from '#src/workspaces/rates.ts'
-import { createWorkspace, findWorkspace, listWorkspaces } from '#src/workspaces/workspaces.ts'
+import { createWorkspace, listWorkspaces } from '#src/workspaces/workspaces.ts'
 
 const MAX_NAME = 255
 const MAX_LISTED = 10_000
 const REDIS_WAIT_MS = 2000
-
-async function findId(db: Queryable, text: string): Promise<string> {
-  const found = await findWorkspace(db, text)
-  if (found.kind === 'found') return found.workspace.id
-  throw new UsageError(found.kind === 'none' ? `there is no workspace ${JSON.stringify(text)}` : `several workspaces have that name: ${found.ids.join(', ')}`)
-}
 
 const ACTIONS: Actions = {
   create: {
@@ -39,7 +33,7 @@ const ACTIONS: Actions = {
   pause: {
     usage: 'pause ID [--reason WHY]', options: ['reason'], words: [1, 1],
     run: (call) => withContext(call.io, async (ctx) => {
-      const id = await findId(ctx.db, call.word(0))
+      const { id } = await workspaceOf(ctx.db, call.word(0))
       await whenReady(ctx.redis, REDIS_WAIT_MS)
       await suspend(ctx, { kind: 'workspace', subject: id }, call.option('reason') ?? 'paused by the operator')
       return call.answer(`Mail of ${id} is accepted and waits until: mailstead workspace resume ${id}`, { paused: id })
@@ -48,7 +42,7 @@ const ACTIONS: Actions = {
   resume: {
     usage: 'resume ID', words: [1, 1],
     run: (call) => withContext(call.io, async (ctx) => {
-      const id = await findId(ctx.db, call.word(0))
+      const { id } = await workspaceOf(ctx.db, call.word(0))
       await whenReady(ctx.redis, REDIS_WAIT_MS)
       await forgetCounts(ctx.db, id)
       if (!await resume(ctx, { kind: 'workspace', subject: id })) return call.fail(`${id} is not paused.`)

@@ -1,9 +1,9 @@
 /**
  * The outbound side of the schedule in Redis: takes what is due, keeps it ready by site, claims from a site by tier.
  *
- * Inside a tier workspaces are served in turn: each recipient gets a number, one more than the last of its workspace and never less than the
- * turn that is on, and the lowest number goes next. A workspace with a million and one that comes with a hundred thus alternate from then
- * on. It costs one field for each workspace that has mail ready there.
+ * Inside a tier workspaces are served in turn: each recipient gets a number, one more than the last of its workspace and never less than
+ * the turn that is on, and the lowest number goes next. A workspace with a million and one that comes with a hundred thus alternate from
+ * then on. It costs one field for each workspace that has mail ready there.
  *
  * Each script touches one slot. What is taken out and lost with a dying process is found again from PostgreSQL, and what stands here twice is
  * claimed there once: this file never decides that a mail is sent.
@@ -146,9 +146,15 @@ function byOwner(members: readonly string[]): (string | number)[] {
   return [...owners].flatMap(([owner, mine]) => [owner, mine.length, ...mine])
 }
 
+interface Room {
+  readonly instant: number
+  readonly others: number
+}
+
 /** Claims ready recipients of a site, strictly by tier: up to `instant` of the highest, up to `others` of all the rest together. */
-export async function claimReady(redis: Redis, site: string, room: { readonly instant: number; readonly others: number }): Promise<ReadyEntry[]> {
-  const lists = await scripted(redis).claimReady(...TIER_NAMES.flatMap((tier) => keysOf(site, tier)), String(room.instant), String(room.others))
+export async function claimReady(redis: Redis, site: string, { instant, others }: Room): Promise<ReadyEntry[]> {
+  const keys = TIER_NAMES.flatMap((tier) => keysOf(site, tier))
+  const lists = await scripted(redis).claimReady(...keys, String(instant), String(others))
   return lists.flatMap((members, rank) => members.map((member) => ({ member, tier: TIER_NAMES[rank] ?? 'bulk' })))
 }
 

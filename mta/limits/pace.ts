@@ -9,8 +9,8 @@ import type { Tier } from '#src/queue/tiers.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import type { Receiver } from '#src/shaping/file.ts'
 import { allowed, type Learned } from '#src/shaping/learned.ts'
-import { bucketOf, type Bucket, type Rate } from '#src/shaping/measure.ts'
-import { SURE_MS, type Ask, type Grant } from './share.ts'
+import { bucketOf, type Rate } from '#src/shaping/measure.ts'
+import { SURE_MS, type Ask, type Grant, type TokenAsk } from './share.ts'
 
 /** Wants that are more than any share. */
 const PLENTY = 100_000
@@ -262,7 +262,14 @@ export class Pace {
   }
 }
 
-function tokensFor(rate: Rate | null, { demand, has, slowed }: { demand: number; has: number; slowed: number }): { wanted: number; bucket: Bucket | null } {
+interface Tokens {
+  readonly demand: number
+  readonly has: number
+  /** What is left of the rate, 0 to 1. */
+  readonly slowed: number
+}
+
+function tokensFor(rate: Rate | null, { demand, has, slowed }: Tokens): TokenAsk {
   if (rate === null) return { wanted: 0, bucket: null }
   const bucket = bucketOf({ count: Math.max(1, Math.floor(rate.count * slowed)), perMs: rate.perMs })
   return { wanted: Math.max(0, Math.min(demand, bucket.size) - Math.max(0, has)), bucket }

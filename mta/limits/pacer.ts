@@ -59,7 +59,8 @@ export async function createPacer(ctx: Context, process: string): Promise<Pacer>
     suspensions: await watchReceiverSuspensions(ctx, () => applySuspensions(state)),
     known: new Map(learned.map((row) => [nameOf(row), row])), changed: new Map(), asking: new Set(), askedAtMs: new WeakMap(),
   }
-  const replies = createReplies({ ctx, shaping: state.shaping, suspensions: state.suspensions, learn: (pace, learned) => learn(state, pace, learned) })
+  const { shaping, suspensions } = state
+  const replies = createReplies({ ctx, shaping, suspensions, learn: (pace, found) => learn(state, pace, found) })
   const beat = setInterval(() => beatOnce(state), BEAT_MS)
   const store = setInterval(() => void storeChanged(state), STORE_MS)
   return {
@@ -195,7 +196,8 @@ async function storeChanged(state: State): Promise<void> {
 }
 
 function giveUpShares({ ctx, paces, process }: State): Promise<unknown> {
-  return Promise.all([...paces.values()].map((pace) => ctx.redis.hdel(sharesKey(pace.key, pace.source), `p:${process}`))).catch(() => undefined)
+  const giving = [...paces.values()].map((pace) => ctx.redis.hdel(sharesKey(pace.key, pace.source), `p:${process}`))
+  return Promise.all(giving).catch(() => undefined)
 }
 
 function nameOf({ pace, source }: Pick<LearnedRow, 'pace' | 'source'>): string {

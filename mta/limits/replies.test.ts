@@ -36,7 +36,7 @@ describe('what replies do to a pace', () => {
       const now = 1_000_000
       const log = { info: () => undefined, warn: (facts: { rule: string }, text: string) => { if (text.includes('operator')) found.push(`told ${facts.rule}`) } }
       const pace = paceWith({ share: { instant: 0, others: 8 } })
-      const { hear } = createReplies({
+      const heard = createReplies({
         ctx: { clock: { now: () => now }, config: { retryScale: 1 }, log } as unknown as ReplyMeans['ctx'], shaping: { current: read.shaping },
         suspensions: {
           find: (key, _, owner) => known.find((one) => one.pace === key && one.workspaceId === owner) ?? null,
@@ -50,7 +50,7 @@ describe('what replies do to a pace', () => {
           found.push(`learned ${learned.connections}`)
         },
       })
-      for (const text of replies) hear(pace, { code: Number(text.slice(0, 3)), enhanced: null, text: text.slice(4), lines: [text] }, 'w1')
+      for (const text of replies) heard.hear(pace, { code: Number(text.slice(0, 3)), enhanced: null, text: text.slice(4), lines: [text] }, 'w1')
       assert.deepEqual(found, done)
     })
   }

@@ -62,7 +62,8 @@ function slow({ ctx, learn }: ReplyMeans, { pace, rule, reply }: Told): void {
 
 function suspend({ ctx, suspensions, learn }: ReplyMeans, { pace, rule, reply, workspaceId }: Told): void {
   const place = {
-    pace: rule.scope === 'source' ? EVERYWHERE : pace.key, source: pace.source, workspaceId: rule.scope === 'workspace' ? workspaceId : null,
+    pace: rule.scope === 'source' ? EVERYWHERE : pace.key, source: pace.source,
+    workspaceId: rule.scope === 'workspace' ? workspaceId : null,
   }
   if (suspensions.find(place.pace, place.source, place.workspaceId)?.rule === rule.name) return
   const now = ctx.clock.now()
@@ -76,5 +77,6 @@ function tell({ ctx }: ReplyMeans, { pace, rule, reply }: Told, toldAtMs: Map<st
   const name = `${pace.key} ${rule.name}`
   if (ctx.clock.now() - (toldAtMs.get(name) ?? -Infinity) < TELL_MS) return
   toldAtMs.set(name, ctx.clock.now())
-  ctx.log.warn({ receiver: pace.key, rule: rule.name, code: reply.code, reply: reply.text }, 'a receiver says what only the operator can mend')
+  const { code, text } = reply
+  ctx.log.warn({ receiver: pace.key, rule: rule.name, code, reply: text }, 'a receiver says what only the operator can mend')
 }

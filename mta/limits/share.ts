@@ -53,7 +53,8 @@ export interface Grant {
 
 /**
  * KEYS the pace; ARGV process, limit, used, used by others, wanted for instant, wanted for others, learned, slowed at, replaces or '', then
- * wanted, size and refill per ms of messages and of connections. Fields: p:<process> = booked for instant, for others, wanted for others, end.
+ * wanted, size and refill per ms of messages and of connections. Fields: p:<process> = booked for instant, for others, wanted for others,
+ * end.
  */
 const SHARE = `
 local key, me = KEYS[1], 'p:' .. ARGV[1]
@@ -139,6 +140,7 @@ function tokensOf({ wanted, bucket }: TokenAsk): number[] {
 }
 
 function grantOf(reply: Numbers): Grant {
-  const [instant = 0, others = 0, processes = 1, connections = 1, slowedAtMs = 0, version = 0, messages = 0, opened = 0, waitMs = 0] = reply.map(Number)
-  return { instant, others, processes, learned: { connections, slowedAtMs }, version, messages, connections: opened, waitMs }
+  const numbers = reply.map(Number)
+  const [instant = 0, others = 0, processes = 1, limit = 1, slowedAtMs = 0, version = 0, messages = 0, connections = 0, waitMs = 0] = numbers
+  return { instant, others, processes, learned: { connections: limit, slowedAtMs }, version, messages, connections, waitMs }
 }

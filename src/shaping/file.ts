@@ -65,7 +65,8 @@ export type Read =
   | { readonly kind: 'shaping'; readonly shaping: Shaping; readonly lineOf: Place }
   | { readonly kind: 'wrong'; readonly problems: readonly Problem[] }
 
-const positive = z.number().int('a whole number').min(1, 'at least 1: a limit of zero stops all mail; suspend the destination instead').max(100_000)
+const ZERO = 'at least 1: a limit of zero stops all mail; suspend the destination instead'
+const positive = z.number().int('a whole number').min(1, ZERO).max(100_000)
 const rate = z.string().transform((text, ctx): Rate => {
   const read = readRate(text)
   if (read !== null) return read
@@ -84,7 +85,8 @@ const regex = z.string().transform((text, ctx): RegExp => {
   ctx.addIssue({ code: 'custom', message: read.why })
   return z.NEVER
 })
-const hostPattern = z.string().regex(/^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*$/, 'a host is written like mx.example.com, or *.example.com for all below it, in lower case')
+const HOST = 'a host is written like mx.example.com, or *.example.com for all below it, in lower case'
+const hostPattern = z.string().regex(/^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*$/, HOST)
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'a name has lower-case letters, digits and hyphens')
 
 function oneOrMore<T extends z.ZodType>(item: T) {
@@ -111,9 +113,11 @@ const ruleSchema = z.strictObject({
   for: duration.optional(),
   of: z.enum(['receiver', 'workspace', 'source']).optional(),
 }).superRefine((rule, ctx) => {
-  if (rule.action === 'suspend' && rule.for === undefined) ctx.addIssue({ code: 'custom', path: ['action'], message: 'suspend needs a time: for: 2h' })
-  if (rule.action !== 'suspend' && rule.for !== undefined) ctx.addIssue({ code: 'custom', path: ['for'], message: `only suspend takes a time; this is ${rule.action}` })
-  if (rule.action !== 'suspend' && rule.of !== undefined) ctx.addIssue({ code: 'custom', path: ['of'], message: `only suspend says of what; this is ${rule.action}` })
+  const isSuspend = rule.action === 'suspend'
+  const object = (field: string, message: string): void => ctx.addIssue({ code: 'custom', path: [field], message })
+  if (isSuspend && rule.for === undefined) object('action', 'suspend needs a time: for: 2h')
+  if (!isSuspend && rule.for !== undefined) object('for', `only suspend takes a time; this is ${rule.action}`)
+  if (!isSuspend && rule.of !== undefined) object('of', `only suspend says of what; this is ${rule.action}`)
 })
 const fileSchema = z.strictObject({ receivers: z.record(name, receiverSchema), rules: z.array(ruleSchema).default([]) })
 
@@ -126,13 +130,14 @@ export function readShaping(text: string): Read {
   const lineOf: Place = (path) => findLine(document, lines, path)
   const parsed = fileSchema.safeParse(document.toJS({ maxAliasCount: 50 }))
   if (!parsed.success)
-    return { kind: 'wrong', problems: parsed.error.issues.map(({ path, message }) => problemOf(path as (string | number)[], message, lineOf)) }
+    return { kind: 'wrong', problems: parsed.error.issues.map((issue) => problemOf(issue, lineOf)) }
   const missing = [FALLBACK, OWN_HOSTS].filter((one) => parsed.data.receivers[one] === undefined)
   if (missing.length > 0) return { kind: 'wrong', problems: missing.map((one) => ({ line: 0, text: `receivers: there is no ${one}` })) }
   return { kind: 'shaping', shaping: shapingOf(parsed.data), lineOf }
 }
 
-function problemOf(path: readonly (string | number)[], message: string, lineOf: Place): Problem {
+function problemOf({ path: keys, message }: z.core.$ZodIssue, lineOf: Place): Problem {
+  const path = keys.filter((key) => typeof key !== 'symbol')
   return { line: lineOf(path), text: `${path.length === 0 ? 'the file' : path.join('.')}: ${message}` }
 }
 
@@ -150,7 +155,8 @@ function shapingOf({ receivers, rules }: z.output<typeof fileSchema>): Shaping {
   return {
     receivers: Object.entries(receivers).map(([key, one]) => ({
       name: key, title: one.title ?? key, mx: one.mx, domains: one.domains, isProviderWide: one.provider_wide, connections: one.connections,
-      messagesPerConnection: one.messages_per_connection, messageRate: one.message_rate ?? null, connectionRate: one.connection_rate ?? null,
+      messagesPerConnection: one.messages_per_connection, messageRate: one.message_rate ?? null,
+      connectionRate: one.connection_rate ?? null,
     })),
     rules: rules.map((one) => ({
       name: one.name, receivers: one.receiver ?? [], codes: one.code ?? [], enhanced: one.enhanced ?? [], text: one.text ?? null,

@@ -67,17 +67,23 @@ export async function loadLearned(db: Queryable): Promise<LearnedRow[]> {
   return rows.map((row) => ({ pace: row.pace, source: row.source, connections: row.connections, slowedAtMs: row.changed_at.getTime() }))
 }
 
-/** Stores many at once; those that are back at their limit are forgotten. Two processes that know the same pace agree: the later halving stays. */
+/**
+ * Stores many at once; those that are back at their limit are forgotten. Two processes that know the same pace agree: the later halving
+ * stays.
+ */
 export async function storeLearned(db: Queryable, rows: readonly LearnedRow[]): Promise<void> {
   const [below, whole] = [rows.filter((row) => row.slowedAtMs > 0), rows.filter((row) => row.slowedAtMs === 0)]
   const sorted = below.toSorted((one, other) => one.pace < other.pace ? -1 : 1)
   if (sorted.length > 0)
     await db.query(
-      `INSERT INTO learned_limits (pace, source, connections, changed_at) SELECT * FROM unnest($1::text[], $2::text[], $3::real[], $4::timestamptz[])
+      `INSERT INTO learned_limits (pace, source, connections, changed_at)
+       SELECT * FROM unnest($1::text[], $2::text[], $3::real[], $4::timestamptz[])
        ON CONFLICT (pace, source) DO UPDATE SET connections = excluded.connections, changed_at = excluded.changed_at
        WHERE learned_limits.changed_at <= excluded.changed_at`,
       columnsOf(sorted, [(row) => row.pace, (row) => row.source, (row) => row.connections, (row) => new Date(row.slowedAtMs)]))
   if (whole.length > 0)
-    await db.query('DELETE FROM learned_limits l USING unnest($1::text[], $2::text[]) AS gone (pace, source) WHERE l.pace = gone.pace AND l.source = gone.source',
+    await db.query(
+      `DELETE FROM learned_limits l USING unnest($1::text[], $2::text[]) AS gone (pace, source)
+       WHERE l.pace = gone.pace AND l.source = gone.source`,
       columnsOf(whole, [(row) => row.pace, (row) => row.source]))
 }

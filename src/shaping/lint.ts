@@ -1,9 +1,9 @@
 /**
- * Finds what has no effect in a shaping file that is well formed: rules and patterns that can never be reached, for an earlier one takes all
- * that they would. It says nothing wrong about a rule that can match; of two patterns it knows that one takes all of the other only where
+ * Finds what has no effect in a shaping file that is well formed: rules and patterns that can never be reached, for an earlier one takes
+ * all that they would. It says nothing wrong about a rule that can match; of two patterns it knows that one takes all of the other only where
  * that is certain (the same pattern, none at all, or a plain text that the other matches).
  */
-import { FALLBACK, OWN_HOSTS, readShaping, type Place, type Problem, type ReplyRule, type Shaping } from './file.ts'
+import { FALLBACK, OWN_HOSTS, readShaping, type Place, type Problem, type Receiver, type ReplyRule, type Shaping } from './file.ts'
 import { covers } from './match.ts'
 import { matches } from './pattern.ts'
 
@@ -16,15 +16,25 @@ export function lintShaping(text: string): Problem[] {
 }
 
 function lintReceivers({ receivers }: Shaping, lineOf: Place): Problem[] {
-  return receivers.flatMap(({ name, mx, domains }, at): Problem[] => {
-    const path = ['receivers', name]
+  return receivers.flatMap((receiver, at): Problem[] => {
+    const { name, mx, domains } = receiver
+    const line = lineOf(['receivers', name])
     const isSpecial = name === FALLBACK || name === OWN_HOSTS
-    if (isSpecial && mx.length + domains.length > 0) return [{ line: lineOf(path), text: `receiver ${name} is not found by hosts or domains` }]
-    if (!isSpecial && mx.length + domains.length === 0) return [{ line: lineOf(path), text: `receiver ${name} has neither mx nor domains: it is never met` }]
-    return (['mx', 'domains'] as const).flatMap((kind) => receivers[at]?.[kind].flatMap((pattern, place): Problem[] => {
-      const earlier = receivers.slice(0, at + 1).find((other) => other[kind].some((one, i) => (other.name !== name || i < place) && isWithin(one, pattern)))
-      return earlier === undefined ? [] : [{ line: lineOf([...path, kind, place]), text: `${pattern} of ${name} is never reached: ${earlier.name} comes before it and takes it` }]
-    }) ?? [])
+    const count = mx.length + domains.length
+    if (isSpecial && count > 0) return [{ line, text: `receiver ${name} is not found by hosts or domains` }]
+    if (!isSpecial && count === 0) return [{ line, text: `receiver ${name} has neither mx nor domains: it is never met` }]
+    return [...lintHosts(receivers.slice(0, at), receiver, 'mx', lineOf), ...lintHosts(receivers.slice(0, at), receiver, 'domains', lineOf)]
+  })
+}
+
+/** Hosts that an earlier receiver takes, or that stand there twice. */
+function lintHosts(earlier: readonly Receiver[], receiver: Receiver, kind: 'mx' | 'domains', lineOf: Place): Problem[] {
+  return receiver[kind].flatMap((pattern, at): Problem[] => {
+    const before = [...earlier, { ...receiver, [kind]: receiver[kind].slice(0, at) }]
+    const taker = before.find((one) => one[kind].some((wide) => isWithin(wide, pattern)))
+    if (taker === undefined) return []
+    const text = `${pattern} of ${receiver.name} is never reached: ${taker.name} comes before it and takes it`
+    return [{ line: lineOf(['receivers', receiver.name, kind, at]), text }]
   })
 }
 
@@ -36,18 +46,21 @@ function lintRules({ receivers, rules }: Shaping, lineOf: Place): Problem[] {
   const known = new Set(receivers.map(({ name }) => name))
   return rules.flatMap((rule, at): Problem[] => {
     const line = lineOf(['rules', at])
+    const earlier = rules.slice(0, at)
+    const taker = earlier.find((one) => takesAll(one, rule))
     const strangers = rule.receivers.filter((name) => !known.has(name))
-    const named = rules.slice(0, at).some(({ name }) => name === rule.name) ? [{ line, text: `rule ${rule.name}: the name is taken by an earlier rule` }] : []
-    const unknown = strangers.map((name) => ({ line: lineOf(['rules', at, 'receiver']), text: `rule ${rule.name}: there is no receiver ${name}` }))
-    const taker = rules.slice(0, at).find((earlier) => takesAll(earlier, rule))
-    const shadowed = taker === undefined ? [] : [{ line, text: `rule ${rule.name} can never match: rule ${taker.name} comes before it and takes all that it would` }]
-    return [...named, ...unknown, ...shadowed]
+    return [
+      ...earlier.some(({ name }) => name === rule.name) ? [{ line, text: `rule ${rule.name}: the name is taken by an earlier rule` }] : [],
+      ...strangers.map((name) => ({ line: lineOf(['rules', at, 'receiver']), text: `rule ${rule.name}: there is no receiver ${name}` })),
+      ...taker === undefined ? [] : [{ line, text: `rule ${rule.name} can never match: rule ${taker.name} comes before it and takes all that it would` }],
+    ]
   })
 }
 
 /** Whatever `rule` matches, `earlier` matches too. */
 function takesAll(earlier: ReplyRule, rule: ReplyRule): boolean {
-  return hasAll(earlier.receivers, rule.receivers) && hasAll(earlier.codes, rule.codes) && hasAll(earlier.enhanced, rule.enhanced) && takesText(earlier.text, rule.text)
+  return hasAll(earlier.receivers, rule.receivers) && hasAll(earlier.codes, rule.codes) && hasAll(earlier.enhanced, rule.enhanced)
+    && takesText(earlier.text, rule.text)
 }
 
 /** An empty list stands for everything. */

@@ -1,6 +1,10 @@
 /** Rates and times as the shaping file writes them: `100/min`, `2h`. Pure; what cannot be read is null, and so is zero. */
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, sec: 1000, m: 60_000, min: 60_000, h: 3_600_000, hour: 3_600_000, d: 86_400_000, day: 86_400_000 }
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1, s: 1000, sec: 1000, m: MINUTE, min: MINUTE, h: HOUR, hour: HOUR, d: 24 * HOUR, day: 24 * HOUR,
+}
 
 export interface Rate {
   /** So many … */

@@ -1,6 +1,6 @@
 /**
- * What shares one pace: a receiver whose sites go together, or one site of any other. The name is kept in Redis and PostgreSQL, together with
- * the source that has the pace, so it is the same in every process.
+ * What shares one pace: a receiver whose sites go together, or one site of any other. The name is kept in Redis and PostgreSQL, together
+ * with the source that has the pace, so it is the same in every process.
  */
 import type { Receiver } from './file.ts'
 

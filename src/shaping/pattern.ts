@@ -38,9 +38,10 @@ function objection(source: string): string | null {
   if (/\(\?(?!:)/.test(source)) return 'a pattern does not look ahead or behind and names no groups'
   if (/(?<!\\)(?:\\\\)*\\(?:[1-9]|k)/.test(source)) return 'a pattern does not refer back to a group'
   const elements = [...source.matchAll(ELEMENT)].map(([, element = '', quantifier = '']) => ({ element, quantifier }))
-  if (elements.some(({ element, quantifier }) => element === ')' && quantifier !== '' && quantifier !== '?')) return 'a group is not repeated'
-  const repeated = elements.filter(({ quantifier }) => quantifier !== '' && quantifier !== '?').length
-  if (repeated > MOST_REPEATED) return `at most ${MOST_REPEATED} parts of a pattern repeat`
-  if (elements.filter(({ quantifier }) => quantifier === '?').length > MOST_OPTIONAL) return `at most ${MOST_OPTIONAL} parts of a pattern are optional`
+  const repeated = elements.filter(({ quantifier }) => quantifier !== '' && quantifier !== '?')
+  if (repeated.some(({ element }) => element === ')')) return 'a group is not repeated'
+  if (repeated.length > MOST_REPEATED) return `at most ${MOST_REPEATED} parts of a pattern repeat`
+  const optional = elements.filter(({ quantifier }) => quantifier === '?')
+  if (optional.length > MOST_OPTIONAL) return `at most ${MOST_OPTIONAL} parts of a pattern are optional`
   return null
 }

@@ -72,7 +72,9 @@ export async function watchReceiverSuspensions(ctx: Context, onChange: () => voi
     if (isOther) onChange()
   }
   await refresh()
-  const timer = setInterval(() => void refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read')), LOOK_MS)
+  const timer = setInterval(() => {
+    refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'))
+  }, LOOK_MS)
   return {
     find: (pace, source, workspaceId) => {
       if (known.size === 0) return null

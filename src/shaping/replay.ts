@@ -70,7 +70,8 @@ export async function replayShaping(db: Queryable, { before, after, since, until
     }
   }
   return {
-    replies, receivers: [...receivers].map(([receiver, counts]) => ({ receiver, ...counts })).toSorted((one, other) => other.replies - one.replies),
+    replies,
+    receivers: [...receivers].map(([receiver, counts]) => ({ receiver, ...counts })).toSorted((one, other) => other.replies - one.replies),
     changes: [...changes.values()].toSorted((one, other) => other.count - one.count).slice(0, MOST_CHANGES),
   }
 }
@@ -97,7 +98,8 @@ function addChange(changes: Map<string, Change>, row: ReplyRow, found: Pick<Chan
 /** Refusals of one slice, the same ones together. */
 async function readReplies(db: Queryable, from: Date, until: Date): Promise<ReplyRow[]> {
   const { rows } = await db.query<ReplyRow>(
-    `SELECT r.domain, a.host, a.reply_code AS code, a.reply_status AS enhanced, left(coalesce(a.reply_text, ''), 500) AS text, count(*)::int AS count
+    `SELECT r.domain, a.host, a.reply_code AS code, a.reply_status AS enhanced, left(coalesce(a.reply_text, ''), 500) AS text,
+       count(*)::int AS count
      FROM attempts a JOIN recipients r ON r.message_id = a.message_id AND r.n = a.n
      WHERE a.at >= $1 AND a.at < $2 AND a.reply_code >= 400 GROUP BY 1, 2, 3, 4, 5`, [from, until])
   return rows

@@ -1,7 +1,7 @@
 /**
- * How each workspace's mail is taken, by the hour: delivered, refused for good as nobody is there, complained about. A workspace whose rates
- * are bad harms all others that leave by the same addresses, so it is judged by them. Counts are added in batches by whoever learns of
- * results; one that is lost with its process makes no difference.
+ * How each workspace's mail is taken, by the hour: delivered, refused for good as nobody is there, complained about. A workspace whose
+ * rates are bad harms all others that leave by the same addresses, so it is judged by them. Counts are added in batches by whoever learns
+ * of results; one that is lost with its process makes no difference.
  */
 import { columnsOf } from '#src/columns.ts'
 import type { Queryable } from '#src/db.ts'
@@ -36,10 +36,11 @@ export interface BadRate {
 export function judgeRates({ delivered, hard, complaints }: Counts, thresholds: Thresholds): BadRate | null {
   const results = delivered + hard
   if (results < thresholds.minimum) return null
+  const of = (count: number, all: number, what: string): string => `${percent(count / all)} of ${all} mails ${what}, more than `
   if (hard / results > thresholds.bounces)
-    return { cause: 'bounces', reason: `${percent(hard / results)} of ${results} mails went to nobody, more than ${percent(thresholds.bounces)}` }
+    return { cause: 'bounces', reason: of(hard, results, 'went to nobody') + percent(thresholds.bounces) }
   if (delivered > 0 && complaints / delivered > thresholds.complaints)
-    return { cause: 'complaints', reason: `${percent(complaints / delivered)} of ${delivered} mails were complained about, more than ${percent(thresholds.complaints)}` }
+    return { cause: 'complaints', reason: of(complaints, delivered, 'were complained about') + percent(thresholds.complaints) }
   return null
 }
 
