@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
 import { createTransport } from 'nodemailer'
 import { createRegistry } from '#src/metrics/registry.ts'
 import { readMessage, type MessageView } from '#src/messages/read.ts'
@@ -236,6 +237,26 @@ describe('submission', () => {
       talk.send(mail(''))
       for (let i = 0; i < 40; i++) talk.send(`${'x'.repeat(998)}\r\n`.repeat(100))
       assert.equal(await talk.hear(), '')
+    })
+    it('however a transaction is cut into pieces, one mail comes of it, and the mail that was sent', async function () {
+      this.timeout(20_000)
+      const talk = await open()
+      const line = fc.string({ unit: fc.constantFrom('.', '..', ' ', 'x', 'QUIT', 'RSET', '\r\n.', '\r\n'), maxLength: 6 })
+      const cuts = fc.array(fc.nat({ max: 400 }), { maxLength: 12 }).map((at) => at.toSorted((a, b) => a - b))
+      await fc.assert(fc.asyncProperty(fc.array(line, { maxLength: 6 }), cuts, async (lines, at) => {
+        const body = lines.map((one) => `${one}\r\n`).join('')
+        const stuffed = `${mail('', body)}\r\n`.replaceAll('\r\n.', '\r\n..')
+        const bytes = `MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${stuffed}.\r\nNOOP\r\n`
+        for (const [i, from] of [0, ...at].entries()) {
+          talk.send(bytes.slice(from, at[i] ?? bytes.length))
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        const replies: string[] = []
+        for (let i = 0; i < 5; i++) replies.push(await talk.hear())
+        assert.deepEqual(replies.map((reply) => reply.slice(0, 3)), ['250', '250', '354', '250', '250'])
+        const { raw } = await find(replies[3] ?? '')
+        assert.equal(raw.subarray(raw.indexOf('\r\n\r\n') + 4).toString(), `${body}\r\n`)
+      }), { numRuns: 60 })
     })
     it('a mail of nothing but dots', async () => {
       const body = '.\r\n'.repeat(60_000)
