@@ -38,6 +38,8 @@ export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Pro
   return 'kind' in letter ? send(letter) : withSession(gate, claimed, () => send(letter))
 }
 
+const POLICY_WAIT_MS = 2000
+
 async function withSession(gate: Gate, { tier }: Claimed, work: () => Promise<Attempt | null>): Promise<Attempt | null> {
   const mayBegin = await gate.enter(tier)
   try {
@@ -62,14 +64,15 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo, pace }: Gate):
   if (accountId !== null) return prepareForAccount(stages, claimed, { accountId, mayGo })
   const route = await stages.route(claimed.domain)
   if (route.kind !== 'hosts') return outcomeOfRoute(route)
+  const tls = claimed.submitted?.ignoresTls === true ? UNGUARDED : await stages.tlsPolicy(claimed.domain, route.hosts)
+  if (tls.isPending) return waitForPolicy(claimed, stages)
   const sender = await stages.sendingDomain(claimed.domainId)
   if (sender.kind !== 'ready') return mayNotSend(sender.kind, claimed)
   const written = await write(stages, claimed, sender.keys)
   if ('kind' in written) return written
   return {
     messageId: claimed.messageId, domain: claimed.domain, pool: sender.pool,
-    site: route.site, hosts: route.hosts, pace,
-    tls: claimed.submitted?.ignoresTls === true ? UNGUARDED : await stages.tlsPolicy(claimed.domain, route.hosts),
+    site: route.site, hosts: route.hosts, tls, pace,
     mail: { from: stages.returnPath(claimed, sender.mailFrom), to: claimed.address, ...written, mayGo },
   }
 }
@@ -88,6 +91,11 @@ async function write(stages: Stages, claimed: Claimed, keys: readonly SigningKey
   if ('kind' in composed) return composed
   const data = assemble(composed, await stages.sign(composed, keys))
   return { data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address) }
+}
+
+/** It gives up its place meanwhile: other domains may have the same hosts. */
+function waitForPolicy({ domain }: Claimed, stages: Stages): Outcome {
+  return { kind: 'held', reason: 'tls-policy', detail: `the MTA-STS policy of ${domain} is being fetched`, untilMs: stages.now() + POLICY_WAIT_MS }
 }
 
 function mayNotSend(kind: 'gone' | 'not-verified', { content }: Claimed): Outcome {

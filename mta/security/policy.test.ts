@@ -27,7 +27,7 @@ function policiesOf({ rule, sts, mx, owner, tlsa = {} }: World): TlsPolicies {
     tlsa: (name) => Promise.resolve(tlsa[name] ?? nothing(true)),
   }
   return createTlsPolicies({
-    clock: { now: () => 0 }, dane, ruleFor: () => Promise.resolve(rule), sts: { find: () => Promise.resolve({ policy: sts ?? null, trouble: null }) },
+    clock: { now: () => 0 }, dane, ruleFor: () => Promise.resolve(rule), sts: { find: () => Promise.resolve({ policy: sts ?? null, isPending: false, trouble: null }) },
   })
 }
 
@@ -75,7 +75,7 @@ describe('TLS policy: what is demanded of a host', () => {
 })
 
 const OPEN: Protection = { host: HOST.name, isEncrypted: false, isAuthorized: false, policy: 'opportunistic', wasDaneDomain: false }
-const PLAIN: TlsPolicy = { domain: DOMAIN, isRequired: false, dane: 'no', sts: null, stsTrouble: null }
+const PLAIN: TlsPolicy = { domain: DOMAIN, isRequired: false, dane: 'no', isPending: false, sts: null, stsTrouble: null }
 const SESSIONS: readonly (readonly [title: string, policy: Partial<TlsPolicy>, session: Partial<Protection>, isFit: boolean])[] = [
   ['nothing asked, plain text', {}, {}, true],
   ['nothing asked, the best there is', {}, { isEncrypted: true, isAuthorized: true, policy: 'dane', wasDaneDomain: true }, true],

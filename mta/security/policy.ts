@@ -14,7 +14,7 @@
 import type { Clock } from '#src/clock.ts'
 import { judgeByAuthorities, judgeByTlsa, type Fault, type Peer } from './certificate.ts'
 import { askDomain, askHost, type DaneDns, type DaneDomain, type DaneHost } from './dane.ts'
-import type { Sts } from './sts.ts'
+import type { Sts, StsFound } from './sts.ts'
 import type { Fetched } from './sts-fetch.ts'
 import { isMxOf, type StsPolicy } from './sts-policy.ts'
 import type { TlsLevelRule } from './tls-rules.ts'
@@ -23,6 +23,8 @@ export interface TlsPolicy {
   readonly domain: string
   readonly isRequired: boolean
   readonly dane: DaneDomain
+  /** Its MTA-STS policy is being fetched: ask again in a moment. */
+  readonly isPending: boolean
   /** Mode none is as no policy. */
   readonly sts: StsPolicy | null
   /** Why there is no MTA-STS policy although the domain says that it has one. */
@@ -72,17 +74,17 @@ export interface TlsPolicyParts {
 }
 
 /** For mail that must not wait for anybody's TLS to be mended: a report about just that. Of no domain, so nothing is counted. */
-export const UNGUARDED: TlsPolicy = { domain: '', isRequired: false, dane: 'no', sts: null, stsTrouble: null }
+export const UNGUARDED: TlsPolicy = { domain: '', isRequired: false, dane: 'no', isPending: false, sts: null, stsTrouble: null }
 
-const NO_STS = { policy: null, trouble: null }
+const NO_STS: StsFound = { policy: null, isPending: false, trouble: null }
 
 export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyParts): TlsPolicies {
   async function find(domain: string, hosts: readonly Pick<PolicyHost, 'isOurs'>[]): Promise<TlsPolicy> {
     const rule = await ruleFor(domain)
-    if (rule === 'opportunistic' || hosts.every(({ isOurs }) => isOurs)) return { domain, isRequired: rule === 'required', dane: 'no', sts: null, stsTrouble: null }
+    if (rule === 'opportunistic' || hosts.every(({ isOurs }) => isOurs)) return { domain, isRequired: rule === 'required', dane: 'no', isPending: false, sts: null, stsTrouble: null }
     const [found, isDane] = await Promise.all([sts?.find(domain) ?? NO_STS, dane === null ? 'no' as const : askDomain(dane, domain)])
     const policy = found.policy?.mode === 'none' ? null : found.policy
-    return { domain, isRequired: rule === 'required', dane: isDane, sts: policy, stsTrouble: found.trouble }
+    return { domain, isRequired: rule === 'required', dane: isDane, isPending: found.isPending, sts: policy, stsTrouble: found.trouble }
   }
 
   async function demand(policy: TlsPolicy, host: PolicyHost): Promise<Demand> {

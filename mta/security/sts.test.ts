@@ -72,7 +72,7 @@ describe('MTA-STS: which policy a domain has', () => {
 
   it('is none without a record, and nobody is asked for it', async () => {
     assert.deepEqual((await fresh().find('none.example')).policy, null)
-    assert.deepEqual(await fresh().find('[192.0.2.1]'), { policy: null, trouble: null })
+    assert.deepEqual(await fresh().find('[192.0.2.1]'), { policy: null, isPending: false, trouble: null })
     assert.equal(dns.queries.filter(({ name }) => name.includes('[')).length, 0)
   })
 
@@ -138,15 +138,38 @@ describe('MTA-STS: which policy a domain has', () => {
     await stranger.stop()
   })
 
-  it('does not keep mail waiting, and is there when it has come', async () => {
-    let respond = (): void => {}
-    const domain = newDomain((_, response) => { respond = () => void response.writeHead(200, { 'content-type': 'text/plain' }).end(ENFORCE('mx.test')) })
+  it('is pending while its host hangs, there when it has come, and given up when that takes too long', async () => {
+    const responses: ServerResponse[] = []
+    const domain = newDomain((_, response) => void responses.push(response))
+    const [sts, impatient] = [fresh(50), fresh(50)]
+    assert.deepEqual(await sts.find(domain), { policy: null, isPending: true, trouble: null })
+    await impatient.find(domain)
+    ctx.advance(20_000)
+    assert.partialDeepStrictEqual(await impatient.find(domain), { isPending: false, trouble: { code: 'sts-policy-fetch-error' } })
+    await until(() => responses.length === 2)
+    for (const response of responses) response.writeHead(200, { 'content-type': 'text/plain' }).end(ENFORCE('mx.test'))
+    await until(async () => await idOf(sts, domain) === '1' && await idOf(impatient, domain) === '1')
+    assert.equal(fetchesOf(domain), 2)
+  })
+
+  it('that failed after all is not fetched again at once', async () => {
+    const responses: ServerResponse[] = []
+    const domain = newDomain((_, response) => void responses.push(response))
     const sts = fresh(50)
-    assert.partialDeepStrictEqual(await sts.find(domain), { policy: null, trouble: { code: 'sts-policy-fetch-error' } })
-    await until(() => fetchesOf(domain) === 1)
-    respond()
-    await until(async () => await idOf(sts, domain) === '1')
+    assert.partialDeepStrictEqual(await sts.find(domain), { isPending: true })
+    await until(() => responses.length === 1)
+    responses[0]?.writeHead(404).end()
+    await until(async () => (await sts.find(domain)).trouble !== null)
     assert.equal(fetchesOf(domain), 1)
+  })
+
+  it('an older one serves while the next is being fetched', async () => {
+    const domain = newDomain()
+    const sts = fresh(50)
+    await until(async () => await idOf(sts, domain) === '1')
+    host.publish(dns.zone, domain, () => undefined, '2')
+    ctx.advance(6 * MINUTES)
+    assert.partialDeepStrictEqual(await sts.find(domain), { policy: { id: '1' }, isPending: false })
   })
 
   it('is fetched anew every day, by one process, before it ends', async () => {

@@ -3,8 +3,9 @@
  * its TXT record and fetched. A policy that is known holds until it ends, whatever DNS or the policy host say meanwhile (5.1); where none
  * is known, what cannot be fetched is as if it were not there.
  *
- * One search for a domain is under way at a time. Mail waits for a fetch only a moment: then it goes by what is known, and the policy is
- * there for the next. A policy in use is fetched anew every day, so that it does not run out.
+ * One search for a domain is under way at a time. A search waits for a fetch only a moment, so that policy hosts that hang hold nobody's
+ * place: then an older policy serves, or the answer is that it is pending, until the fetch has taken too long and is as if it had failed.
+ * A policy in use is fetched anew every day, so that it does not run out.
  */
 import type { Clock } from '#src/clock.ts'
 import type { Lookup } from '#src/dns-answer.ts'
@@ -15,6 +16,8 @@ import type { KeptPolicy, StsStore } from './sts-store.ts'
 /** `trouble`: why there is no policy although the domain says that it has one. */
 export interface StsFound {
   readonly policy: StsPolicy | null
+  /** It is being fetched: ask again in a moment. */
+  readonly isPending: boolean
   readonly trouble: Extract<Fetched, { kind: 'failed' }> | null
 }
 
@@ -29,18 +32,28 @@ export interface StsParts {
   readonly store: StsStore
   readonly fetchPolicy: FetchPolicy
   readonly txt: (name: string) => Promise<Lookup<string>>
-  /** How long mail waits for a fetch. */
+  /** How long a search waits for a fetch. */
   readonly patienceMs?: number
 }
 
 /** RFC 8461 3.3: after a failed fetch no other for five minutes. */
 const KNOWN_MS = 300_000
 const MAX_KNOWN = 20_000
-const PATIENCE_MS = 4000
+const PATIENCE_MS = 1000
+/** A fetch may wait for its turn among others. */
+const MOST_PENDING_MS = 15_000
 const REFRESH_AT_ONCE = 10
 /** Nothing else is asked of the policy host of a name. */
 const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/
-const SLOW: Fetched = { kind: 'failed', code: 'sts-policy-fetch-error', text: 'the MTA-STS policy has not come yet' }
+const SLOW = { kind: 'failed', code: 'sts-policy-fetch-error', text: 'the MTA-STS policy has not come yet' } as const
+
+interface Fetch {
+  readonly done: Promise<Known>
+  readonly beganAtMs: number
+}
+
+const NONE: StsFound = { policy: null, isPending: false, trouble: null }
+const PENDING: StsFound = { ...NONE, isPending: true }
 
 interface Known extends StsFound {
   readonly kept: KeptPolicy | null
@@ -50,12 +63,12 @@ interface Known extends StsFound {
 export function createSts(parts: StsParts): Sts {
   const { clock, store, fetchPolicy, txt, patienceMs = PATIENCE_MS } = parts
   const known = new Map<string, Known>()
-  const searches = new Map<string, Promise<Known>>()
-  const fetches = new Map<string, Promise<Fetched>>()
+  const searches = new Map<string, Promise<StsFound>>()
+  const fetches = new Map<string, Fetch>()
 
   function remember(domain: string, kept: KeptPolicy | null, trouble: StsFound['trouble']): Known {
     const untilMs = Math.min(clock.now() + KNOWN_MS, kept?.expiresAtMs ?? Infinity)
-    const entry: Known = { policy: kept, trouble: kept === null ? trouble : null, kept, untilMs }
+    const entry: Known = { policy: kept, isPending: false, trouble: kept === null ? trouble : null, kept, untilMs }
     known.delete(domain)
     known.set(domain, entry)
     const [oldest] = known.keys()
@@ -63,30 +76,42 @@ export function createSts(parts: StsParts): Sts {
     return entry
   }
 
-  /** Also what comes after everybody has lost patience is kept. */
-  function fetchAndKeep(domain: string, id: string): Promise<Fetched> {
-    const pending = fetches.get(domain) ?? fetchPolicy(domain).then(async (fetched) => {
-      if (fetched.kind === 'policy') remember(domain, await store.save(domain, { ...fetched.policy, id }), null)
-      return fetched
-    }).finally(() => fetches.delete(domain))
+  /** Also what comes after everybody has lost patience is kept. `live`: what holds as long as nothing newer has come. */
+  function fetchAndKeep(domain: string, id: string, live: KeptPolicy | null): Fetch {
+    const pending = fetches.get(domain) ?? { done: fetchOnce(domain, id, live), beganAtMs: clock.now() }
     fetches.set(domain, pending)
     return pending
   }
 
-  async function search(domain: string): Promise<Known> {
+  async function fetchOnce(domain: string, id: string, live: KeptPolicy | null): Promise<Known> {
+    try {
+      const fetched = await fetchPolicy(domain)
+      if (fetched.kind === 'policy') return remember(domain, await store.save(domain, { ...fetched.policy, id }), null)
+      return remember(domain, live, fetched)
+    } finally {
+      fetches.delete(domain)
+    }
+  }
+
+  async function search(domain: string): Promise<StsFound> {
     const before = known.get(domain)
     const [record, stored] = await Promise.all([txt(`_mta-sts.${domain}`), before === undefined ? store.load(domain) : before.kept])
+    // a fetch that was under way may have ended meanwhile
+    const newer = known.get(domain)
+    if (newer !== undefined && newer !== before) return newer
     const live = stored !== null && stored.expiresAtMs > clock.now() ? stored : null
     const id = record.kind === 'found' ? readStsRecord(record.records) : null
     if (id === null || id === live?.id) return remember(domain, live, null)
-    const fetched = await withPatience(fetchAndKeep(domain, id), patienceMs)
-    return fetched.kind === 'policy' ? known.get(domain) ?? remember(domain, live, null) : remember(domain, live, fetched)
+    const { done, beganAtMs } = fetchAndKeep(domain, id, live)
+    const fetched = await withPatience(done, patienceMs)
+    if (fetched !== null) return fetched
+    return live === null && clock.now() - beganAtMs < MOST_PENDING_MS ? PENDING : remember(domain, live, SLOW)
   }
 
   async function find(domain: string): Promise<StsFound> {
     const entry = known.get(domain)
     if (entry !== undefined && clock.now() < entry.untilMs) return entry
-    if (!HOST_NAME.test(domain)) return { policy: null, trouble: null }
+    if (!HOST_NAME.test(domain)) return NONE
     const pending = searches.get(domain) ?? search(domain).finally(() => searches.delete(domain))
     searches.set(domain, pending)
     return pending
@@ -99,18 +124,19 @@ export function createSts(parts: StsParts): Sts {
 
   /** With the id of now, so that mail does not fetch it once more. */
   async function refreshOne({ domain, id }: { domain: string; id: string }): Promise<void> {
-    const record = await txt(`_mta-sts.${domain}`)
-    await fetchAndKeep(domain, (record.kind === 'found' ? readStsRecord(record.records) : null) ?? id)
+    const [record, live] = await Promise.all([txt(`_mta-sts.${domain}`), store.load(domain)])
+    await fetchAndKeep(domain, (record.kind === 'found' ? readStsRecord(record.records) : null) ?? id, live).done
   }
 
   return { find, refresh }
 }
 
-async function withPatience(fetching: Promise<Fetched>, patienceMs: number): Promise<Fetched> {
-  const { promise, resolve } = Promise.withResolvers<Fetched>()
-  const timer = setTimeout(() => resolve(SLOW), patienceMs)
+/** Null when it takes longer. */
+async function withPatience<T>(work: Promise<T>, patienceMs: number): Promise<T | null> {
+  const { promise, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(() => resolve(null), patienceMs)
   try {
-    return await Promise.race([fetching, promise])
+    return await Promise.race([work, promise])
   } finally {
     clearTimeout(timer)
   }

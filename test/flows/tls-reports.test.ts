@@ -32,7 +32,7 @@ describe('TLS reports', () => {
   const posts: { type: string | undefined; body: Buffer }[] = []
   let status = 200
   const undo: (() => unknown)[] = []
-  const policyOf = (domain: string, sts: TlsPolicy['sts'] = null): TlsPolicy => ({ domain, isRequired: false, dane: 'no', sts, stsTrouble: null })
+  const policyOf = (domain: string, sts: TlsPolicy['sts'] = null): TlsPolicy => ({ domain, isRequired: false, dane: 'no', isPending: false, sts, stsTrouble: null })
 
   before(async () => {
     const folder = mkdtempSync('/tmp/mailstead-test-tls-reports-')
