@@ -27,25 +27,33 @@ describe('the operator\'s endpoints', () => {
   }
   async function stateOf(id: string): Promise<{ state: unknown; events: unknown[] }> {
     const id32 = id.slice(3)
-    const { rows } = await api.db.query<{ state: string }>(`SELECT state FROM recipients WHERE replace(message_id::text, '-', '') = $1`, [id32])
-    const events = await api.db.query<{ type: string }>(`SELECT type FROM events WHERE replace(message_id::text, '-', '') = $1 ORDER BY sequence`, [id32])
+    const { rows } = await api.db.query<{ state: string }>(`SELECT state
+      FROM recipients WHERE replace(message_id::text, '-', '') = $1`, [id32])
+    const events = await api.db.query<{ type: string }>(`SELECT type FROM events WHERE replace(message_id::text, '-', '') = $1
+      ORDER BY sequence`, [id32])
     return { state: rows[0]?.state, events: events.rows.map(({ type }) => type) }
   }
 
   const campaign = newId()
   /** A mail of each kind: two workspaces, three domains of two sites, a campaign. */
   async function fill(): Promise<Record<'one' | 'two' | 'three' | 'old', string>> {
-    await api.db.query(`INSERT INTO domain_sites (domain, site, seen_at) VALUES ('a.example', 'mx.shared.example', now()), ('b.example', 'mx.shared.example', now())
+    await api.db.query(`INSERT INTO domain_sites (domain, site, seen_at)
+      VALUES ('a.example', 'mx.shared.example', now()), ('b.example', 'mx.shared.example', now())
       ON CONFLICT DO NOTHING`)
-    const [one, two, three, old] = [await send('x@a.example'), await send('y@b.example', other, 'bulk'), await send('z@c.example', other, 'instant'), await send('o@c.example')]
-    await api.db.query(`INSERT INTO campaigns (id, workspace_id, name, subject, body, from_email) VALUES ($1, $2, 'C', 's', 'b', 'a@b.example') ON CONFLICT DO NOTHING`, [campaign, other.workspaceId])
-    await api.db.query(`INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email, message_id) SELECT $1, gen_random_uuid(), $2, 'y@b.example', message_id FROM recipients WHERE domain = 'b.example'`, [campaign, other.workspaceId])
+    const [one, two, three, old] = [await send('x@a.example'), await send('y@b.example', other, 'bulk'),
+      await send('z@c.example', other, 'instant'), await send('o@c.example')]
+    await api.db.query(`INSERT INTO campaigns (id, workspace_id, name, subject, body, from_email)
+      VALUES ($1, $2, 'C', 's', 'b', 'a@b.example') ON CONFLICT DO NOTHING`, [campaign, other.workspaceId])
+    await api.db.query(`INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email, message_id)
+      SELECT $1, gen_random_uuid(), $2, 'y@b.example', message_id FROM recipients WHERE domain = 'b.example'`, [campaign, other.workspaceId])
     return { one, two, three, old }
   }
 
   const FILTERS: readonly [query: string, found: readonly string[]][] = [
-    ['', ['one', 'two', 'three', 'old']], ['domain=A.example', ['one']], ['site=mx.shared.example', ['one', 'two']], ['workspace=OTHER', ['two', 'three']],
-    [`campaign=${campaign}`, ['two']], ['tier=async', ['one', 'old']], ['tier=bulk&domain=a.example', []], ['state=deferred', []], ['older_than=1h', []],
+    ['', ['one', 'two', 'three', 'old']], ['domain=A.example', ['one']], ['site=mx.shared.example', ['one', 'two']],
+    ['workspace=OTHER', ['two', 'three']],
+    [`campaign=${campaign}`, ['two']], ['tier=async', ['one', 'old']], ['tier=bulk&domain=a.example', []], ['state=deferred', []],
+    ['older_than=1h', []],
     ['older_than=0s', ['one', 'two', 'three', 'old']], ['limit=1', ['one']],
   ]
   it('list open mail by what it has in common', async () => {
@@ -68,7 +76,8 @@ describe('the operator\'s endpoints', () => {
   it('count it', async () => {
     await fill()
     const COUNTS: readonly [by: string, Record<string, number>][] = [
-      ['tier', { instant: 1, normal: 2, bulk: 1 }], ['state', { queued: 4 }], ['domain', { 'a.example': 1, 'b.example': 1, 'c.example': 2 }],
+      ['tier', { instant: 1, normal: 2, bulk: 1 }], ['state', { queued: 4 }],
+      ['domain', { 'a.example': 1, 'b.example': 1, 'c.example': 2 }],
       ['site', { 'mx.shared.example': 2, 'not looked up yet': 2 }], ['workspace', { [api.workspaceId]: 2, [other.workspaceId]: 2 }],
       ['campaign', { [campaign]: 1, none: 3 }], ['age', { 'under 1 minute': 4 }],
     ]
@@ -77,7 +86,8 @@ describe('the operator\'s endpoints', () => {
       assert.deepEqual(Object.fromEntries(listOf(data['counts']).map((one) => [one['name'], one['count']])), wanted)
     }
   })
-  const WRONG: readonly string[] = ['tier=slow', 'state=delivered', 'workspace=nobody', 'campaign=x', 'message=x', 'older_than=yesterday', 'domain=a%20b', 'cursor=x']
+  const WRONG: readonly string[] = ['tier=slow', 'state=delivered', 'workspace=nobody', 'campaign=x', 'message=x', 'older_than=yesterday',
+    'domain=a%20b', 'cursor=x']
   for (const query of WRONG)
     it(`refuse ${query} and name the field`, async () => {
       const { status, body } = await call('GET', `/queue?${query}`)
@@ -88,7 +98,8 @@ describe('the operator\'s endpoints', () => {
     const ids = await fill()
     for (const moved of [2, 0]) {
       const data = await ok(call('POST', '/queue/drop', { site: 'mx.shared.example', reason: 'a test' }))
-      assert.deepEqual([data['state'], data['moved'], data['reason'], data['subject']], ['done', moved, 'a test', { site: 'mx.shared.example' }])
+      assert.deepEqual([data['state'], data['moved'], data['reason'], data['subject']],
+        ['done', moved, 'a test', { site: 'mx.shared.example' }])
     }
     for (const [id, wanted] of [[ids.one, 'cancelled'], [ids.two, 'cancelled'], [ids.three, 'queued'], [ids.old, 'queued']] as const)
       assert.equal((await stateOf(id)).state, wanted)
@@ -139,18 +150,23 @@ describe('the operator\'s endpoints', () => {
       await ok(call('POST', '/suspensions', { ...given, reason: 'first' }))
       await ok(call('POST', '/suspensions', { ...given, reason: 'second', until: later }))
       const [found] = listOf((await ok(call('GET', '/suspensions')))['suspensions'])
-      assert.deepEqual([found?.['kind'], found?.['subject'], found?.['reason'], found?.['until']], [Object.keys(given)[0], subject, 'second', later])
+      assert.deepEqual([found?.['kind'], found?.['subject'], found?.['reason'], found?.['until']],
+        [Object.keys(given)[0], subject, 'second', later])
       const query = new URLSearchParams(given).toString()
-      assert.deepEqual([(await call('DELETE', `/suspensions?${query}`)).status, (await call('DELETE', `/suspensions?${query}`)).status], [200, 404])
+      assert.deepEqual([(await call('DELETE', `/suspensions?${query}`)).status,
+        (await call('DELETE', `/suspensions?${query}`)).status], [200, 404])
     }
-    const wrong = [{}, { domain: 'a.example', site: 's' }, { workspace: 'nobody' }, { campaign: 'x' }, { domain: 'a.example', until: '2020-01-01' }]
+    const wrong = [{}, { domain: 'a.example', site: 's' }, { workspace: 'nobody' }, { campaign: 'x' },
+      { domain: 'a.example', until: '2020-01-01' }]
     for (const given of wrong) assert.equal((await call('POST', '/suspensions', given)).status, 400)
   })
   it('a receiver that a rule has stopped is listed, and let go', async () => {
-    await api.db.query(`INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until) VALUES ($1, 'yahoo', 'default', 'ts04', '421 TS04', now() + interval '2 hours')`, [newId()])
+    await api.db.query(`INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until)
+      VALUES ($1, 'yahoo', 'default', 'ts04', '421 TS04', now() + interval '2 hours')`, [newId()])
     const [found] = listOf((await ok(call('GET', '/suspensions')))['receivers'])
     assert.deepEqual([found?.['receiver'], found?.['rule'], found?.['reply'], found?.['workspace_id']], ['yahoo', 'ts04', '421 TS04', null])
-    assert.deepEqual([(await call('DELETE', '/suspensions?receiver=yahoo')).status, (await call('DELETE', '/suspensions?receiver=yahoo')).status], [200, 404])
+    assert.deepEqual([(await call('DELETE', '/suspensions?receiver=yahoo')).status,
+      (await call('DELETE', '/suspensions?receiver=yahoo')).status], [200, 404])
   })
   it('mail is moved to another pool, that of a workspace or of one domain', async () => {
     await api.db.query(`INSERT INTO egress_pools (name, created_at) VALUES ('vip', now()) ON CONFLICT DO NOTHING`)

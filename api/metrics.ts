@@ -19,7 +19,8 @@ export interface Metrics {
 /** What others told is asked for once in this time, however many look. */
 const FRESH_MS = 1000
 
-export function createMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>, batches: { readonly count: number; readonly messages: number }): Metrics {
+export function createMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>,
+  batches: { readonly count: number; readonly messages: number }): Metrics {
   const own = startProcessMetrics(ctx, 'api')
   own.collect(() => ({
     mailstead_accept_batches_total: single(batches.count), mailstead_accept_messages_total: single(batches.messages),

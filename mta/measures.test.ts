@@ -32,10 +32,13 @@ describe('the figures of the outbound role', () => {
     measures.note({ tier: 'instant', beganAt: new Date(10_000) }, attempt, 'a', 10_700)
     measures.note({ tier: 'bulk', beganAt: new Date(10_000) }, { outcome: { kind: 'deferred' }, durationMs: 50 } as never, null, 10_700)
     const told = registry.snapshot()
-    assert.deepEqual(told.mailstead_attempts_total?.map(({ labels, value }) => [...labels, value]), [['instant', 'delivered', 1], ['bulk', 'deferred', 1]])
+    assert.deepEqual(told.mailstead_attempts_total?.map(({ labels, value }) => [...labels, value]),
+      [['instant', 'delivered', 1], ['bulk', 'deferred', 1]])
     const [delivery, ...others] = told.mailstead_delivery_seconds ?? []
-    assert.deepEqual([delivery?.labels, delivery?.value, delivery?.counts?.findIndex((n) => n === 1), others.length], [['instant'], 0.7, 3, 0])
-    const gauges = [told.mailstead_outbound_sessions, told.mailstead_outbound_held, told.mailstead_outbound_sites, told.mailstead_outbound_unsettled]
+    assert.deepEqual([delivery?.labels, delivery?.value, delivery?.counts?.findIndex((n) => n === 1), others.length],
+      [['instant'], 0.7, 3, 0])
+    const gauges = [told.mailstead_outbound_sessions, told.mailstead_outbound_held, told.mailstead_outbound_sites,
+      told.mailstead_outbound_unsettled]
     assert.deepEqual(gauges.map((series) => series?.[0]?.value), [6, 4, 2, 7])
   })
 })

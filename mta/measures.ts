@@ -14,7 +14,8 @@ export interface Busyness {
 
 export interface Measures {
   /** An attempt ended at this time (epoch ms); null when the domain's site is not known. */
-  note(claimed: Pick<Claimed, 'tier' | 'beganAt'>, attempt: Pick<Attempt, 'outcome' | 'durationMs'>, site: string | null, nowMs: number): void
+  note(claimed: Pick<Claimed, 'tier' | 'beganAt'>, attempt: Pick<Attempt, 'outcome' | 'durationMs'>, site: string | null,
+    nowMs: number): void
 }
 
 const MOST_SITES = 100

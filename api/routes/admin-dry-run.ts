@@ -32,7 +32,8 @@ const answer = enveloped(z.object({
 const address = z.string().max(320, 'is too long').refine((text) => parseAddress(text).ok, 'is no address')
 const body = z.object({
   from: address, to: address, workspace: z.string().min(1).max(255).optional().meta({ description: 'its id, key part or name' }),
-  raw: z.string().max(1_000_000, 'at most 1,000,000 characters').optional().meta({ description: 'a whole message; one is made up without it' }),
+  raw: z.string().max(1_000_000, 'at most 1,000,000 characters').optional()
+    .meta({ description: 'a whole message; one is made up without it' }),
   wait: z.boolean().default(true).meta({ description: 'false: answer at once, ask for the result by its id' }),
 })
 
@@ -42,15 +43,16 @@ const begin = route({
   handle: async (ctx, { body: { from, to, workspace, raw, wait }, headers, address: place, gone }) => {
     const read = await readFilter({ workspace }, { db: ctx.db, nowMs: ctx.clock.now() })
     if (!read.ok) return invalid(read.details)
-    const order = { from, to, workspaceId: read.filter.workspace ?? null, raw: raw === undefined ? null : Buffer.from(raw.replace(/\r?\n/g, '\r\n')) }
-    const id = await askDryRun(ctx, order)
+    const bytes = raw === undefined ? null : Buffer.from(raw.replace(/\r?\n/g, '\r\n'))
+    const id = await askDryRun(ctx, { from, to, workspaceId: read.filter.workspace ?? null, raw: bytes })
     await recordAction(ctx, { verb: 'dry-run', subject: { from, to }, reason: '', by: operatorName(headers, place) }, 'done')
     return tell(id, wait ? await awaitReport(ctx, id, gone) : null)
   },
 })
 
 const show = route({
-  name: 'admin-get-dry-run', summary: 'The result of a dry run, kept for an hour', method: 'GET', paths: ['/admin/dry-run/:id'], access: 'operator',
+  name: 'admin-get-dry-run', summary: 'The result of a dry run, kept for an hour', method: 'GET', paths: ['/admin/dry-run/:id'],
+  access: 'operator',
   params: z.object({ id: z.string() }), status: 200, answer, errors: ['NOT_FOUND'],
   handle: async (ctx, { params: { id } }) => {
     const found = isUuid(id) ? await findDryRun(ctx.db, id) : { kind: 'none' as const }

@@ -20,7 +20,8 @@ const pool = z.object({
 }).meta({ id: 'EgressPool' })
 
 const list = route({
-  name: 'admin-list-pools', summary: 'The pools that mail leaves by', method: 'GET', paths: ['/admin/pools'], access: 'operator', status: 200,
+  name: 'admin-list-pools', summary: 'The pools that mail leaves by', method: 'GET', paths: ['/admin/pools'],
+  access: 'operator', status: 200,
   answer: enveloped(z.object({ pools: z.array(pool) })), errors: [],
   handle: async (ctx) => {
     const pools = await listPools(ctx.db)
@@ -34,7 +35,10 @@ const move = route({
   name: 'admin-use-pool', summary: 'Move the mail of a workspace, or of one of its sending domains, to another pool',
   description: 'Mail that waits follows; what is being sent goes on. `pool: null` gives it back to the pool of its region.',
   method: 'POST', paths: ['/admin/pools/use'], access: 'operator', status: 200, answer: plainAnswer, errors: ['VALIDATION_ERROR'],
-  body: z.object({ workspace: text.meta({ description: 'its id, key part or name' }), domain: text.optional().meta({ description: 'only this sending domain of it' }), pool: text.nullable() }),
+  body: z.object({
+    workspace: text.meta({ description: 'its id, key part or name' }), pool: text.nullable(),
+    domain: text.optional().meta({ description: 'only this sending domain of it' }),
+  }),
   handle: async (ctx, { body: { workspace, domain, pool: name }, headers, address }) => {
     const user = await findUser(ctx, workspace, domain)
     if ('error' in user) return user
@@ -52,7 +56,8 @@ async function findUser(ctx: ApiContext, workspace: string, domain: string | und
   const id = read.filter.workspace ?? ''
   if (domain === undefined) return { table: 'workspaces', id }
   const found = await findDomain(ctx.db, id, domain)
-  return found === null ? invalid([{ path: 'domain', message: 'the workspace has no such sending domain' }]) : { table: 'domains', id: found.id }
+  return found === null ? invalid([{ path: 'domain', message: 'the workspace has no such sending domain' }])
+    : { table: 'domains', id: found.id }
 }
 
 export const ADMIN_POOL_ROUTES: readonly AnyRoute[] = [list, move]

@@ -7,7 +7,9 @@ import { z, type ZodType } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { hexOf, isUuid, messageIdOf } from '#src/id.ts'
 import { explainMessage } from '#src/messages/explain.ts'
-import { COUNTED_BY_NAMES, countOpen, cursorText, listOpen, readCursor, type OpenRecipient, type QueueFilter } from '#src/messages/queue-view.ts'
+import {
+  COUNTED_BY_NAMES, countOpen, cursorText, listOpen, readCursor, type OpenRecipient, type QueueFilter,
+} from '#src/messages/queue-view.ts'
 import { STATES } from '#src/messages/state.ts'
 import { advance, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
 import { FILTER_FIELDS, readFilter, type FilterField, type GivenFilter } from '#src/operator/filter.ts'
@@ -26,7 +28,8 @@ const WAIT_MS = 2000
 
 const field = (name: FilterField): ZodType<string | undefined> =>
   z.string().min(1, 'is empty').max(LONGEST, 'is too long').optional().meta({ description: FILTER_FIELDS[name] })
-const filterFields = Object.fromEntries((Object.keys(FILTER_FIELDS) as FilterField[]).map((name) => [name, field(name)])) as Record<FilterField, ZodType<string | undefined>>
+const filterFields = Object.fromEntries((Object.keys(FILTER_FIELDS) as FilterField[])
+  .map((name) => [name, field(name)])) as Record<FilterField, ZodType<string | undefined>>
 
 /** Who says that he is the operator, for the record. */
 export function operatorName(headers: IncomingHttpHeaders, address: string): string {
@@ -44,6 +47,7 @@ function isRefused(found: QueueFilter | Refusal): found is Refusal {
   return 'error' in found
 }
 
+const NO_CURSOR = invalid([{ path: 'cursor', message: 'is no cursor: use `next` of an earlier answer' }])
 const count = z.int().min(0)
 const tier = z.enum(TIER_NAMES as [(typeof TIER_NAMES)[number], ...typeof TIER_NAMES])
 const state = z.enum(Object.keys(STATES) as [keyof typeof STATES, ...(keyof typeof STATES)[]])
@@ -55,11 +59,14 @@ const openShape = z.object({
 const list = route({
   name: 'admin-list-queue', summary: 'Open recipients of all workspaces, soonest due first', method: 'GET', paths: ['/admin/queue'],
   access: 'operator',
-  query: z.object({ ...filterFields, limit: paging.shape.limit, cursor: z.string().max(LONGEST).optional().meta({ description: '`next` of an earlier answer' }) }),
+  query: z.object({
+    ...filterFields, limit: paging.shape.limit,
+    cursor: z.string().max(LONGEST).optional().meta({ description: '`next` of an earlier answer' }),
+  }),
   status: 200, answer: enveloped(z.object({ recipients: z.array(openShape), next: z.string().nullable() })), errors: ['VALIDATION_ERROR'],
   handle: async (ctx, { query: { limit, cursor: text, ...given } }) => {
     const cursor = text === undefined ? null : readCursor(text)
-    if (text !== undefined && cursor === null) return invalid([{ path: 'cursor', message: 'is no cursor: use `next` of an earlier answer' }])
+    if (text !== undefined && cursor === null) return NO_CURSOR
     const filter = await filterOf(ctx, given)
     if (isRefused(filter)) return filter
     const { open, next } = await listOpen(ctx.db, filter, { limit, cursor })
@@ -76,7 +83,8 @@ function presentOpen(one: OpenRecipient): Record<string, unknown> {
 }
 
 const counts = route({
-  name: 'admin-count-queue', summary: 'How much is open, by site, recipient domain, workspace, campaign, tier, state or age; the largest first',
+  name: 'admin-count-queue',
+  summary: 'How much is open, by site, recipient domain, workspace, campaign, tier, state or age; the largest first',
   method: 'GET', paths: ['/admin/queue/counts'], access: 'operator',
   query: z.object({ ...filterFields, by: z.enum(COUNTED_BY_NAMES).default('tier') }), status: 200,
   answer: enveloped(z.object({
@@ -110,8 +118,8 @@ const actBody = z.object({
 
 const actOn = (verb: MailVerb): AnyRoute => route({
   name: `admin-${verb}-mail`, summary: `${SUMMARIES[verb]}: ${MAIL_VERBS[verb].summary}`,
-  description: 'Mail that is being sent this moment is left alone. The answer comes after 2 seconds at most; what is not done by then goes on, '
-    + 'and `GET /admin/actions/{id}` says how far it is. To do it again changes nothing twice.',
+  description: 'Mail that is being sent this moment is left alone. The answer comes after 2 seconds at most; what is not done by then '
+    + 'goes on, and `GET /admin/actions/{id}` says how far it is. To do it again changes nothing twice.',
   method: 'POST', paths: [`/admin/queue/${verb}`], access: 'operator', body: actBody, status: 200, answer: actionAnswer,
   errors: ['VALIDATION_ERROR'],
   handle: async (ctx, { body: { reason: why, all, ...given }, headers, address }) => {
@@ -128,7 +136,8 @@ const actOn = (verb: MailVerb): AnyRoute => route({
 const SUMMARIES: Readonly<Record<MailVerb, string>> = { retry: 'Retry mail now', drop: 'Drop mail', bounce: 'Drop mail with a bounce' }
 
 function tellAction(action: Action): Answer {
-  const message = action.state === 'done' ? `${action.moved} recipients were changed.` : `${action.moved} recipients were changed; it goes on.`
+  const message = action.state === 'done'
+    ? `${action.moved} recipients were changed.` : `${action.moved} recipients were changed; it goes on.`
   return { body: { success: true, message, data: presentAction(action) } }
 }
 
@@ -154,7 +163,8 @@ const showAction = route({
 })
 
 const explain = route({
-  name: 'admin-explain-email', summary: 'Why a message of any workspace is where it is', method: 'GET', paths: ['/admin/emails/explain/:id'],
+  name: 'admin-explain-email', summary: 'Why a message of any workspace is where it is', method: 'GET',
+  paths: ['/admin/emails/explain/:id'],
   access: 'operator', params: z.object({ id: z.string() }), status: 200, answer: explanationAnswer, errors: ['NOT_FOUND'],
   handle: async (ctx, { params }) => {
     const id = messageIdOf(params.id)

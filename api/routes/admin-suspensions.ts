@@ -16,7 +16,8 @@ import { operatorName } from './admin-queue.ts'
 
 const text = z.string().min(1, 'is empty').max(255, 'is too long').optional()
 const subject = {
-  domain: text.meta({ description: 'a recipient domain, or * for all mail' }), site: text, workspace: text.meta({ description: 'its id, key part or name' }),
+  domain: text.meta({ description: 'a recipient domain, or * for all mail' }), site: text,
+  workspace: text.meta({ description: 'its id, key part or name' }),
   campaign: text.meta({ description: 'its id' }),
 }
 const shape = z.object({
@@ -24,16 +25,20 @@ const shape = z.object({
 }).meta({ id: 'Suspension' })
 
 const receiver = z.object({
-  receiver: z.string(), workspace_id: z.uuid().nullable().meta({ description: 'null: all' }), rule: z.string(), reply: z.string(), created_at: moment, until: moment,
+  receiver: z.string(), workspace_id: z.uuid().nullable().meta({ description: 'null: all' }), rule: z.string(), reply: z.string(),
+  created_at: moment, until: moment,
 }).meta({ id: 'ReceiverSuspension' })
 
 const list = route({
-  name: 'admin-list-suspensions', summary: 'What is stopped: by the operator, and receivers by the rules about their replies', method: 'GET', paths: ['/admin/suspensions'], access: 'operator', status: 200,
+  name: 'admin-list-suspensions', summary: 'What is stopped: by the operator, and receivers by the rules about their replies',
+  method: 'GET', paths: ['/admin/suspensions'], access: 'operator', status: 200,
   answer: enveloped(z.object({ suspensions: z.array(shape), receivers: z.array(receiver) })), errors: [],
   handle: async (ctx) => {
     const found = await listSuspensions(ctx.db)
-    const suspensions = found.map(({ createdAt, until, ...one }) => ({ ...one, created_at: createdAt.toISOString(), until: until?.toISOString() ?? null }))
-    const receivers = (await listReceiverSuspensions(ctx.db, new Date(ctx.clock.now()))).map(({ pace, workspaceId, rule, reply, createdAt, until }) => ({
+    const suspensions = found.map(({ createdAt, until, ...one }) =>
+      ({ ...one, created_at: createdAt.toISOString(), until: until?.toISOString() ?? null }))
+    const receivers = (await listReceiverSuspensions(ctx.db, new Date(ctx.clock.now())))
+      .map(({ pace, workspaceId, rule, reply, createdAt, until }) => ({
       receiver: pace, workspace_id: workspaceId, rule, reply, created_at: createdAt.toISOString(), until: until.toISOString(),
     }))
     return { body: { success: true, message: `${suspensions.length + receivers.length} suspensions.`, data: { suspensions, receivers } } }
@@ -42,10 +47,11 @@ const list = route({
 
 const stop = route({
   name: 'admin-suspend', summary: 'Stop mail: it waits, and nothing is tried or counted',
-  description: 'Give one of `domain`, `site`, `workspace`, `campaign`. What is stopped already gets this reason and time. Mail that a process has '
-    + 'taken up already still goes out.',
+  description: 'Give one of `domain`, `site`, `workspace`, `campaign`. What is stopped already gets this reason and time. Mail that a '
+    + 'process has taken up already still goes out.',
   method: 'POST', paths: ['/admin/suspensions'], access: 'operator', status: 200, answer: plainAnswer, errors: ['VALIDATION_ERROR'],
-  body: z.object({ ...subject, reason: z.string().trim().max(500, 'is too long').default('suspended by the operator'), until: time.nullish() }),
+  body: z.object({ ...subject, reason: z.string().trim().max(500, 'is too long').default('suspended by the operator'),
+    until: time.nullish() }),
   handle: async (ctx, { body: { reason, until = null, ...given }, headers, address }) => {
     if (until !== null && until.getTime() <= ctx.clock.now()) return invalid([{ path: 'until', message: 'must be in the future' }])
     const read = await readStopped(given, ctx.db)
@@ -58,7 +64,8 @@ const stop = route({
 
 const letGo = route({
   name: 'admin-resume', summary: 'Let mail go again that was stopped', method: 'DELETE', paths: ['/admin/suspensions'], access: 'operator',
-  query: z.object({ ...subject, receiver: text.meta({ description: 'as listed: one that a rule about replies has stopped' }) }), status: 200, answer: plainAnswer, errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
+  query: z.object({ ...subject, receiver: text.meta({ description: 'as listed: one that a rule about replies has stopped' }) }),
+  status: 200, answer: plainAnswer, errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
   handle: async (ctx, { query: { receiver: pace, ...given }, headers, address }) => {
     if (pace !== undefined && Object.keys(given).length === 0) return letReceiverGo(ctx, pace, operatorName(headers, address))
     const read = await readStopped(given, ctx.db)

@@ -50,7 +50,8 @@ function readFile(name: string | null): Buffer | null {
 }
 
 function tell(call: Call, report: DryRunReport): number {
-  const steps = report.steps.flatMap(({ step, status, says, todo }) => [`${SIGNS[status]}  ${step}: ${says}`, ...todo === null ? [] : [`      → ${todo}`]])
+  const steps = report.steps.flatMap(({ step, status, says, todo }) =>
+    [`${SIGNS[status]}  ${step}: ${says}`, ...todo === null ? [] : [`      → ${todo}`]])
   const lines = [...steps, '', ...report.conversation.map((line) => `  ${line}`)].map((line) => line.replace(/\p{Cc}/gu, '?'))
   call.answer(lines.join('\n'), report)
   return report.result === 'fail' ? 1 : 0

@@ -6,7 +6,8 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { run } from './queue.ts'
 
-interface Done { readonly code: number; readonly out: string; readonly err: string; readonly json: Record<string, unknown> & readonly Record<string, unknown>[] }
+interface Done { readonly code: number; readonly out: string; readonly err: string; readonly json: Record<string,
+  unknown> & readonly Record<string, unknown>[] }
 
 describe('mailstead queue', () => {
   let ctx: TestContext
@@ -34,13 +35,15 @@ describe('mailstead queue', () => {
     const counted = await call('count', '--by', 'tier', '--json')
     assert.deepEqual(counted.json.map(({ tier, count }) => [tier, count]), [['bulk', 3], ['instant', 1]])
     const listed = await call('list', '--message', id, '--limit', '2', '--json')
-    assert.deepEqual(listed.json.map((one) => [one['recipient'], one['workspace_id']]), [['r0@receiver.example', workspaceId], ['r1@receiver.example', workspaceId]])
+    assert.deepEqual(listed.json.map((one) => [one['recipient'], one['workspace_id']]),
+      [['r0@receiver.example', workspaceId], ['r1@receiver.example', workspaceId]])
     assert.match((await call('list', '--older-than', '1d')).out, /Nothing is open/)
   })
   it('stops and lets go, for people and for programs', async () => {
     assert.match((await call('suspend', 'Slow.example', '--reason', 'asked')).out, /^Mail to slow\.example waits until it is resumed/)
     assert.equal((await call('suspend', '--workspace', workspaceId, '--until', '2099-01-01')).code, 0)
-    assert.match((await call('status')).out, /suspended: domain slow\.example \(asked\)\nsuspended: workspace .* until 2099-01-01T00:00:00\.000Z/)
+    assert.match((await call('status')).out,
+      /suspended: domain slow\.example \(asked\)\nsuspended: workspace .* until 2099-01-01T00:00:00\.000Z/)
     const resumed = await call('resume', 'slow.example', '--json')
     assert.deepEqual([resumed.code, resumed.json['resumed']], [0, 'slow.example'])
     assert.equal((await call('resume', 'slow.example')).code, 1)
@@ -52,20 +55,25 @@ describe('mailstead queue', () => {
     const bounced = await call('drop', '--message', id, '--bounce', '--yes', '--reason', 'wrong list', '--json')
     assert.deepEqual([bounced.json['bounced'], bounced.json['state']], [3, 'done'])
     const { rows } = await ctx.db.query('SELECT state, reason, count(*) AS count FROM recipients GROUP BY 1, 2 ORDER BY 1')
-    assert.deepEqual(rows, [{ state: 'cancelled', reason: 'dropped by the operator', count: 1 }, { state: 'failed', reason: 'wrong list', count: 3 }])
-    const { rows: events } = await ctx.db.query(`SELECT data->>'reason' AS why, count(*) AS count FROM events WHERE type = 'email.failed' GROUP BY 1`)
+    assert.deepEqual(rows, [{ state: 'cancelled', reason: 'dropped by the operator', count: 1 },
+      { state: 'failed', reason: 'wrong list', count: 3 }])
+    const { rows: events } = await ctx.db.query(`SELECT data->>'reason' AS why, count(*) AS count
+      FROM events WHERE type = 'email.failed' GROUP BY 1`)
     assert.deepEqual(events, [{ why: 'given-up-by-operator', count: 3 }])
   })
   it('keeps what was done, with who and why', async () => {
     const { json } = await call('actions', '--json')
-    assert.deepEqual(json.map(({ verb }) => verb), ['bounce', 'drop', 'retry', 'resume', 'resume', 'suspend', 'suspend'].slice(0, json.length))
+    assert.deepEqual(json.map(({ verb }) => verb),
+      ['bounce', 'drop', 'retry', 'resume', 'resume', 'suspend', 'suspend'].slice(0, json.length))
     assert.match(String(json[0]?.['by']), /^command line/)
   })
 
   const WRONG: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-    [['drop'], /say --yes/], [['list', '--tier', 'slow'], /--tier must be one of/], [['list', '--older-than', 'x'], /--older-than is no age/],
+    [['drop'], /say --yes/], [['list', '--tier', 'slow'], /--tier must be one of/],
+    [['list', '--older-than', 'x'], /--older-than is no age/],
     [['count', '--by', 'moon'], /--by is one of/], [['suspend'], /give one of/], [['suspend', 'a.example', '--site', 's'], /give one of/],
-    [['suspend', 'a.example', '--until', '2020-01-01'], /a time to come/], [['list', '--limit', '0'], /--limit/], [['retry', '--workspace', 'nobody'], /no such workspace/],
+    [['suspend', 'a.example', '--until', '2020-01-01'], /a time to come/], [['list', '--limit', '0'], /--limit/],
+    [['retry', '--workspace', 'nobody'], /no such workspace/],
   ]
   for (const [args, message] of WRONG)
     it(`is told apart from wrong use: ${args.join(' ')}`, async () => {

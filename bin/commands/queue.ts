@@ -55,6 +55,14 @@ function limitOf(call: Call): number {
   return limit
 }
 
+function untilOf(call: Call): Date | null {
+  const text = call.option('until')
+  const until = text === null ? null : readMoment(text, 'UTC')
+  if (text !== null && (until === null || until.getTime() <= Date.now()))
+    throw new UsageError('--until takes a time to come: 2031-05-04T10:00:00Z')
+  return until
+}
+
 /** Without Redis the change is stored all the same, and heard a little later: said on stderr. */
 async function tellRedis(ctx: Context, call: Call): Promise<void> {
   if (!await whenReady(ctx.redis, REDIS_WAIT_MS)) call.io.err('Redis does not answer; the change takes effect when it does.\n')
@@ -90,7 +98,8 @@ async function act(call: Call, verb: MailVerb): Promise<number> {
   })
 }
 
-const shown = ({ kind, subject }: Stopped): string => kind === 'domain' ? (subject === '*' ? 'All mail' : `Mail to ${subject}`) : `Mail of the ${kind} ${subject}`
+const shown = ({ kind, subject }: Stopped): string => kind === 'domain'
+  ? (subject === '*' ? 'All mail' : `Mail to ${subject}`) : `Mail of the ${kind} ${subject}`
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   status: {
@@ -99,15 +108,18 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       const [counts, suspensions] = [await countTiers(db), await listSuspensions(db)]
       const receivers = await listReceiverSuspensions(db, new Date(clock.now()))
       const rows = counts.map((row) => [row.tier, row.state, String(row.count), row.oldestDueAt.toISOString()])
-      const stopped = suspensions.map((one) => `suspended: ${one.kind} ${one.subject} (${one.reason})${one.until === null ? '' : ` until ${one.until.toISOString()}`}`)
+      const stopped = suspensions.map((one) =>
+        `suspended: ${one.kind} ${one.subject} (${one.reason})${one.until === null ? '' : ` until ${one.until.toISOString()}`}`)
       const text = rows.length === 0 ? 'The queue is empty.' : tableText(['TIER', 'STATE', 'COUNT', 'OLDEST DUE'], rows)
-      const left = receivers.map((one) => `suspended: receiver ${one.pace} by rule ${one.rule} until ${one.until.toISOString()} (${one.reply})`)
+      const left = receivers.map(({ pace, rule, until, reply }) =>
+        `suspended: receiver ${pace} by rule ${rule} until ${until.toISOString()} (${reply})`)
       return call.answer([text, ...stopped, ...left].join('\n').replace(/[^\P{Cc}\n]/gu, '?'), {
         counts: counts.map((row) => ({ tier: row.tier, state: row.state, count: row.count, oldest_due_at: row.oldestDueAt })),
         suspensions: suspensions.map(({ kind, subject, reason, createdAt, until }) => ({
           kind, subject, ...(kind === 'domain' ? { domain: subject } : {}), reason, created_at: createdAt, until,
         })),
-        receivers: receivers.map(({ pace, workspaceId, rule, reply, until }) => ({ receiver: pace, workspace_id: workspaceId, rule, reply, until })),
+        receivers: receivers.map(({ pace, workspaceId, rule, reply, until }) =>
+          ({ receiver: pace, workspace_id: workspaceId, rule, reply, until })),
       })
     }),
   },
@@ -128,8 +140,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     usage: `list ${FILTER_USAGE} [--limit N]`, options: [...FILTERS, 'limit'],
     run: (call) => withContext(call.io, async (ctx) => {
       const { open } = await listOpen(ctx.db, await filterOf(call, ctx), { limit: limitOf(call), cursor: null })
-      const rows = open.map((one) => [`em_${hexOf(one.messageId)}`, one.tier, one.state, one.dueAt.toISOString(), one.address, one.reason ?? ''])
-      return call.answer(rows.length === 0 ? 'Nothing is open.' : tableText(['MESSAGE', 'TIER', 'STATE', 'DUE', 'RECIPIENT', 'WHY'], rows), open.map((one) => ({
+      const rows = open.map((one) => [`em_${hexOf(one.messageId)}`, one.tier, one.state, one.dueAt.toISOString(), one.address,
+        one.reason ?? ''])
+      return call.answer(rows.length === 0 ? 'Nothing is open.' : tableText(['MESSAGE', 'TIER', 'STATE', 'DUE', 'RECIPIENT', 'WHY'], rows),
+        open.map((one) => ({
         email_id: `em_${hexOf(one.messageId)}`, recipient: one.address, workspace_id: one.workspaceId, tier: one.tier, state: one.state,
         due_at: one.dueAt, tries: one.tries, reason: one.reason,
       })))
@@ -146,8 +160,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   suspend: {
     usage: `suspend ${STOPPED_USAGE} [--reason WHY] [--until TIME]`, options: [...SUSPENDABLE, 'reason', 'until'], words: [0, 1],
     run: (call) => {
-      const until = call.option('until') === null ? null : readMoment(call.required('until'), 'UTC')
-      if (call.option('until') !== null && (until === null || until.getTime() <= Date.now())) throw new UsageError('--until takes a time to come: 2031-05-04T10:00:00Z')
+      const until = untilOf(call)
       return withContext(call.io, async (ctx) => {
         const stopped = await stoppedOf(call, ctx)
         const reason = call.option('reason') ?? 'suspended by the operator'
@@ -173,8 +186,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     usage: 'actions [--limit N]', options: ['limit'],
     run: (call) => withContext(call.io, async ({ db }) => {
       const actions = await listActions(db, { before: null, limit: limitOf(call) })
-      const rows = actions.map((one) => [one.beganAt.toISOString(), one.verb, JSON.stringify(one.subject), one.state, String(one.moved), one.by, one.reason])
-      return call.answer(rows.length === 0 ? 'Nothing was changed yet.' : tableText(['WHEN', 'WHAT', 'WHICH', 'STATE', 'MOVED', 'WHO', 'WHY'], rows),
+      const rows = actions.map((one) => [one.beganAt.toISOString(), one.verb, JSON.stringify(one.subject), one.state, String(one.moved),
+        one.by, one.reason])
+      return call.answer(rows.length === 0 ? 'Nothing was changed yet.'
+        : tableText(['WHEN', 'WHAT', 'WHICH', 'STATE', 'MOVED', 'WHO', 'WHY'], rows),
         actions.map(({ beganAt, endedAt, ...one }) => ({ ...one, began_at: beganAt, ended_at: endedAt })))
     }),
   },

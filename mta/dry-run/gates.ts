@@ -1,4 +1,4 @@
-/** The gates that a message meets before it leaves: each looked at as it is now, all of them told, also behind one that is shut. Only reads. */
+/** The gates that a message meets before it leaves: each as it is now, all of them told, also behind one that is shut. Only reads. */
 import type { Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
 import { parseAddress } from '#src/mail/address.ts'
@@ -26,12 +26,15 @@ interface SenderRow {
 }
 
 /** Who sends: the workspace that has the domain of the sender's address. */
-export async function findSender({ db }: Context, { from, workspaceId }: DryRunOrder): Promise<{ readonly step: DryRunStep; readonly sender: Sender | null }> {
+export async function findSender({ db }: Context,
+  { from, workspaceId }: DryRunOrder): Promise<{ readonly step: DryRunStep; readonly sender: Sender | null }> {
   const parsed = parseAddress(from)
-  if (!parsed.ok) return { step: fail('sender', `${from} is no address: ${parsed.reason}`, 'give the address that the mail is from'), sender: null }
+  if (!parsed.ok) return { step: fail('sender', `${from} is no address: ${parsed.reason}`, 'give the address that the mail is from'),
+    sender: null }
   const { domain } = parsed.address
   const { rows: [row] } = await db.query<SenderRow>(
-    `SELECT id, workspace_id, domain, verification_status AS status FROM domains WHERE domain = $1 AND ($2::uuid IS NULL OR workspace_id = $2)
+    `SELECT id, workspace_id, domain, verification_status AS status FROM domains
+     WHERE domain = $1 AND ($2::uuid IS NULL OR workspace_id = $2)
      ORDER BY verification_status IN ('verified', 'degraded') DESC, id LIMIT 1`, [domain, workspaceId])
   if (row === undefined) {
     const whose = workspaceId === null ? 'no workspace has' : 'this workspace does not have'
@@ -66,16 +69,19 @@ export async function judgeSuspension({ db }: Context, messageId: string, { work
   const stop = (await findStops(db, { messageId, workspaceId, domains: [domain] }))(domain)
   if (stop === null) return ok('suspension', 'nothing on its way is stopped by the operator')
   const end = stop.until === null ? '' : ` until ${stop.until.toISOString()}`
-  return fail('suspension', `the ${stop.kind} ${stop.subject} is stopped${end}: ${stop.reason}`, `mailstead queue resume --${stop.kind} ${stop.subject}`)
+  return fail('suspension', `the ${stop.kind} ${stop.subject} is stopped${end}: ${stop.reason}`,
+    `mailstead queue resume --${stop.kind} ${stop.subject}`)
 }
 
 /** The pace that the receiver is met with, and what its replies stopped. */
-export async function judgePace({ db, config, clock }: Context, { workspaceId }: Sender, domain: string, route: Extract<Route, { kind: 'hosts' }>): Promise<DryRunStep> {
+export async function judgePace({ db, config, clock }: Context, { workspaceId }: Sender, domain: string, route: Extract<Route,
+  { kind: 'hosts' }>): Promise<DryRunStep> {
   const receiver = findReceiver(loadShaping(shapingFileOf(config)), { domain, hosts: route.hosts })
   const pace = paceKeyOf(receiver, route.site)
   const stopped = (await listReceiverSuspensions(db, new Date(clock.now())))
     .find((one) => (one.pace === pace || one.pace === EVERYWHERE) && (one.workspaceId ?? workspaceId) === workspaceId)
   const says = `${receiver.title}: ${receiver.connections} connections, ${receiver.messagesPerConnection} messages on each`
   if (stopped === undefined) return ok('limits', says)
-  return fail('limits', `${says}; stopped until ${stopped.until.toISOString()} by the rule ${stopped.rule}, as it said: ${stopped.reply}`, `mailstead shaping resume ${pace}`)
+  return fail('limits', `${says}; stopped until ${stopped.until.toISOString()} by the rule ${stopped.rule}, as it said: ${stopped.reply}`,
+    `mailstead shaping resume ${pace}`)
 }

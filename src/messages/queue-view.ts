@@ -40,7 +40,8 @@ const MEANT = `($1::text IS NULL OR r.domain = $1) AND ($2::text IS NULL OR r.ti
 
 function filterValues(filter: QueueFilter): (string | null)[] {
   const { domain, tier, state, message, workspace, before, site, campaign } = filter
-  return [domain, tier, state, message, workspace, before === undefined ? undefined : firstIdAt(before), site, campaign].map((value) => value ?? null)
+  return [domain, tier, state, message, workspace, before === undefined
+    ? undefined : firstIdAt(before), site, campaign].map((value) => value ?? null)
 }
 
 /** The smallest id of that moment. */
@@ -48,8 +49,8 @@ function firstIdAt(iso: string): string {
   return idOfHex(Date.parse(iso).toString(16).padStart(12, '0').padEnd(32, '0'))
 }
 
-const COLUMNS = `r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.address, r.domain, r.tier, r.state, r.due_at AS "dueAt",
-  r.tries, r.reason`
+const COLUMNS = `r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.address, r.domain, r.tier, r.state,
+  r.due_at AS "dueAt", r.tries, r.reason`
 
 /** Soonest due first; `next` is null after the last. */
 export async function listOpen(
@@ -119,7 +120,8 @@ export interface TierCount {
 
 export async function countTiers(db: Queryable): Promise<TierCount[]> {
   return (await db.query<TierCount>(
-    'SELECT tier, state, count(*) AS count, min(due_at) AS "oldestDueAt" FROM recipients WHERE is_open GROUP BY tier, state ORDER BY tier, state')).rows
+    `SELECT tier, state, count(*) AS count, min(due_at) AS "oldestDueAt" FROM recipients WHERE is_open
+     GROUP BY tier, state ORDER BY tier, state`)).rows
 }
 
 /** Where a walk through what waits goes on: in this tier, after this recipient. Kept as JSON. */

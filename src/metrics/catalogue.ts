@@ -24,47 +24,67 @@ export const METRICS = {
   process_resident_memory_bytes: { type: 'gauge', help: 'Resident memory.', labels: [], by: 'all' },
   process_start_time_seconds: { type: 'gauge', help: 'When the process started, in seconds since 1970.', labels: [], by: 'all' },
   mailstead_event_loop_lag_seconds: {
-    type: 'gauge', help: 'How late the event loop was in the last seconds: at the 99th percentile (p99) and at worst (max).', labels: ['at'], by: 'all',
+    type: 'gauge', help: 'How late the event loop was in the last seconds: at the 99th percentile (p99) and at worst (max).',
+    labels: ['at'], by: 'all',
   },
   mailstead_redis_up: { type: 'gauge', help: '1 while this process reaches Redis.', labels: [], by: 'all' },
   mailstead_database_up: { type: 'gauge', help: '1 while this process reaches PostgreSQL.', labels: [], by: 'all' },
   mailstead_database_connections: {
-    type: 'gauge', help: 'Connections to PostgreSQL by pool, in use and idle, and callers that wait for one.', labels: ['pool', 'state'], by: 'all',
+    type: 'gauge', help: 'Connections to PostgreSQL by pool, in use and idle, and callers that wait for one.',
+    labels: ['pool', 'state'], by: 'all',
   },
-  mailstead_http_requests_total: { type: 'counter', help: 'Requests answered, by route and status.', labels: ['route', 'status'], by: 'api' },
+  mailstead_http_requests_total: {
+    type: 'counter', help: 'Requests answered, by route and status.', labels: ['route', 'status'], by: 'api',
+  },
   mailstead_http_request_duration_seconds: {
     type: 'histogram', help: 'From the first line of a request to its answer.', labels: ['route'], buckets: HTTP, by: 'api',
   },
   mailstead_accept_batches_total: { type: 'counter', help: 'Commits that stored messages.', labels: [], by: 'api' },
   mailstead_accept_messages_total: { type: 'counter', help: 'Messages in those commits.', labels: [], by: 'api' },
-  mailstead_attempts_total: { type: 'counter', help: 'Attempts that ended, by tier and outcome.', labels: ['tier', 'outcome'], by: 'outbound' },
+  mailstead_attempts_total: {
+    type: 'counter', help: 'Attempts that ended, by tier and outcome.', labels: ['tier', 'outcome'], by: 'outbound',
+  },
   mailstead_site_attempts_total: {
-    type: 'counter', help: 'The same by site; the busiest have their own name, all others are "other".', labels: ['site', 'outcome'], by: 'outbound',
+    type: 'counter', help: 'The same by site; the busiest have their own name, all others are "other".', labels: ['site', 'outcome'],
+    by: 'outbound',
   },
   mailstead_delivery_seconds: {
-    type: 'histogram', help: 'From acceptance, or the scheduled time, to the 250 of the receiver.', labels: ['tier'], buckets: DELIVERY, by: 'outbound',
+    type: 'histogram', help: 'From acceptance, or the scheduled time, to the 250 of the receiver.', labels: ['tier'], buckets: DELIVERY,
+    by: 'outbound',
   },
-  mailstead_attempt_seconds: { type: 'histogram', help: 'How long attempts took.', labels: ['outcome'], buckets: CONVERSATION, by: 'outbound' },
+  mailstead_attempt_seconds: {
+    type: 'histogram', help: 'How long attempts took.', labels: ['outcome'], buckets: CONVERSATION, by: 'outbound',
+  },
   mailstead_outbound_sessions: { type: 'gauge', help: 'SMTP sessions in use.', labels: [], by: 'outbound' },
   mailstead_outbound_held: { type: 'gauge', help: 'Recipients claimed that wait for a session.', labels: [], by: 'outbound' },
   mailstead_outbound_sites: { type: 'gauge', help: 'Sites with something to do.', labels: [], by: 'outbound' },
   mailstead_outbound_unsettled: { type: 'gauge', help: 'Results that wait to be written down.', labels: [], by: 'outbound' },
   mailstead_settle_batch_size: { type: 'histogram', help: 'Results written in one commit.', labels: [], buckets: BATCH, by: 'outbound' },
-  mailstead_submission_mails_total: { type: 'counter', help: 'Mails handed in by SMTP, by the code of the last reply.', labels: ['reply'], by: 'submission' },
+  mailstead_submission_mails_total: {
+    type: 'counter', help: 'Mails handed in by SMTP, by the code of the last reply.', labels: ['reply'], by: 'submission',
+  },
   mailstead_submission_seconds: { type: 'histogram', help: 'From DATA to that reply.', labels: [], buckets: HTTP, by: 'submission' },
   mailstead_submission_logins_total: { type: 'counter', help: 'Logins by SMTP.', labels: ['result'], by: 'submission' },
   mailstead_submission_connections: { type: 'gauge', help: 'Connections to the submission ports.', labels: [], by: 'submission' },
   mailstead_submission_held_bytes: { type: 'gauge', help: 'Octets of mails under way.', labels: [], by: 'submission' },
-  mailstead_inbound_letters_total: { type: 'counter', help: 'Letters taken at the inbound port, by what they were sent to.', labels: ['to'], by: 'inbound' },
+  mailstead_inbound_letters_total: {
+    type: 'counter', help: 'Letters taken at the inbound port, by what they were sent to.', labels: ['to'], by: 'inbound',
+  },
   mailstead_queue_depth: {
     type: 'gauge', help: 'Recipients on the schedule: waiting for their time (scheduled), ready at their site (ready), stopped (suspended).',
     labels: ['tier', 'place'], by: 'queue',
   },
-  mailstead_queue_oldest_seconds: { type: 'gauge', help: 'How long the oldest waiting recipient has been due; 0 where none is.', labels: ['tier'], by: 'queue' },
+  mailstead_queue_oldest_seconds: {
+    type: 'gauge', help: 'How long the oldest waiting recipient has been due; 0 where none is.', labels: ['tier'], by: 'queue',
+  },
   mailstead_suspensions: { type: 'gauge', help: 'What is stopped by the operator.', labels: ['kind'], by: 'queue' },
   mailstead_webhook_backlog: { type: 'gauge', help: 'Webhook deliveries that wait; counted up to 100,000.', labels: [], by: 'queue' },
-  mailstead_webhook_oldest_seconds: { type: 'gauge', help: 'How long the oldest of them has been due; 0 where none is.', labels: [], by: 'queue' },
-  mailstead_inbound_waiting: { type: 'gauge', help: 'Reports that were taken and not applied yet; counted up to 100,000.', labels: [], by: 'queue' },
+  mailstead_webhook_oldest_seconds: {
+    type: 'gauge', help: 'How long the oldest of them has been due; 0 where none is.', labels: [], by: 'queue',
+  },
+  mailstead_inbound_waiting: {
+    type: 'gauge', help: 'Reports that were taken and not applied yet; counted up to 100,000.', labels: [], by: 'queue',
+  },
 } as const satisfies Record<string, MetricRow>
 
 export type MetricName = keyof typeof METRICS

@@ -31,7 +31,8 @@ describe('figures', () => {
   })
   it('are well formed whatever is observed, and histograms add up', () => {
     const names = fc.constantFrom(...METRIC_NAMES)
-    fc.assert(fc.property(fc.array(fc.tuple(names, fc.string({ unit: 'binary' }), fc.double({ min: 0, max: 1e6, noNaN: true })), { maxLength: 60 }), (seen) => {
+    fc.assert(fc.property(fc.array(fc.tuple(names, fc.string({ unit: 'binary' }), fc.double({ min: 0, max: 1e6, noNaN: true })),
+      { maxLength: 60 }), (seen) => {
       const registry = createRegistry()
       for (const [name, label, value] of seen) {
         const { labels, type } = rowOf(name)
@@ -39,7 +40,8 @@ describe('figures', () => {
         if (type === 'histogram') registry.observe(name, values, value)
         else registry.add(name, values, value)
       }
-      const families = checkExposition(renderMetrics([{ process: 'a:b:1', snapshot: registry.snapshot() }, { process: 'c', snapshot: registry.snapshot() }]))
+      const families = checkExposition(renderMetrics([{ process: 'a:b:1', snapshot: registry.snapshot() },
+        { process: 'c', snapshot: registry.snapshot() }]))
       assert.deepEqual(new Set(families.keys()), new Set(seen.map(([name]) => name)))
     }))
   })

@@ -22,10 +22,12 @@ describe('actions on mail', () => {
 
   async function fill(count: number, tier: Tier = 'bulk'): Promise<void> {
     const acceptor = createAcceptor(ctx)
-    await Promise.all(Array.from({ length: Math.ceil(count / 50) }, () => acceptor.accept(submissionOf(workspaceId, { tier, recipients: addressees(50) }))))
+    await Promise.all(Array.from({ length: Math.ceil(count / 50) }, () =>
+      acceptor.accept(submissionOf(workspaceId, { tier, recipients: addressees(50) }))))
     await ctx.db.query(`UPDATE recipients SET updated_at = updated_at - interval '1 minute'`)
   }
-  const begin = (verb: 'retry' | 'drop' | 'bounce'): Promise<Action> => beginAction(ctx, { verb, filter: { workspace: workspaceId }, reason: 'a test', by: 'me' })
+  const begin = (verb: 'retry' | 'drop' | 'bounce'): Promise<Action> =>
+    beginAction(ctx, { verb, filter: { workspace: workspaceId }, reason: 'a test', by: 'me' })
   const told = async (id: string): Promise<readonly unknown[]> => {
     const found = await findAction(ctx.db, id)
     return [found?.state, found?.moved, found?.seen]

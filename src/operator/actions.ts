@@ -74,11 +74,16 @@ const TAKE = `UPDATE operator_actions SET leased_until = now() + ${LEASE} WHERE 
   RETURNING verb, subject, reason, place`
 const NOTE = `UPDATE operator_actions SET moved = moved + $2, seen = seen + $3, place = $4, leased_until = now() + ${LEASE}
   WHERE id = $1 AND state = 'running' AND leased_until > now()`
-const FINISH = `UPDATE operator_actions SET state = 'done', ended_at = now(), leased_until = '-infinity' WHERE id = $1 AND state = 'running'`
+const FINISH = `UPDATE operator_actions SET state = 'done', ended_at = now(), leased_until = '-infinity'
+  WHERE id = $1 AND state = 'running'`
 const LET_GO = `UPDATE operator_actions SET leased_until = '-infinity' WHERE id = $1 AND state = 'running'`
 
-/** Carries an action on for about so long, and one slice at least; `onSlice` hears of each slice. Does nothing to one that is done or in other hands. */
-export async function advance(ctx: Wanted, id: string, budgetMs: number, onSlice: (seen: number, moved: number) => void = () => undefined): Promise<void> {
+/**
+ * Carries an action on for about so long, and one slice at least; `onSlice` hears of each slice. Does nothing to one that is done or in
+ * other hands.
+ */
+export async function advance(ctx: Wanted, id: string, budgetMs: number, onSlice: (seen: number, moved: number) => void = () =>
+  undefined): Promise<void> {
   const { rows: [taken] } = await ctx.db.query<TakenRow>(TAKE, [id])
   if (taken === undefined) return
   const work: Work = { id, verb: taken.verb, filter: taken.subject, reason: taken.reason }

@@ -47,7 +47,10 @@ export async function askDryRun(ctx: Pick<Context, 'db' | 'redis' | 'clock'>, { 
   return id
 }
 
-export type FoundDryRun = { readonly kind: 'none' } | { readonly kind: 'waiting' } | { readonly kind: 'done'; readonly report: DryRunReport }
+export type FoundDryRun =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'done'; readonly report: DryRunReport }
 
 export async function findDryRun(db: Queryable, id: string): Promise<FoundDryRun> {
   const { rows: [row] } = await db.query<{ report: DryRunReport | null }>('SELECT report FROM dry_runs WHERE id = $1', [id])
@@ -69,7 +72,8 @@ export async function answerDryRun(db: Queryable, id: string, report: DryRunRepo
 }
 
 export async function clearDryRuns(db: Queryable): Promise<void> {
-  await db.query(`DELETE FROM dry_runs WHERE id < (lpad(to_hex((extract(epoch FROM now() - ${OLD}) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`)
+  await db.query(`DELETE FROM dry_runs
+    WHERE id < (lpad(to_hex((extract(epoch FROM now() - ${OLD}) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`)
 }
 
 /** The worst of them. */

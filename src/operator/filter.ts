@@ -39,7 +39,8 @@ const READERS: Readonly<Record<FilterField, readonly [keyof QueueFilter, (text: 
   site: ['site', (text) => text.toLowerCase()],
   workspace: ['workspace', (text, { db }) => readWorkspace(db, text)],
   campaign: ['campaign', (text) => isUuid(text) ? text.toLowerCase() : wrong('is no id of a campaign')],
-  tier: ['tier', (text) => TIER_NAMES.find((tier) => tier === text || TIERS[tier].queue === text) ?? wrong(`must be one of ${FILTER_FIELDS.tier}`)],
+  tier: ['tier', (text) => TIER_NAMES.find((tier) =>
+    tier === text || TIERS[tier].queue === text) ?? wrong(`must be one of ${FILTER_FIELDS.tier}`)],
   state: ['state', (text) => FILTER_FIELDS.state.split(', ').includes(text) ? text : wrong(`must be one of ${FILTER_FIELDS.state}`)],
   message: ['message', (text) => messageIdOf(text) ?? wrong('is no message id')],
   older_than: ['before', readAge],
@@ -69,7 +70,8 @@ export type ReadStopped = { readonly ok: true; readonly stopped: Stopped } | { r
 export async function readStopped(given: GivenFilter, db: Queryable): Promise<ReadStopped> {
   const named = (['domain', 'site', 'workspace', 'campaign'] as const).filter((kind) => given[kind] !== undefined)
   const [kind] = named
-  if (kind === undefined || named.length > 1) return { ok: false, details: [{ path: '', message: 'give one of domain, site, workspace, campaign' }] }
+  if (kind === undefined || named.length > 1) return { ok: false,
+    details: [{ path: '', message: 'give one of domain, site, workspace, campaign' }] }
   const text = given[kind] ?? ''
   if (kind === 'domain' && text.trim() === '*') return { ok: true, stopped: { kind, subject: '*' } }
   const read = await readFilter({ [kind]: text }, { db, nowMs: 0 })

@@ -28,14 +28,16 @@ export interface Action extends Order {
 
 const MOST_REASON = 500
 
-export async function recordAction(ctx: Pick<Context, 'db' | 'clock'>, order: Order & { readonly subject: Subject }, state: Action['state']): Promise<Action> {
+export async function recordAction(ctx: Pick<Context, 'db' | 'clock'>, order: Order & { readonly subject: Subject },
+  state: Action['state']): Promise<Action> {
   const id = newId(ctx.clock.now())
   const [reason, by] = [order.reason.slice(0, MOST_REASON), order.by.slice(0, MOST_REASON)]
   await ctx.db.query(
     `INSERT INTO operator_actions (id, verb, subject, reason, done_by, state, ended_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
     [id, order.verb, JSON.stringify(order.subject), reason, by, state, state === 'done' ? new Date(ctx.clock.now()) : null])
   const beganAt = new Date(timeOf(id))
-  return { id, verb: order.verb, subject: order.subject, reason, by, state, moved: 0, seen: 0, beganAt, endedAt: state === 'done' ? beganAt : null }
+  return { id, verb: order.verb, subject: order.subject, reason, by, state, moved: 0, seen: 0, beganAt, endedAt: state === 'done'
+    ? beganAt : null }
 }
 
 const COLUMNS = `id, verb, subject, reason, done_by AS by, state, moved, seen, ended_at AS "endedAt"`

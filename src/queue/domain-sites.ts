@@ -59,6 +59,7 @@ export function createDomainSites(ctx: Pick<Context, 'db' | 'clock' | 'log'>): D
 
 /** Of those that are known. */
 export async function findSites(db: Queryable, domains: readonly string[]): Promise<Map<string, string>> {
-  const { rows } = await db.query<{ domain: string; site: string }>('SELECT domain, site FROM domain_sites WHERE domain = ANY ($1)', [domains])
+  const text = 'SELECT domain, site FROM domain_sites WHERE domain = ANY ($1)'
+  const { rows } = await db.query<{ domain: string; site: string }>(text, [domains])
   return new Map(rows.map(({ domain, site }) => [domain, site]))
 }

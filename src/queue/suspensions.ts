@@ -34,7 +34,7 @@ export const PAUSED = 'for its rates: '
 
 const LOOK_MS = 5000
 
-/** In SQL: is a recipient `r` (message_id, workspace_id) of a workspace or campaign that is stopped at this time? Costs nothing while none is. */
+/** In SQL: is a recipient `r` (message_id, workspace_id) of a workspace or campaign that is stopped at this time? */
 export function heldByOwner(now: string): string {
   const inForce = `(s.until IS NULL OR s.until > ${now}::timestamptz)`
   const of = (kind: SuspendableKind): string => `SELECT s.subject::uuid FROM suspensions s WHERE s.kind = '${kind}' AND ${inForce}`
@@ -114,9 +114,11 @@ export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
     reasons = new Map((await listSuspensions(ctx.db)).map(({ kind, subject, reason }) => [`${kind} ${subject}`, reason]))
   }
   await refresh()
-  const timer = setInterval(() => void refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions could not be read')), LOOK_MS)
+  const timer = setInterval(() => void refresh()
+    .catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions could not be read')), LOOK_MS)
   return {
-    find: (domain, site) => reasons.get(`domain ${domain}`) ?? reasons.get('domain *') ?? (site === undefined ? undefined : reasons.get(`site ${site}`)),
+    find: (domain, site) => reasons.get(`domain ${domain}`) ?? reasons.get('domain *') ?? (site === undefined
+      ? undefined : reasons.get(`site ${site}`)),
     refresh,
     stop: () => clearInterval(timer),
   }
@@ -136,7 +138,8 @@ export async function findStops(db: Queryable, { messageId, workspaceId, domains
   const [sites, campaigns] = await Promise.all([findSites(db, domains), findCampaigns(db, messageId)])
   const byName = new Map(suspensions.map((one) => [`${one.kind} ${one.subject}`, one]))
   return (domain) => {
-    const names = [`domain ${domain}`, `site ${sites.get(domain)}`, ...campaigns.map((id) => `campaign ${id}`), `workspace ${workspaceId}`, 'domain *']
+    const names = [`domain ${domain}`, `site ${sites.get(domain)}`, ...campaigns.map((id) => `campaign ${id}`),
+      `workspace ${workspaceId}`, 'domain *']
     return names.map((name) => byName.get(name)).find((one) => one !== undefined) ?? null
   }
 }

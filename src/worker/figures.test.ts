@@ -13,7 +13,8 @@ describe('the figures of the queues', () => {
 
   async function figures(): Promise<Record<string, number>> {
     const told = Object.entries(await readFigures(ctx))
-    return Object.fromEntries(told.flatMap(([name, series]) => series.map(({ labels, value }) => [[name.replace('mailstead_', ''), ...labels].join(' '), Math.round(value)])))
+    return Object.fromEntries(told.flatMap(([name, series]) =>
+      series.map(({ labels, value }) => [[name.replace('mailstead_', ''), ...labels].join(' '), Math.round(value)])))
   }
 
   it('are 0 while nothing waits', async () => {
@@ -30,7 +31,8 @@ describe('the figures of the queues', () => {
       await ctx.redis.zadd(readyKey(site, 'bulk'), ...Array.from({ length: members }, (_, i) => [i, `m${i}`]).flat())
     }
     await suspend(ctx, 'stopped.example', 'asked')
-    await ctx.db.query(`INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at) SELECT gen_random_uuid(), gen_random_uuid(), $1, now() - interval '50 seconds' FROM generate_series(1, 7)`, [workspaceId])
+    await ctx.db.query(`INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
+      SELECT gen_random_uuid(), gen_random_uuid(), $1, now() - interval '50 seconds' FROM generate_series(1, 7)`, [workspaceId])
     const told = await figures()
     const wanted: Record<string, number> = {
       'queue_depth high scheduled': 2, 'queue_depth bulk ready': 7, 'queue_depth bulk suspended': 5, 'queue_depth instant ready': 0,

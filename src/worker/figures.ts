@@ -42,8 +42,10 @@ async function readDepth(redis: Context['redis']): Promise<Series[]> {
   const sites = await redis.zrange(SITES_KEY, '0', '-1')
   return Promise.all(TIER_NAMES.flatMap((tier) => [
     redis.zcard(dueKey(tier)).then((value) => ({ labels: [tier, 'scheduled'], value })),
-    sumOf(redis, sites.filter((site) => !isSuspendedSite(site)).map((site) => readyKey(site, tier))).then((value) => ({ labels: [tier, 'ready'], value })),
-    sumOf(redis, sites.filter(isSuspendedSite).map((site) => readyKey(site, tier))).then((value) => ({ labels: [tier, 'suspended'], value })),
+    sumOf(redis, sites.filter((site) => !isSuspendedSite(site)).map((site) => readyKey(site, tier)))
+      .then((value) => ({ labels: [tier, 'ready'], value })),
+    sumOf(redis, sites.filter(isSuspendedSite).map((site) => readyKey(site, tier)))
+      .then((value) => ({ labels: [tier, 'suspended'], value })),
   ]))
 }
 

@@ -43,7 +43,8 @@ describe('a dry run', function () {
     const mx = await office.open('fine.example')
     const report = await rehearse('ann@fine.example')
     assert.deepEqual(report.steps.map(({ step, status }) => `${status} ${step}`), [
-      'ok sender', 'ok quota', 'ok suppression', 'ok suspension', 'ok message', 'ok MX', 'ok limits', 'ok addresses', 'ok TLS policy', 'ok source',
+      'ok sender', 'ok quota', 'ok suppression', 'ok suspension', 'ok message', 'ok MX', 'ok limits', 'ok addresses',
+      'ok TLS policy', 'ok source',
       'ok connect', 'ok STARTTLS', 'ok MAIL and RCPT', 'ok DKIM', 'ok SPF', 'ok DMARC',
     ], JSON.stringify(report.steps, null, 1))
     assert.equal(report.result, 'ok')
@@ -78,7 +79,8 @@ describe('a dry run', function () {
     office.dns.zone['lost.example'] = { trouble: 'servfail' }
     office.dns.zone['null.example'] = { MX: [[0, '.']] }
     office.openNowhere('dead.example')
-    for (const [domain, step, says] of [['lost', 'MX', /MX of lost/], ['null', 'MX', /null MX/], ['dead', 'connect', /mx1\.dead\.example/]] as const) {
+    for (const [domain, step, says] of [['lost', 'MX', /MX of lost/], ['null', 'MX', /null MX/],
+      ['dead', 'connect', /mx1\.dead\.example/]] as const) {
       const report = await rehearse(`ann@${domain}.example`)
       assert.deepEqual([statusOf(report, step), report.result], ['fail', 'fail'])
       assert.match(saysOf(report, step), says)
@@ -124,11 +126,14 @@ describe('a dry run', function () {
     await office.open('shell.example')
     const { system } = office
     const command = async (to: string): Promise<{ code: number | null; report: DryRunReport }> => {
-      const child = spawn(process.execPath, [join(import.meta.dirname, '../../bin/mailstead.ts'), 'dry-run', '--from', `shop@${system.domain}`, '--to', to, '--json'], {
+      const child = spawn(process.execPath, [join(import.meta.dirname, '../../bin/mailstead.ts'), 'dry-run', '--from',
+        `shop@${system.domain}`, '--to', to, '--json'], {
         stdio: ['ignore', 'pipe', 'inherit'],
         env: {
-          PATH: process.env['PATH'], DATABASE_URL: system.config.databaseUrl ?? '', REDIS_URL: system.config.redisUrl ?? '', MASTER_KEY: '5a'.repeat(32),
-          HOSTNAME: 'mta.sender.example', DNS_SERVERS: office.dns.server, SMTP_OUT_PORT: String(system.config.smtpOutPort), ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
+          PATH: process.env['PATH'], DATABASE_URL: system.config.databaseUrl ?? '', REDIS_URL: system.config.redisUrl ?? '',
+          MASTER_KEY: '5a'.repeat(32),
+          HOSTNAME: 'mta.sender.example', DNS_SERVERS: office.dns.server, SMTP_OUT_PORT: String(system.config.smtpOutPort),
+          ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
         },
       })
       const [out, code] = await Promise.all([text(child.stdout), new Promise<number | null>((resolve) => { child.once('exit', resolve) })])

@@ -1,4 +1,4 @@
-/** What the operator of a running system sees and does: figures of all processes at one place, mail stopped by site, workspace and campaign. */
+/** What the operator of a running system sees and does: figures of all processes, mail stopped by site, workspace, campaign; many moved. */
 import assert from 'node:assert/strict'
 import { METRIC_NAMES, rowOf } from '#src/metrics/catalogue.ts'
 import { newId } from '#src/id.ts'
@@ -34,7 +34,8 @@ describe('the operator', function () {
       all = await figures()
       return processes().size === 4 && delivered('instant') === 1 && delivered('bulk') === 1 && all.has('mailstead_queue_oldest_seconds')
     }, () => JSON.stringify([...processes(), delivered('instant'), delivered('bulk')]))
-    assert.deepEqual([...processes()].map((name) => name.replace(/:.*/s, '')).toSorted((a, b) => a.localeCompare(b)), ['api', 'outbound', 'outbound', 'worker'])
+    assert.deepEqual([...processes()].map((name) => name.replace(/:.*/s, '')).toSorted((a, b) => a.localeCompare(b)),
+      ['api', 'outbound', 'outbound', 'worker'])
     const told = METRIC_NAMES.filter((name) => ['all', 'api', 'outbound', 'queue'].includes(rowOf(name).by))
     assert.deepEqual(told.filter((name) => !all.has(name)), [])
     assert.equal(await office.system.roles.mta2.terminate(), 0)
@@ -59,7 +60,8 @@ describe('the operator', function () {
     await office.settle(await office.send({ to: 'c@apart.example', tier: 'bulk' }))
     assert.equal(shared.messages.length, 1)
     const explained = await admin('GET', `/emails/explain/${held[0]}`)
-    assert.deepEqual([explained.body['data']?.['held_by'], /its site .* is suspended/.test(JSON.stringify(explained.body))], ['suspension', true])
+    assert.deepEqual([explained.body['data']?.['held_by'], /its site .* is suspended/.test(JSON.stringify(explained.body))],
+      ['suspension', true])
     assert.equal((await admin('DELETE', `/suspensions?site=${encodeURIComponent(site)}`)).status, 200)
     for (const id of held) assert.equal((await office.settle(id)).status, 'delivered')
   })
@@ -69,8 +71,10 @@ describe('the operator', function () {
     const { db, workspaceId } = office.system
     for (const [kind, subject] of [['workspace', workspaceId], ['campaign', newId()]] as const) {
       const before = mx.messages.length
-      if (kind === 'campaign') await db.query(`INSERT INTO campaigns (id, workspace_id, name, subject, body, from_email) VALUES ($1, $2, 'C', 's', 'b', 'a@b.example')`, [subject, workspaceId])
-      const stop = (end: string | null): Promise<TestAnswer> => admin('POST', '/suspensions', { [kind]: subject, reason: 'bad rates', until: end })
+      if (kind === 'campaign') await db.query(`INSERT INTO campaigns (id, workspace_id, name, subject, body, from_email)
+        VALUES ($1, $2, 'C', 's', 'b', 'a@b.example')`, [subject, workspaceId])
+      const stop = (end: string | null): Promise<TestAnswer> =>
+        admin('POST', '/suspensions', { [kind]: subject, reason: 'bad rates', until: end })
       if (kind === 'workspace') await stop(null)
       // a campaign's mail is told by the ledger, which is written before it is due
       else await admin('POST', '/suspensions', { domain: '*', reason: 'for the ledger' })
@@ -98,11 +102,13 @@ describe('the operator', function () {
     const id = await office.send({ to: 'first@many.example', tier: 'bulk' })
     // as many as a campaign: one message, copied
     await db.query(`
-      WITH ids AS (SELECT overlay(m.id::text PLACING lpad(to_hex(i), 12, '0') FROM 25)::uuid AS id, i FROM messages m, generate_series(1, 20000) i WHERE replace(m.id::text, '-', '') = $1)
+      WITH ids AS (SELECT overlay(m.id::text PLACING lpad(to_hex(i), 12, '0') FROM 25)::uuid AS id, i FROM messages m,
+        generate_series(1, 20000) i WHERE replace(m.id::text, '-', '') = $1)
       , copied AS (INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at)
         SELECT id, $2, 'bulk', 'shop@sender.example', '[]', 's', 1, 1, now() FROM ids RETURNING id)
       INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at)
-      SELECT id, 0, $2, 'bulk', 'to', 'x@many.example', 'many.example', 'queued', true, now() + interval '1 hour', true, now() - interval '1 second' FROM ids`, [id.slice(3), workspaceId])
+      SELECT id, 0, $2, 'bulk', 'to', 'x@many.example', 'many.example', 'queued', true, now() + interval '1 hour', true,
+      now() - interval '1 second' FROM ids`, [id.slice(3), workspaceId])
     const begun = await admin('POST', '/queue/drop', { domain: 'many.example', reason: 'by mistake' })
     const action = begun.body['data']?.['id'] as unknown as string
     await until(async () => (await admin('GET', `/actions/${action}`)).body['data']?.['state'] as unknown === 'done')

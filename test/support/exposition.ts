@@ -70,7 +70,8 @@ function checkHistogram(name: string, samples: readonly Sample[]): void {
     const buckets = samples.filter((sample) => sample.name === `${name}_bucket` && isSame(sample))
     const bounds = buckets.map((bucket) => bucket.labels['le'] === '+Inf' ? Infinity : Number(bucket.labels['le']))
     assert.deepEqual(bounds, bounds.toSorted((a, b) => a - b), `${name}: bounds rise`)
-    assert.deepEqual(buckets.map((bucket) => bucket.value), buckets.map((bucket) => bucket.value).toSorted((a, b) => a - b), `${name}: cumulative`)
+    assert.deepEqual(buckets.map((bucket) => bucket.value), buckets.map((bucket) => bucket.value).toSorted((a, b) => a - b),
+      `${name}: cumulative`)
     assert.deepEqual([bounds.at(-1), buckets.at(-1)?.value], [Infinity, value], `${name}: +Inf is the count`)
     assert.equal(samples.filter((sample) => sample.name === `${name}_sum` && isSame(sample)).length, 1)
   }
