@@ -156,6 +156,25 @@ describe('transport security', function () {
       assert.match(tlsOf(await deliver('lost.example')) ?? '', /, opportunistic, /)
     })
 
+    it('40 domains with policy hosts that hang keep no mail of the others at the same hosts, and get theirs when the hosts answer', async () => {
+      const slow = Array.from({ length: 40 }, (_, i) => `slow${i}.example`)
+      const mx = await office.open(['quick.example', ...slow])
+      const waiting: (() => void)[] = []
+      const answer = ENFORCE('mx1.quick.example').replace('enforce', 'none')
+      for (const domain of slow) {
+        policies.publish(office.dns.zone, domain, (_, response) => {
+          waiting.push(() => void response.writeHead(200, { 'content-type': 'text/plain' }).end(answer))
+        })
+      }
+      const ids = await Promise.all(slow.map(letter))
+      assert.equal((await deliver('quick.example')).status, 'delivered')
+      assert.equal(mx.messages.length, 1)
+      for (const id of ids) {
+        for (const respond of waiting.splice(0)) respond()
+        assert.equal((await office.settle(id)).recipients[0]?.tries, 1)
+      }
+    })
+
     it('mail of a domain without a policy does not make the session good for one that has', async () => {
       const mx = await office.open(['free.example', 'bound.example'])
       publish('bound.example', ENFORCE('mx1.free.example'))

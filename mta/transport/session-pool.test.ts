@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import type { Session } from '#mta/smtp/session.ts'
+import { createSessionPool, type Pooled, type SessionPool } from './session-pool.ts'
+
+/** What the pool sees of a session. */
+class FakeSession {
+  isUsable = true
+  delivered = 1
+  hasQuit = false
+  quit(): Promise<void> {
+    this.hasQuit = true
+    this.isUsable = false
+    return Promise.resolve()
+  }
+}
+
+function pooled(host: string, source: string | null = null): Pooled & { readonly fake: FakeSession } {
+  const fake = new FakeSession()
+  return {
+    fake, session: fake as unknown as Session, host, address: '192.0.2.1', source, policy: 'opportunistic', isVerified: false, wasDaneDomain: false, idleSinceMs: 0,
+  }
+}
+
+describe('sessions that wait', () => {
+  let pool: SessionPool
+  beforeEach(() => { pool = createSessionPool() })
+  afterEach(() => pool.close())
+  const any = (): boolean => true
+  const put = (...sessions: Pooled[]): void => sessions.forEach((session) => pool.put('site', session, 100))
+
+  it('the one that was used last comes first', () => {
+    const [one, two] = [pooled('a'), pooled('b')]
+    put(one, two)
+    assert.deepEqual([pool.take('site', null, any), pool.take('site', null, any), pool.take('site', null, any)], [two, one, null])
+  })
+
+  it('one of another site or source is none', () => {
+    put(pooled('a', 'us'))
+    assert.deepEqual([pool.take('site', null, any), pool.take('other', 'us', any)], [null, null])
+    assert.equal(pool.take('site', 'us', any)?.host, 'a')
+  })
+
+  it('one that will not do is passed over', () => {
+    const [fit, unfit] = [pooled('good'), pooled('bad')]
+    put(fit, unfit)
+    assert.equal(pool.take('site', null, ({ host }) => host === 'good'), fit)
+    assert.equal(unfit.fake.hasQuit, false)
+  })
+
+  it('where none will do, one is ended to make room', () => {
+    const [old, recent] = [pooled('old'), pooled('recent')]
+    put(old, recent)
+    assert.equal(pool.take('site', null, () => false), null)
+    assert.deepEqual([old.fake.hasQuit, recent.fake.hasQuit], [true, false])
+  })
+
+  it('one that the server ended is forgotten', () => {
+    const gone = pooled('gone')
+    put(gone)
+    gone.fake.isUsable = false
+    assert.equal(pool.take('site', null, any), null)
+    assert.equal(gone.fake.hasQuit, false)
+  })
+
+  it('one that has carried its share is ended', () => {
+    const done = pooled('done')
+    done.fake.delivered = 100
+    put(done)
+    assert.deepEqual([done.fake.hasQuit, pool.take('site', null, any)], [true, null])
+  })
+})
