@@ -117,6 +117,16 @@ describe('connected accounts', function () {
       for (const id of ids) await office.settle(id, 'sent')
       assert.equal(starttls.logins.length - before, 1)
     })
+    it('no faster than the account is asked to take, and the rest waits without a try', async () => {
+      // a tenth at once, and one more every two seconds
+      const key = await keyOf(await connect({ messages_per_minute: 30 }))
+      const ids = await Promise.all([1, 2, 3, 4].map(() => sent(key)))
+      const look = async (): Promise<Told[]> => Promise.all(ids.map((id) => office.tell(id)))
+      await until(async () => (await look()).filter(({ status }) => status === 'sent').length >= 3)
+      const waiting = (await look()).filter(({ status }) => status !== 'sent').map(only)
+      assert.deepEqual(waiting.map(({ tries, attempts }) => [tries, attempts.length]), [[0, 0]])
+      for (const id of ids) await office.settle(id, 'sent')
+    })
     it('a password that is refused pauses the account: the mail waits without a try, says why, and goes when there is a new one', async () => {
       const id = await connect()
       const key = await keyOf(id)

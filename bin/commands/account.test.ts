@@ -1,0 +1,81 @@
+/** `mailstead account`, as an operator uses it, on a real database; nothing that it prints has a password. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Io } from '#bin/cli.ts'
+import { createDatabase, startRedis, type TestDatabase, type TestServer } from '#test/support/stores.ts'
+import { run as account } from './account.ts'
+import { run as key } from './key.ts'
+import { run as workspace } from './workspace.ts'
+
+const PASSWORD = 'correct horse battery'
+
+interface Done { readonly code: number; readonly out: string; readonly err: string; readonly json: Readonly<Record<string, unknown>> }
+
+describe('mailstead account', () => {
+  let database: TestDatabase
+  let redis: TestServer
+  let dir: string
+  let workspaceId: string
+  before(async function () {
+    this.timeout(120_000)
+    ;[database, redis] = await Promise.all([createDatabase(), startRedis()])
+    dir = mkdtempSync('/tmp/mailstead-test-cli-')
+    writeFileSync(join(dir, 'password'), `${PASSWORD}\n`)
+    workspaceId = String((await call(workspace, 'create', '--name', 'W', '--json')).json['id'])
+  })
+  after(async () => {
+    await Promise.all([database.drop(), redis.stop()])
+    rmSync(dir, { recursive: true })
+  })
+
+  async function call(run: (args: string[], io: Io) => Promise<number>, ...args: string[]): Promise<Done> {
+    const env = {
+      DATABASE_URL: database.url, REDIS_URL: redis.url, DATA_DIR: dir, MASTER_KEY: '5a'.repeat(32), OAUTH_PROVIDERS_FILE: 'test/support/oauth-providers.json',
+      PUBLIC_URL: 'https://mail.example',
+    }
+    let [out, err] = ['', '']
+    const code = await run(args, { env, out: (text) => { out += text }, err: (text) => { err += text } })
+    return { code, out, err, json: (args.includes('--json') && out !== '' ? JSON.parse(out) : {}) as Done['json'] }
+  }
+  const create = (...more: string[]): Promise<Done> => call(account, 'create', '--workspace', workspaceId, '--host', 'smtp.example.com', '--username',
+    'Office@example.com', '--password-file', join(dir, 'password'), '--json', ...more)
+
+  it('connects, makes a key, lists, resumes and removes', async () => {
+    const made = await create('--from', 'office@example.com, sales@example.com', '--security', 'tls')
+    assert.deepEqual([made.code, made.json['port'], made.json['addresses'], made.json['status']], [0, 465, ['office@example.com', 'sales@example.com'], 'active'], made.err)
+    const id = String(made.json['id'])
+    const minted = await call(key, 'create', '--workspace', workspaceId, '--type', 'regular', '--account', id, '--json')
+    assert.deepEqual([minted.code, minted.json['account_id']], [0, id], minted.err)
+    const keys = await call(key, 'list', '--workspace', workspaceId)
+    assert.match(keys.out, /send as Office@example\.com/)
+    const listed = await call(account, 'list', '--workspace', workspaceId)
+    assert.match(listed.out, /active +smtp\.example\.com:465 tls +Office@example\.com/)
+    assert.equal((await call(account, 'resume', id)).code, 0)
+    const removed = await call(account, 'remove', id, '--json')
+    assert.deepEqual(removed.json, { id, removed: true })
+    assert.doesNotMatch((await call(key, 'list', '--workspace', workspaceId)).out, /send as/)
+    assert.ok(![made, minted, keys, listed, removed].some(({ out, err }) => (out + err).includes(PASSWORD)))
+  })
+  it('tells where the owner of a mailbox signs in', async () => {
+    const { code, json } = await call(account, 'connect', '--workspace', workspaceId, '--provider', 'corp', '--email', 'me@corp.example', '--json')
+    assert.equal(code, 0)
+    const url = new URL(String(json['authorize_url']))
+    assert.deepEqual([url.hostname, url.searchParams.get('redirect_uri')], ['login.corp.example', 'https://mail.example/oauth/callback'])
+  })
+
+  const WRONG: readonly (readonly [args: readonly string[], code: number, said: RegExp])[] = [
+    [['create', '--host', 'h', '--username', 'a@b.example'], 2, /--password-file is missing/],
+    [['create', '--workspace', 'w', '--host', 'h', '--username', 'u', '--password-file', '/dev/null'], 2, /--from: the address has no "@"/],
+    [['create', '--workspace', 'w', '--host', 'h', '--username', 'a@b.example', '--password-file', '/nowhere'], 1, /cannot be read/],
+    [['create', '--workspace', 'w', '--host', 'h', '--username', 'a@b.example', '--password-file', '/dev/null', '--security', 'ssl'], 2, /--security is one of/],
+    [['create', '--workspace', 'w', '--host', 'h', '--username', 'a@b.example', '--password-file', '/dev/null', '--port', '99999'], 2, /--port is a number/],
+    [['connect', '--account', 'x'], 1, /no account x/],
+    [['remove', '019a9a00-0000-7000-8000-000000000000'], 1, /There is no account/],
+  ]
+  for (const [args, code, said] of WRONG) it(`${args.join(' ')}: exit ${code}`, async () => {
+    const done = await call(account, ...args).catch((error: unknown): Done => ({ code: 1, out: '', err: String(error), json: {} }))
+    assert.equal(done.code, code, done.err)
+    assert.match(done.err, said)
+  })
+})
