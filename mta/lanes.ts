@@ -30,6 +30,8 @@ const MOST_NAMED = 50
 const SLOW_MS = 20_000
 /** Of the sessions that are free, the part that one site may take. */
 const FREE_SHARE = 0.25
+/** Lanes that are looked at when one session comes free. */
+const MOST_FED = 20
 /** Of all sessions: the last ones, and those on top for instant mail. */
 const KEPT_SHARE = 0.1
 
@@ -268,9 +270,10 @@ function hasSession(state: State, lane: Lane): boolean {
 
 /** A session came free: those that found none go on. */
 function feedStarved(state: State): void {
+  let left = MOST_FED
   for (const lane of state.starved) {
-    if (state.active >= state.ctx.config.outboundSessions * (1 + KEPT_SHARE)) return
-    if (!hasSession(state, lane)) continue
+    if (left-- === 0 || state.active >= state.ctx.config.outboundSessions * (1 + KEPT_SHARE)) return
+    // pumped in vain it comes behind the others
     state.starved.delete(lane)
     pump(state, lane)
   }

@@ -177,7 +177,7 @@ export class Pace {
     const slowed = limit / this.receiver.connections
     const { messageRate, connectionRate } = this.receiver
     return {
-      process, limit: this.receiver.connections, learned: this.learned, replaces: this.isLearnedHere ? this.version : null,
+      process, limit: this.receiver.connections, learned: this.learned, replaces: this.isLearnedHere ? this.version : null, version: this.version,
       used: { all: Math.max(this.#open, this.#sessions), others: this.#others },
       wanted: { instant: Math.min(limit, demand.instant), others: Math.min(limit, demand.others) },
       messages: tokensFor(messageRate, { demand: demand.instant + demand.others, has: this.#messages, slowed }),

@@ -25,7 +25,7 @@ describe('the parts of processes in a pace', () => {
 
   async function ask(process: string, order: Partial<Ask> = {}): Promise<Grant> {
     const whole: Ask = {
-      process, limit: 10, used: { all: 0, others: 0 }, wanted: { instant: 0, others: 100 }, learned: UNLEARNED, replaces: null, messages: NONE, connections: NONE,
+      process, limit: 10, used: { all: 0, others: 0 }, wanted: { instant: 0, others: 100 }, learned: UNLEARNED, replaces: null, version: 0, messages: NONE, connections: NONE,
       ...order,
     }
     const [grant] = await askShares(redis, [{ key: KEY, ask: whole }])
@@ -74,6 +74,16 @@ describe('the parts of processes in a pace', () => {
   })
   it('a pace that Redis does not know begins with what is known here', async () => {
     assert.deepEqual((await ask('a', { learned: { connections: 2, slowedAtMs: 5 } })).learned, { connections: 2, slowedAtMs: 5 })
+  })
+  it('after Redis lost it, what is in use is booked again before anybody gets more', async () => {
+    const { version } = await ask('a', { used: { all: 4, others: 4 } })
+    await ask('b', { used: { all: 4, others: 4 }, version })
+    await redis.flushall()
+    assert.equal((await ask('a', { used: { all: 4, others: 4 }, version })).others, 4)
+    assert.equal((await ask('c')).others, 0)
+    assert.ok((await ask('b', { used: { all: 4, others: 4 }, version })).others <= 4)
+    await redis.hset(KEY, 'rebuilt', 1)
+    assert.equal((await ask('c')).others, 0, 'the others use all of it')
   })
   it('tokens come in blocks, no more than the bucket has, and say when the next one comes', async () => {
     const bucket = { size: 3, refillPerMs: 0.0001 }

@@ -14,6 +14,8 @@ import type { Bucket } from '#src/shaping/measure.ts'
 /** How long a share is booked, and of that, how long its owner uses it without having been told again. */
 const BOOKED_MS = 5000
 export const SURE_MS = 4000
+/** After Redis lost what was booked everybody keeps what he uses and gets no more, until all have booked again. */
+const REBUILD_MS = 1500
 /** What nobody asks for is forgotten; what was learned is in PostgreSQL too. */
 const KEPT_MS = 3_600_000
 
@@ -28,6 +30,8 @@ export interface Ask {
   readonly learned: Learned
   /** The version that `learned` changes; null changes nothing. */
   readonly replaces: number | null
+  /** The version that we know; 0 = we never asked. */
+  readonly version: number
   readonly messages: TokenAsk
   readonly connections: TokenAsk
 }
@@ -53,8 +57,8 @@ export interface Grant {
 
 /**
  * KEYS the pace; ARGV process, limit, used, used by others, wanted for instant, wanted for others, learned, slowed at, replaces or '', then
- * wanted, size and refill per ms of messages and of connections. Fields: p:<process> = booked for instant, for others, wanted for others,
- * end.
+ * wanted, size and refill per ms of messages and of connections, the version we know. Fields: p:<process> = booked for instant, for
+ * others, wanted for others, end.
  */
 const SHARE = `
 local key, me = KEYS[1], 'p:' .. ARGV[1]
@@ -70,6 +74,11 @@ for i = 1, #all, 2 do
   else field[all[i]] = all[i + 1] end
 end
 local learned, slowed, version = field.learned, field.slowed, tonumber(field.version or '0')
+local rebuilt = tonumber(field.rebuilt or '0')
+if version == 0 and tonumber(ARGV[16]) > 0 then
+  rebuilt = now
+  redis.call('HSET', key, 'rebuilt', now)
+end
 if version == 0 or tostring(version) == ARGV[9] then
   learned, slowed, version = ARGV[7], ARGV[8], version + 1
   redis.call('HSET', key, 'learned', learned, 'slowed', slowed, 'version', version)
@@ -86,8 +95,11 @@ for _, peer in ipairs(peers) do
   booked = booked + peer[1] + peer[2]
 end
 local others = math.max(0, math.min(wantOthers, pool - claimed, limit - booked))
+local isRebuilding = now - rebuilt < ${REBUILD_MS}
+if isRebuilding then others = math.min(others, usedOthers) end
 local bookedOthers = math.max(others, usedOthers)
 local instant = math.max(0, math.min(wantInstant, limit - booked - bookedOthers))
+if isRebuilding then instant = math.min(instant, math.max(0, used - bookedOthers)) end
 local bookedInstant = math.max(instant, used - bookedOthers, 0)
 if bookedInstant + bookedOthers + wantOthers == 0 then redis.call('HDEL', key, me)
 else redis.call('HSET', key, me, bookedInstant .. ' ' .. bookedOthers .. ' ' .. wantOthers .. ' ' .. (now + ${BOOKED_MS})) end
@@ -128,10 +140,10 @@ export function sharesKey(pace: string, source: string): string {
   return `mailstead:{pace:${pace}@${source}}`
 }
 
-function argumentsOf({ process, limit, used, wanted, learned, replaces, messages, connections }: Ask): (string | number)[] {
+function argumentsOf({ process, limit, used, wanted, learned, replaces, version, messages, connections }: Ask): (string | number)[] {
   return [
     process, limit, used.all, used.others, wanted.instant, wanted.others, learned.connections, learned.slowedAtMs, replaces ?? '',
-    ...tokensOf(messages), ...tokensOf(connections),
+    ...tokensOf(messages), ...tokensOf(connections), version,
   ]
 }
 
