@@ -87,10 +87,13 @@ async function prepareForAccount(stages: Stages, claimed: Claimed, { accountId, 
 
 /** The message as it goes over the wire. */
 async function write(stages: Stages, claimed: Claimed, keys: readonly SigningKey[]): Promise<Pick<Mail, 'data' | 'smtputf8'> | Outcome> {
-  const composed = await stages.compose(await draftOf(stages, claimed)).catch(poison)
+  const draft = await draftOf(stages, claimed)
+  const composed = await stages.compose(draft).catch(poison)
   if ('kind' in composed) return composed
   const data = assemble(composed, await stages.sign(composed, keys))
-  return { data, smtputf8: composed.needsSmtputf8 || !isAscii(claimed.address) }
+  // programs have always written 8-bit headers without asking for SMTPUTF8, and servers have always let them through
+  const mayNeedIt = draft.raw === null || claimed.submitted?.isUtf8 === true
+  return { data, smtputf8: (composed.needsSmtputf8 && mayNeedIt) || !isAscii(claimed.address) }
 }
 
 /** It gives up its place meanwhile: other domains may have the same hosts. */

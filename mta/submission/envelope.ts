@@ -58,15 +58,17 @@ export function addresseesOf({ envelope }: SMTPServerSession, shown: Shown, send
  * domain that signs: who hands mail in must not be able to have others written to.
  */
 export async function envelopeOf({ envelope }: SMTPServerSession, sender: Sender, recipients: readonly Addressee[]): Promise<SubmittedEnvelope> {
-  const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address
+  const { mailFrom } = envelope
+  const from = mailFrom === false ? '' : mailFrom.address
+  const plain = { from, ...(mailFrom !== false && mailFrom.args !== false && 'SMTPUTF8' in mailFrom.args ? { isUtf8: true as const } : {}) }
   const read = parseAddress(from)
   const wishes = wishesOf(envelope, recipients)
-  if (!read.ok || recipients.every((_, n) => wishes[n]?.notify?.[0] === 'NEVER')) return { from }
+  if (!read.ok || recipients.every((_, n) => wishes[n]?.notify?.[0] === 'NEVER')) return plain
   const verdict = await sender.judge(read.address.address)
-  if (!verdict.ok || verdict.domainId === null) return { from }
+  if (!verdict.ok || verdict.domainId === null) return plain
   const { ret, envid } = envelope.dsn ?? {}
   return {
-    from, reportTo: read.address.address, ...(isRet(ret) ? { ret } : {}), ...(envid ? { envid: envid.slice(0, MAX_PARAMETER) } : {}),
+    ...plain, reportTo: read.address.address, ...(isRet(ret) ? { ret } : {}), ...(envid ? { envid: envid.slice(0, MAX_PARAMETER) } : {}),
     ...(Object.keys(wishes).length > 0 ? { wishes } : {}),
   }
 }

@@ -99,7 +99,7 @@ function reportOf(row: Row, serverName: string, now: Date): Submission | null {
     subject: `${facts.action === 'failed' ? 'Undelivered' : 'Delivered'}: ${row.subject}`.slice(0, 998), html: null, text: null, headers: [], attachments: [],
     tags: [], metadata: null, trackOpens: false, trackClicks: false, scheduledAt: null, timezone: null, expiresAt: null, createdAt: now, quota: null,
     idempotency: { key: `delivery report ${row.id}`, bodyHash: Buffer.from(row.id), answer: '' },
-    smtp: { raw: writeReport(facts), envelope: { from: '', isReport: true } },
+    smtp: { raw: writeReport(facts), envelope: { from: '', isReport: true, isUtf8: true } },
   }
 }
 

@@ -66,6 +66,8 @@ export interface SmtpPart {
 export interface SubmittedEnvelope {
   /** Its MAIL FROM; '' for none. */
   readonly from: string
+  /** The client said SMTPUTF8 (RFC 6531). */
+  readonly isUtf8?: true
   /** A delivery report of ours: goes out with the null sender, and nothing is ever reported about it (RFC 5321 4.5.5). */
   readonly isReport?: true
   /** It tells a domain of its broken TLS, and must not wait for that to be mended (RFC 8460 3). */

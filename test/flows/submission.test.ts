@@ -139,6 +139,17 @@ describe('submission by SMTP', function () {
     assert.match(await say('cron@sender.example', '127.0.0.10'), /^530 5\.7\.0 /)
   })
 
+  it('an 8-bit header goes to every receiver, as it always has, unless the client says SMTPUTF8', async () => {
+    const mx = await office.open('old.example', { offers: { smtputf8: false } })
+    const letter = { from: 'a@b.example', to: 'a@old.example', content: 'From: shop@sender.example\r\nSubject: Grüße\r\nX-Priority-Tier: instant\r\n\r\nx' }
+    const talk = await logInSmtp(port, office.system.regular)
+    assert.equal((await office.settle(idOf(await handIn(talk, letter)))).status, 'delivered')
+    assert.match(headOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)), new RegExp(Buffer.from('Subject: Grüße').toString('latin1')))
+    const told = await office.settle(idOf(await handIn(talk, { ...letter, parameters: ' SMTPUTF8' })))
+    assert.match(told.recipients[0]?.reason ?? '', /SMTPUTF8/)
+    talk.hangUp()
+  })
+
   it('an address beyond ASCII needs a receiver with SMTPUTF8', async () => {
     const mx = await office.open('xn--bcher-kva.example')
     const talk = await logInSmtp(port, office.system.regular)
