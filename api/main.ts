@@ -80,7 +80,7 @@ function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): 
     acceptor,
     metrics,
     keyring: createKeyring(base),
-    operatorToken: openOperatorToken(base.config),
+    operatorToken: openOperatorToken(base),
     renderer: createRenderer(),
     rate: createRequestRate(base.redis, base.clock),
     attempts: createAttempts(base.redis, base.clock),

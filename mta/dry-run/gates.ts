@@ -1,6 +1,7 @@
 /** The gates that a message meets before it leaves: each as it is now, all of them told, also behind one that is shut. Only reads. */
 import type { Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
+import type { Queryable } from '#src/db.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import type { DryRunOrder, DryRunStep } from '#src/operator/dry-runs.ts'
 import { findStops } from '#src/queue/suspensions.ts'
@@ -37,6 +38,8 @@ export async function findSender({ db }: Context,
      WHERE domain = $1 AND ($2::uuid IS NULL OR workspace_id = $2)
      ORDER BY verification_status IN ('verified', 'degraded') DESC, id LIMIT 1`, [domain, workspaceId])
   if (row === undefined) {
+    const account = await findAccount(db, parsed.address.address, workspaceId)
+    if (account !== null) return { step: accountStep(from, account), sender: null }
     const whose = workspaceId === null ? 'no workspace has' : 'this workspace does not have'
     return { step: fail('sender', `${whose} the sending domain ${domain}`, `mailstead domain add --workspace ID ${domain}`), sender: null }
   }
@@ -45,6 +48,27 @@ export async function findSender({ db }: Context,
   if (row.status === 'verified') return { step: ok('sender', says), sender }
   if (row.status === 'degraded') return { step: warn('sender', says, 'its records are gone from DNS: it stops sending soon'), sender }
   return { step: fail('sender', says, `publish its records, then mailstead domain verify ${domain}`), sender }
+}
+
+interface AccountRow {
+  readonly id: string
+  readonly workspace_id: string
+  readonly host: string
+  readonly state: 'active' | 'paused'
+}
+
+async function findAccount(db: Queryable, address: string, workspaceId: string | null): Promise<AccountRow | null> {
+  const { rows: [row] } = await db.query<AccountRow>(
+    `SELECT id, workspace_id, host, state FROM connected_accounts
+     WHERE lower($1) = ANY (addresses) AND ($2::uuid IS NULL OR workspace_id = $2) ORDER BY state, id LIMIT 1`, [address, workspaceId])
+  return row ?? null
+}
+
+/** Its mail goes to the provider: what is rehearsed is the sign-in there. */
+function accountStep(from: string, { id, workspace_id: workspaceId, host, state }: AccountRow): DryRunStep {
+  const says = `${from} is a connected account of the workspace ${workspaceId}, ${state}: its mail goes through ${host}`
+  if (state === 'paused') return fail('sender', says, `mailstead account resume ${id}, once the reason is gone`)
+  return warn('sender', `${says}, not to the receiver’s servers`, `mailstead account test ${id} rehearses that`)
 }
 
 export async function judgeQuota({ db, clock }: Context, plans: Plans, { workspaceId }: Sender): Promise<DryRunStep> {

@@ -3,22 +3,25 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadConfig } from '#config/load.ts'
-import { openOperatorToken } from './token.ts'
+import { openOperatorToken, type OperatorToken } from './token.ts'
 
 const TOKEN = 'o'.repeat(40)
 const OTHERS = ['', TOKEN.slice(1), `${TOKEN}o`, TOKEN.toUpperCase(), `sha256:${createHash('sha256').update(TOKEN).digest('hex')}`]
 
+const log = { warn: () => undefined }
+const open = (env: Record<string, string>): OperatorToken => openOperatorToken({ config: loadConfig(env), log })
+
 describe('the operator\'s token', () => {
-  for (const [how, adminToken] of [['as it is', TOKEN], ['as its hash', OTHERS.at(-1)]] as const) {
+  for (const [how, adminToken] of [['as it is', TOKEN], ['as its hash', OTHERS.at(-1) ?? '']] as const) {
     it(`given ${how}: it matches and nothing else does`, () => {
-      const token = openOperatorToken(loadConfig({ ADMIN_TOKEN: adminToken }))
+      const token = open({ ADMIN_TOKEN: adminToken })
       assert.deepEqual([TOKEN, ...OTHERS].map((given) => token.matches(given)), [true, false, false, false, false, false])
     })
   }
   it('not given: it is made once, for its owner to read', () => {
     const dataDir = mkdtempSync('/tmp/mailstead-test-token-')
     try {
-      const [first, second] = [openOperatorToken(loadConfig({ DATA_DIR: dataDir })), openOperatorToken(loadConfig({ DATA_DIR: dataDir }))]
+      const [first, second] = [open({ DATA_DIR: dataDir }), open({ DATA_DIR: dataDir })]
       assert.equal(first.matches('x'), false)
       const file = join(dataDir, 'admin.token')
       const made = readFileSync(file, 'utf8').trim()
@@ -28,6 +31,10 @@ describe('the operator\'s token', () => {
     } finally {
       rmSync(dataDir, { recursive: true })
     }
+  })
+  it('that cannot be kept lets nobody in', () => {
+    const token = open({ DATA_DIR: '/dev/null/nowhere' })
+    assert.deepEqual(['', 'undefined', 'null', TOKEN].map((given) => token.matches(given)), [false, false, false, false])
   })
   it('one that could be guessed is refused at the start', () => {
     assert.throws(() => loadConfig({ ADMIN_TOKEN: 'secret' }), /ADMIN_TOKEN must be/)

@@ -1,11 +1,12 @@
 /**
  * The operator's token: opens the endpoints below /admin, and nothing else. ADMIN_TOKEN gives it, as it is or as `sha256:` and its hash in
- * hex; else it is made and kept in DATA_DIR/admin.token when it is first needed. Only the hash is held in memory, and compared in constant
- * time.
+ * hex; else it is made and kept in DATA_DIR/admin.token. Only the hash is held in memory, and compared in constant time. A DATA_DIR that
+ * cannot be written to leaves these endpoints closed, and the log says so; it is no reason not to serve.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Config } from '#config/load.ts'
 import { keptSecret } from '#src/kept-secret.ts'
+import type { Log } from '#src/log.ts'
 
 export interface OperatorToken {
   matches(given: string): boolean
@@ -13,13 +14,22 @@ export interface OperatorToken {
 
 const HASHED = /^sha256:([0-9a-f]{64})$/i
 
-export function openOperatorToken(config: Pick<Config, 'adminToken' | 'dataDir'>): OperatorToken {
-  let wanted: Buffer | null = null
-  return {
-    matches: (given) => {
-      wanted ??= hashOf(config.adminToken ?? keptSecret(config.dataDir, 'admin.token'))
-      return timingSafeEqual(hash('sha256', given, 'buffer'), wanted)
-    },
+interface Needs {
+  readonly config: Pick<Config, 'adminToken' | 'dataDir'>
+  readonly log: Pick<Log, 'warn'>
+}
+
+export function openOperatorToken(needs: Needs): OperatorToken {
+  const wanted = findToken(needs)
+  return { matches: (given) => wanted !== null && timingSafeEqual(hash('sha256', given, 'buffer'), wanted) }
+}
+
+function findToken({ config: { adminToken, dataDir }, log }: Needs): Buffer | null {
+  try {
+    return hashOf(adminToken ?? keptSecret(dataDir, 'admin.token'))
+  } catch (error) {
+    log.warn({ err: error }, 'no operator can sign in: set ADMIN_TOKEN, or let DATA_DIR be written to')
+    return null
   }
 }
 

@@ -100,6 +100,13 @@ describe('a dry run', function () {
     assert.match(saysOf(report, 'suspension'), /unpaid/)
     const foreign = await rehearse('ann@gates.example', { from: 'me@nobody.example' })
     assert.deepEqual([statusOf(foreign, 'sender'), foreign.steps.length], ['fail', 1])
+    await db.query(`INSERT INTO connected_accounts
+      (id, workspace_id, kind, name, host, port, security, username, addresses, secret, connections, messages_per_connection)
+      VALUES (gen_random_uuid(), $1, 'smtp', 'A', 'smtp.provider.example', 587, 'starttls', 'u',
+      '{me@mailbox.example}', '', 1, 1)`, [workspaceId])
+    const account = await rehearse('ann@gates.example', { from: 'Me@mailbox.example' })
+    assert.deepEqual([statusOf(account, 'sender'), account.steps.length], ['warn', 1])
+    assert.match(saysOf(account, 'sender'), /smtp\.provider\.example/)
   })
 
   it('tells what a receiver would find: keys that are gone, SPF and DMARC that do not pass', async () => {
