@@ -1,6 +1,7 @@
 /**
  * Transport security of one outbound process, put together: the operator's rules, MTA-STS with its refresher, DANE where the resolver
- * validates, the memory of servers whose TLS is broken, and what is counted for those who want reports. A sandbox asks nobody, for its receivers stand in for all domains.
+ * validates, the memory of servers whose TLS is broken, and what is counted for those who want reports. A sandbox asks nobody, for its
+ * receivers stand in for all domains.
  */
 import { createBrokenTlsMemory, type BrokenTlsMemory } from '#mta/security/broken-tls.ts'
 import type { Resolver } from '#mta/route/resolve.ts'
@@ -30,7 +31,8 @@ export function startTransportSecurity(ctx: Context, resolver: Pick<Resolver, 't
   const { clock, config, log } = ctx
   const rules = watchTlsRules(ctx)
   const outgoing = createOutgoing(config)
-  const sts = createSts({ clock, store: createStsStore(ctx), fetchPolicy: createStsFetch(outgoing, config.mtaStsPort), txt: (name) => resolver.txt(name) })
+  const fetchPolicy = createStsFetch(outgoing, config.mtaStsPort)
+  const sts = createSts({ clock, store: createStsStore(ctx), fetchPolicy, txt: (name) => resolver.txt(name) })
   const timer = setInterval(() => {
     sts.refresh().catch((error: unknown) => log.debug({ err: error }, 'MTA-STS policies could not be refreshed'))
   }, REFRESH_MS)

@@ -15,8 +15,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     usage: 'list',
     run: (call) => withContext(call.io, async ({ db }) => {
       const rules = await listTlsRules(db)
-      const text = rules.length === 0 ? 'There are no rules: every domain is asked what it wants.' : tableText(['DOMAIN', 'TLS'], rules.map(({ domain, level }) => [domain, level]))
-      return call.answer(text, rules)
+      const table = tableText(['DOMAIN', 'TLS'], rules.map(({ domain, level }) => [domain, level]))
+      return call.answer(rules.length === 0 ? 'There are no rules: every domain is asked what it wants.' : table, rules)
     }),
   },
   set: {
@@ -33,7 +33,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     usage: 'unset DOMAIN', words: [1, 1],
     run: (call) => withContext(call.io, async ({ db }) => {
       const domain = readDomain(call)
-      if (!await removeTlsRule(db, domain)) return call.fail(`There is no rule for ${domain}; mailstead tls list shows those that there are.`)
+      const isRemoved = await removeTlsRule(db, domain)
+      if (!isRemoved) return call.fail(`There is no rule for ${domain}; mailstead tls list shows those that there are.`)
       return call.answer(`${domain} is asked what it wants again.`, { unset: domain })
     }),
   },

@@ -1,6 +1,6 @@
 /**
- * One question to one DNS server, over UDP and, where the answer was cut, once more over TCP (RFC 7766). Written out because node's resolver
- * shows neither the AD bit nor TLSA records.
+ * One question to one DNS server, over UDP and, where the answer was cut, once more over TCP (RFC 7766). Written out because node's
+ * resolver shows neither the AD bit nor TLSA records.
  *
  * Only an answer with our id to our question is taken, from the address that was asked; whatever else arrives is passed over until the time
  * is up. Each question has a socket, and so a source port, of its own.
@@ -8,7 +8,8 @@
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { connect, isIPv6 } from 'node:net'
-import { AUTHENTIC_DATA, decode, encode, RECURSION_DESIRED, streamEncode, type DecodedPacket, type Packet, type RecordType } from 'dns-packet'
+import { AUTHENTIC_DATA, decode, encode, RECURSION_DESIRED, streamEncode } from 'dns-packet'
+import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
 
 export interface DnsServer { readonly host: string; readonly port: number }
 export interface DnsQuestion { readonly name: string; readonly type: RecordType }
@@ -16,7 +17,10 @@ export interface DnsQuestion { readonly name: string; readonly type: RecordType 
 /** A packet, or in words why there is none. */
 export type Exchanged = DecodedPacket | string
 
-const UDP_BYTES = 1232
+/** RFC 6891; 1232 bytes pass any network in one piece. */
+const EDNS = {
+  type: 'OPT', name: '.', udpPayloadSize: 1232, flags: 0, extendedRcode: 0, ednsVersion: 0, flag_do: false, options: [],
+} as const satisfies Answer
 const NO_ANSWER = 'no answer in time'
 
 /** From `ip`, `ip:port` or `[ip]:port`. */
@@ -35,7 +39,7 @@ export async function exchange(question: DnsQuestion, server: DnsServer, timeout
 function queryFor({ name, type }: DnsQuestion): Packet {
   return {
     type: 'query', id: randomInt(65_536), flags: RECURSION_DESIRED | AUTHENTIC_DATA, questions: [{ name, type }],
-    additionals: [{ type: 'OPT', name: '.', udpPayloadSize: UDP_BYTES, flags: 0, extendedRcode: 0, ednsVersion: 0, flag_do: false, options: [] }],
+    additionals: [EDNS],
   }
 }
 

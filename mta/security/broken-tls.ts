@@ -1,7 +1,7 @@
 /**
- * Servers that offer TLS and cannot do it, so that the next mail does not repeat what failed: remembered for hours in Redis for all processes,
- * and here. A server that only knows old TLS may be forgotten late; one that got its mail in plain text is asked again soon, for it may have
- * been somebody on the way. Redis away: each process finds out for itself.
+ * Servers that offer TLS and cannot do it, so that the next mail does not repeat what failed: remembered for hours in Redis for all
+ * processes, and here. A server that only knows old TLS may be forgotten late; one that got its mail in plain text is asked again soon,
+ * for it may have been somebody on the way. Redis away: each process finds out for itself.
  */
 import type { Context } from '#src/context.ts'
 import { brokenTlsKey } from '#src/queue/keys.ts'

@@ -23,7 +23,8 @@ const DIGESTS: Readonly<Record<number, { readonly name: string; readonly bytes: 
 }
 
 const FAULTS: Readonly<Record<string, Fault['code']>> = {
-  CERT_HAS_EXPIRED: 'certificate-expired', CERT_NOT_YET_VALID: 'certificate-expired', ERR_TLS_CERT_ALTNAME_INVALID: 'certificate-host-mismatch',
+  CERT_HAS_EXPIRED: 'certificate-expired', CERT_NOT_YET_VALID: 'certificate-expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'certificate-host-mismatch',
 }
 
 /** By the authorities of this machine; the name must stand among the alternative names, the common name does not count. */
@@ -54,7 +55,8 @@ export function judgeByTlsa(peer: Peer, records: readonly TlsaRecord[], names: r
   if (leaf === undefined) return { code: 'validation-failure', text: 'the server showed no certificate' }
   if (records.some((record) => record.usage === DANE_EE && isMatch(record, leaf))) return null
   const anchors = records.filter(({ usage }) => usage === DANE_TA)
-  const at = chain.findIndex((certificate, i) => (i > 0 || isSelfSigned(certificate)) && anchors.some((record) => isMatch(record, certificate)))
+  const isAnchor = (certificate: X509Certificate): boolean => anchors.some((record) => isMatch(record, certificate))
+  const at = chain.findIndex((certificate, i) => (i > 0 || isSelfSigned(certificate)) && isAnchor(certificate))
   if (at < 0) return { code: 'validation-failure', text: 'no TLSA record matches the certificate' }
   return judgeChain(chain.slice(0, at + 1), names, nowMs)
 }
@@ -67,7 +69,8 @@ function judgeChain(chain: readonly X509Certificate[], names: readonly string[],
     return issuer !== undefined && !(issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey))
   })
   if (isBroken) return { code: 'certificate-not-trusted', text: 'the certificate does not lead to the one that its TLSA record names' }
-  if (!chain.every((certificate) => isTimely(certificate, nowMs))) return { code: 'certificate-expired', text: 'the certificate is not valid at this time' }
+  const isTimelyAll = chain.every((certificate) => isTimely(certificate, nowMs))
+  if (!isTimelyAll) return { code: 'certificate-expired', text: 'the certificate is not valid at this time' }
   if (names.some((name) => leaf?.checkHost(name, { subject: 'never' }) !== undefined)) return null
   return { code: 'certificate-host-mismatch', text: `the certificate is not for ${names.join(' or ')}` }
 }

@@ -1,7 +1,7 @@
 /**
- * What DNS asks of a host (RFC 7672 2): the chain from the domain's MX records over the host's addresses to its TLSA records must be vouched
- * for by a validating resolver. Where it is not, DANE asks nothing. Where a look-up fails, nobody knows what it asks: that host waits,
- * for an attacker could make look-ups fail.
+ * What DNS asks of a host (RFC 7672 2): the chain from the domain's MX records over the host's addresses to its TLSA records must be
+ * vouched for by a validating resolver. Where it is not, DANE asks nothing. Where a look-up fails, nobody knows what it asks: that host
+ * waits, for an attacker could make look-ups fail.
  */
 import type { Lookup, TlsaRecord } from '#src/dns-answer.ts'
 import { isUsable } from './certificate.ts'
@@ -31,7 +31,7 @@ export async function askDomain(dns: DaneDns, domain: string): Promise<DaneDomai
   return mx.isSecure === true ? 'yes' : 'no'
 }
 
-/** Addresses first: a host in an unsigned zone is not asked for TLSA records, which some name servers answer with silence (RFC 7672 2.2.2). */
+/** Addresses first: in an unsigned zone TLSA records are not asked for, a question that some name servers meet with silence (RFC 7672 2.2.2). */
 export async function askHost(dns: DaneDns, host: string, port: number): Promise<DaneHost> {
   const owner = await dns.owner(host)
   if (owner.kind === 'failed') return unknown(host, owner.text)
@@ -40,7 +40,8 @@ export async function askHost(dns: DaneDns, host: string, port: number): Promise
   for (const base of new Set([name, host])) {
     const tlsa = await dns.tlsa(`_${port}._tcp.${base}`)
     if (tlsa.kind === 'failed') return unknown(base, tlsa.text)
-    if (tlsa.kind === 'found' && tlsa.isSecure === true) return { kind: 'records', base, usable: tlsa.records.filter(isUsable).slice(0, MAX_RECORDS) }
+    if (tlsa.kind === 'nothing' || tlsa.isSecure !== true) continue
+    return { kind: 'records', base, usable: tlsa.records.filter(isUsable).slice(0, MAX_RECORDS) }
   }
   return NONE
 }

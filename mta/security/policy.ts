@@ -33,9 +33,18 @@ export interface TlsPolicy {
 
 export type PolicyName = 'opportunistic' | 'required' | 'sts enforce' | 'sts testing' | 'dane'
 
+export interface OpenDemand {
+  readonly kind: 'open'
+  readonly name: PolicyName
+  readonly isEncrypted: boolean
+  /** Null: any certificate will do. */
+  readonly judge: ((peer: Peer) => Fault | null) | null
+  /** For SNI, where it is not the host's. */
+  readonly tlsName?: string
+}
+
 export type Demand =
-  /** `judge` null: any certificate will do. */
-  | { readonly kind: 'open'; readonly name: PolicyName; readonly isEncrypted: boolean; readonly judge: ((peer: Peer) => Fault | null) | null; /** For SNI, where it is not the host's. */ readonly tlsName?: string }
+  | OpenDemand
   /** Nothing may go to this host now. `code` as in RFC 8460 4.3. */
   | { readonly kind: 'barred'; readonly name: PolicyName; readonly code: string; readonly text: string }
 
@@ -81,7 +90,7 @@ const NO_STS: StsFound = { policy: null, isPending: false, trouble: null }
 export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyParts): TlsPolicies {
   async function find(domain: string, hosts: readonly Pick<PolicyHost, 'isOurs'>[]): Promise<TlsPolicy> {
     const rule = await ruleFor(domain)
-    if (rule === 'opportunistic' || hosts.every(({ isOurs }) => isOurs)) return { domain, isRequired: rule === 'required', dane: 'no', isPending: false, sts: null, stsTrouble: null }
+    if (rule === 'opportunistic' || hosts.every(({ isOurs }) => isOurs)) return { ...UNGUARDED, domain, isRequired: rule === 'required' }
     const [found, isDane] = await Promise.all([sts?.find(domain) ?? NO_STS, dane === null ? 'no' as const : askDomain(dane, domain)])
     const policy = found.policy?.mode === 'none' ? null : found.policy
     return { domain, isRequired: rule === 'required', dane: isDane, isPending: found.isPending, sts: policy, stsTrouble: found.trouble }
@@ -91,7 +100,8 @@ export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyParts)
     if (host.isOurs) return simple(policy.isRequired)
     if (policy.dane === 'unknown') return barred('dane', 'dane-required', `what TLS ${policy.domain} asks for cannot be looked up (DANE)`)
     const asked = policy.dane === 'yes' && dane !== null ? await askHost(dane, host.name, host.port) : { kind: 'none' as const }
-    return demandOfDane(policy, host, asked, clock) ?? demandOfSts(policy, host) ?? simple(policy.isRequired, policy.sts === null ? 'opportunistic' : 'sts testing')
+    const otherwise = policy.sts === null ? 'opportunistic' : 'sts testing'
+    return demandOfDane(policy, host, asked, clock) ?? demandOfSts(policy, host) ?? simple(policy.isRequired, otherwise)
   }
 
   return { find, demand }
@@ -107,7 +117,8 @@ function demandOfDane({ domain }: TlsPolicy, host: PolicyHost, asked: DaneHost, 
 
 function demandOfSts({ sts, domain }: TlsPolicy, { name }: PolicyHost): Demand | null {
   if (sts?.mode !== 'enforce') return null
-  if (!isMxOf(sts, name)) return barred('sts enforce', 'validation-failure', `${name} is not among the hosts that the MTA-STS policy of ${domain} names`)
+  const isNamed = isMxOf(sts, name)
+  if (!isNamed) return barred('sts enforce', 'validation-failure', `${name} is not among the hosts that the MTA-STS policy of ${domain} names`)
   return { kind: 'open', name: 'sts enforce', isEncrypted: true, judge: (peer) => judgeByAuthorities(peer, name) }
 }
 

@@ -7,10 +7,11 @@ import type { Outgoing, Posted } from '#src/outgoing.ts'
 import { createTurnstile } from '#src/turnstile.ts'
 import { readStsPolicy, type StsPolicy } from './sts-policy.ts'
 
-/** `code` as RFC 8460 4.3 names it. */
+/** As RFC 8460 4.3 names them. */
+type FailureCode = 'sts-policy-fetch-error' | 'sts-policy-invalid' | 'sts-webpki-invalid'
 export type Fetched =
   | { readonly kind: 'policy'; readonly policy: Omit<StsPolicy, 'id'> }
-  | { readonly kind: 'failed'; readonly code: 'sts-policy-fetch-error' | 'sts-policy-invalid' | 'sts-webpki-invalid'; readonly text: string }
+  | { readonly kind: 'failed'; readonly code: FailureCode; readonly text: string }
 
 export type FetchPolicy = (domain: string) => Promise<Fetched>
 
@@ -32,12 +33,12 @@ export function createStsFetch(outgoing: Pick<Outgoing, 'get'>, port: number): F
 function judge(posted: Posted): Fetched {
   if (!posted.ok) return failed(posted.reason === 'tls' ? 'sts-webpki-invalid' : 'sts-policy-fetch-error', posted.detail)
   if (posted.status !== 200) return failed('sts-policy-fetch-error', `its policy host answers ${posted.status}`)
-  if (!/^text\/plain\s*(;|$)/i.test(posted.contentType ?? '')) return failed('sts-policy-invalid', `its policy is not text/plain`)
+  if (!/^text\/plain\s*(;|$)/i.test(posted.contentType ?? '')) return failed('sts-policy-invalid', 'its policy is not text/plain')
   if (Buffer.byteLength(posted.body) > MAX_BYTES) return failed('sts-policy-invalid', 'its policy is longer than 64 KB')
   const policy = readStsPolicy(posted.body)
   return 'wrong' in policy ? failed('sts-policy-invalid', policy.wrong) : { kind: 'policy', policy }
 }
 
-function failed(code: Extract<Fetched, { kind: 'failed' }>['code'], text: string): Fetched {
+function failed(code: FailureCode, text: string): Fetched {
   return { kind: 'failed', code, text: `the MTA-STS policy cannot be used: ${text}` }
 }

@@ -50,7 +50,8 @@ export function readStsPolicy(text: string): ReadPolicy {
 /** Whether a host may take the domain's mail; `*.` stands for exactly one label (RFC 8461 4.1). */
 export function isMxOf({ mx }: Pick<StsPolicy, 'mx'>, host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '')
-  return mx.some((pattern) => pattern.startsWith('*.') ? name.slice(name.indexOf('.') + 1) === pattern.slice(2) && name.includes('.') : name === pattern)
+  const parent = name.includes('.') ? name.slice(name.indexOf('.') + 1) : ''
+  return mx.some((pattern) => pattern.startsWith('*.') ? parent === pattern.slice(2) : name === pattern)
 }
 
 function splitField(line: string): readonly [string, string] {

@@ -18,7 +18,17 @@ export interface StsStore {
 }
 
 const DAY_SECONDS = 86_400
-const CLAIM = 100
+const LOAD = 'SELECT domain, id, mode, mx, max_age, expires_at FROM sts_policies WHERE domain = ANY ($1)'
+
+const SAVE = `
+INSERT INTO sts_policies (domain, id, mode, mx, max_age, fetched_at, expires_at, refresh_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (domain) DO UPDATE SET id = excluded.id, mode = excluded.mode, mx = excluded.mx, max_age = excluded.max_age,
+  fetched_at = excluded.fetched_at, expires_at = excluded.expires_at, refresh_at = excluded.refresh_at`
+
+const CLAIM = `
+UPDATE sts_policies SET refresh_at = $1::timestamptz + interval '1 hour'
+WHERE domain IN (SELECT domain FROM sts_policies WHERE refresh_at < $1 ORDER BY refresh_at LIMIT 100 FOR UPDATE SKIP LOCKED)
+RETURNING domain, id`
 
 interface Row {
   readonly domain: string
@@ -31,7 +41,7 @@ interface Row {
 
 export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): StsStore {
   const loader = createBatcher<string, KeptPolicy | null>(async (domains) => {
-    const { rows } = await db.query<Row>('SELECT domain, id, mode, mx, max_age, expires_at FROM sts_policies WHERE domain = ANY ($1)', [domains])
+    const { rows } = await db.query<Row>(LOAD, [domains])
     const found = new Map(rows.map((row) => [row.domain, keptOf(row)]))
     return domains.map((domain) => found.get(domain) ?? null)
   }, { max: 500, lanes: 1 })
@@ -41,20 +51,15 @@ export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' 
     const kept = { ...policy, expiresAtMs: now + policy.maxAgeSeconds * 1000 }
     // again within a day and well before its end, so that nobody can keep the next one from us until this one has run out
     const refreshAt = new Date(now + Math.min(DAY_SECONDS, policy.maxAgeSeconds / 2) * 1000)
-    await db.query(`INSERT INTO sts_policies (domain, id, mode, mx, max_age, fetched_at, expires_at, refresh_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-      ON CONFLICT (domain) DO UPDATE SET id = excluded.id, mode = excluded.mode, mx = excluded.mx, max_age = excluded.max_age,
-        fetched_at = excluded.fetched_at, expires_at = excluded.expires_at, refresh_at = excluded.refresh_at`,
-    [domain, policy.id, policy.mode, policy.mx, policy.maxAgeSeconds, new Date(now), new Date(kept.expiresAtMs), refreshAt])
-      .catch((error: unknown) => log.debug({ err: error, domain }, 'an MTA-STS policy could not be kept'))
+    const values = [domain, policy.id, policy.mode, policy.mx, policy.maxAgeSeconds, new Date(now), new Date(kept.expiresAtMs), refreshAt]
+    await db.query(SAVE, values).catch((error: unknown) => log.debug({ err: error, domain }, 'an MTA-STS policy could not be kept'))
     return kept
   }
 
   async function claimDue(): Promise<{ domain: string; id: string }[]> {
     const now = new Date(clock.now())
     await db.query('DELETE FROM sts_policies WHERE expires_at < $1', [now])
-    const { rows } = await db.query<{ domain: string; id: string }>(`UPDATE sts_policies SET refresh_at = $1::timestamptz + interval '1 hour'
-      WHERE domain IN (SELECT domain FROM sts_policies WHERE refresh_at < $1 ORDER BY refresh_at LIMIT ${CLAIM} FOR UPDATE SKIP LOCKED) RETURNING domain, id`, [now])
-    return rows
+    return (await db.query<{ domain: string; id: string }>(CLAIM, [now])).rows
   }
 
   return {

@@ -39,7 +39,9 @@ interface Counted {
   count: number
 }
 
-const FAILURES = ['starttls-not-supported', 'certificate-host-mismatch', 'certificate-expired', 'certificate-not-trusted', 'tlsa-invalid', 'dane-required']
+const FAILURES = [
+  'starttls-not-supported', 'certificate-host-mismatch', 'certificate-expired', 'certificate-not-trusted', 'tlsa-invalid', 'dane-required',
+]
 const FLUSH_MS = 30_000
 const MOST_KEPT = 20_000
 const ASKED = { max: 20_000, ttlMs: 3_600_000 }
@@ -49,7 +51,9 @@ INSERT INTO tls_results AS r (day, domain, policy_hash, policy, result, mx_host,
 SELECT * FROM unnest($1::date[], $2::text[], $3::bytea[], $4::jsonb[], $5::text[], $6::text[], $7::text[], $8::bigint[])
 ON CONFLICT ON CONSTRAINT tls_results_pkey DO UPDATE SET count = r.count + excluded.count`
 
-export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>, txt: (name: string) => Promise<Lookup<string>>): TlsResults {
+type AskTxt = (name: string) => Promise<Lookup<string>>
+
+export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>, txt: AskTxt): TlsResults {
   const counts = new Map<string, Counted>()
   const asked = createShelf<boolean>(clock, ASKED)
 
@@ -110,8 +114,10 @@ function reportedOf({ dane, sts, stsTrouble }: TlsPolicy): ReportedPolicy {
   return { type: 'sts', lines, mx: sts.mx }
 }
 
+type Got = Pick<Protection, 'host' | 'isEncrypted' | 'isAuthorized'>
+
 /** What a session is counted as. Mail went all the same, where the domain asks for no more than it got. */
-export function resultOfSession({ sts, stsTrouble }: TlsPolicy, session: Pick<Protection, 'host' | 'isEncrypted' | 'isAuthorized'>, isTlsOffered: boolean): string {
+export function resultOfSession({ sts, stsTrouble }: TlsPolicy, session: Got, isTlsOffered: boolean): string {
   if (!session.isEncrypted) return isTlsOffered ? 'validation-failure' : 'starttls-not-supported'
   if (stsTrouble !== null) return stsTrouble.code
   const isMet = sts?.mode !== 'testing' || (session.isAuthorized && isMxOf(sts, session.host))

@@ -21,7 +21,8 @@ export async function listTlsRules(db: Queryable): Promise<TlsRule[]> {
 
 /** `domain` in lower-case A-labels. */
 export async function setTlsRule(db: Queryable, { domain, level }: TlsRule): Promise<void> {
-  await db.query('INSERT INTO tls_rules (domain, level) VALUES ($1, $2) ON CONFLICT (domain) DO UPDATE SET level = excluded.level', [domain, level])
+  const text = 'INSERT INTO tls_rules (domain, level) VALUES ($1, $2) ON CONFLICT (domain) DO UPDATE SET level = excluded.level'
+  await db.query(text, [domain, level])
 }
 
 /** False when there was none. */

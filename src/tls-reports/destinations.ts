@@ -4,7 +4,9 @@
  */
 import { parseAddress } from '#src/mail/address.ts'
 
-export type Destination = { readonly kind: 'mail'; readonly address: string; readonly domain: string } | { readonly kind: 'https'; readonly url: string }
+export type Destination =
+  | { readonly kind: 'mail'; readonly address: string; readonly domain: string }
+  | { readonly kind: 'https'; readonly url: string }
 
 const RECORD = /^v=TLSRPTv1[ \t]*;/
 const MOST = 4

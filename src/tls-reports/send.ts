@@ -97,7 +97,8 @@ function destinationsOf(record: Answer<string>): Destination[] | null {
 
 async function deliver({ ctx, acceptor, outgoing }: TlsReporting, letter: Omit<Letter, 'to'>, to: Destination): Promise<boolean> {
   if (to.kind === 'https') {
-    const posted = await outgoing.post(to.url, { headers: { 'content-type': 'application/tlsrpt+gzip' }, body: letter.content, timeoutMs: POST_MS })
+    const headers = { 'content-type': 'application/tlsrpt+gzip' }
+    const posted = await outgoing.post(to.url, { headers, body: letter.content, timeoutMs: POST_MS })
     return posted.ok && posted.status >= 200 && posted.status < 300
   }
   const now = new Date(ctx.clock.now())
