@@ -36,7 +36,9 @@ describe('whom mail is taken for', () => {
 describe('how many may come', () => {
   it('of one network so many, and others as before; of this machine all', () => {
     const peers = createPeers(2)
-    const entered = ['192.0.2.1', '::ffff:192.0.2.1', '192.0.2.1', '192.0.2.2', '2001:db8::1', '2001:db8::2', '2001:db8::3', '127.0.0.1', '::1', '127.0.0.2'].map(peers.enter)
+    const entered = [
+      '192.0.2.1', '::ffff:192.0.2.1', '192.0.2.1', '192.0.2.2', '2001:db8::1', '2001:db8::2', '2001:db8::3', '127.0.0.1', '::1', '127.0.0.2',
+    ].map((address) => peers.enter(address))
     assert.deepEqual(entered, [true, true, false, true, true, true, false, true, true, true])
     peers.leave('192.0.2.1')
     assert.deepEqual([peers.enter('192.0.2.1'), peers.enter('192.0.2.1')], [true, false])
