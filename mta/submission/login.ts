@@ -14,7 +14,7 @@ import type { SubmissionContext } from './context.ts'
 export const MAX_FAILURES = 3
 const FAILURES: AttemptLimit = { max: 30, windowMs: 10 * 60_000 }
 
-export const WRONG = new Reply(535, '5.7.8 The password must be a Regular API key')
+const WRONG = new Reply(535, '5.7.8 The password must be a Regular API key')
 const IS_ADMIN = new Reply(535, '5.7.8 This is an Admin key: sending needs a Regular key')
 export const STORES_AWAY = new Reply(454, '4.7.0 Logging in is not possible now, come again')
 

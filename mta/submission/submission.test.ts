@@ -163,6 +163,21 @@ describe('submission', () => {
     })
   })
 
+  it('Redis away: mail is taken all the same', async function () {
+    this.timeout(20_000)
+    const own = await createContext(ENV)
+    const there = await createSender({ ...own, keyPrefix: 'ms' }, { domain: 'sender.example' })
+    const port = await startSubmission(own, createRegistry())
+    try {
+      await own.redisServer.crash()
+      const talk = await open(there.regular, port.ports.plain)
+      assert.match(await handIn(talk, { from: 'a@b.example', to: 'a@b.example', content: mail('') }), /^250 2\.0\.0 /)
+    } finally {
+      await port.stop()
+      await own.close()
+    }
+  })
+
   describe('in whose name', () => {
     for (const [what, from, expected] of [
       ['another domain', 'x@other.example', /^550 5\.7\.1 .*sender\.example only/],
