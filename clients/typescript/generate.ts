@@ -25,7 +25,7 @@ interface Operation {
   readonly summary: string
   readonly description?: string
   readonly deprecated?: boolean
-  readonly security: readonly unknown[]
+  readonly security: readonly object[]
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly required: boolean; readonly content: Content }
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>
@@ -44,7 +44,7 @@ export function generate(): string {
   const document = describe(ROUTES, '') as unknown as Document
   const methods = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item)
-      .filter(([, operation]) => operation.security.length > 0 && operation.deprecated !== true)
+      .filter(([, operation]) => operation.security.some((one) => 'key' in one) && operation.deprecated !== true)
       .map(([method, operation]) => methodOf(method, path, operation)),
   )
   const events = Object.values(document.webhooks).map(({ post }) => typeOf(jsonOf(post.requestBody.content) ?? {}))

@@ -308,113 +308,6 @@ export type AddSuppressionsBody = {
   })[]
 }
 
-export type AdminCountQueueAnswer = {
-  readonly success: true
-  readonly message: string
-  readonly data: {
-    readonly by: "tier" | "state" | "domain" | "site" | "workspace" | "campaign" | "age"
-    readonly counts: readonly {
-      readonly name: string
-      readonly count: number
-      readonly oldest_due_at: string
-    }[]
-  }
-}
-
-export type AdminDryRunBody = {
-  readonly from: string
-  readonly to: string
-  /** its id, key part or name */
-  readonly workspace?: string
-  /** a whole message; one is made up without it */
-  readonly raw?: string
-  /** false: answer at once, ask for the result by its id */
-  readonly wait?: boolean
-}
-
-export type AdminListActionsAnswer = {
-  readonly success: true
-  readonly message: string
-  readonly data: {
-    readonly actions: readonly OperatorAction[]
-  }
-}
-
-export type AdminListPoolsAnswer = {
-  readonly success: true
-  readonly message: string
-  readonly data: {
-    readonly pools: readonly EgressPool[]
-  }
-}
-
-export type AdminListQueueAnswer = {
-  readonly success: true
-  readonly message: string
-  readonly data: {
-    readonly recipients: readonly OpenRecipient[]
-    readonly next: string | null
-  }
-}
-
-export type AdminListSuspensionsAnswer = {
-  readonly success: true
-  readonly message: string
-  readonly data: {
-    readonly suspensions: readonly Suspension[]
-    readonly receivers: readonly ReceiverSuspension[]
-  }
-}
-
-export type AdminRetryMailAnswer = {
-  readonly success: true
-  readonly message: string
-  readonly data: OperatorAction
-}
-
-export type AdminRetryMailBody = {
-  /** a recipient domain */
-  readonly domain?: string
-  /** a site: all domains whose mail the same hosts take */
-  readonly site?: string
-  /** its id, key part or name */
-  readonly workspace?: string
-  /** its id */
-  readonly campaign?: string
-  /** instant, high, normal, bulk */
-  readonly tier?: string
-  /** scheduled, queued, sending, deferred, unknown */
-  readonly state?: string
-  /** em_…, msg_… or the uuid */
-  readonly message?: string
-  /** accepted longer ago than this: 90s, 10m, 2h, 1d */
-  readonly older_than?: string
-  /** why; kept with the action */
-  readonly reason?: string
-  /** where no filter is given: all mail is meant */
-  readonly all?: boolean
-}
-
-export type AdminSuspendBody = {
-  /** a recipient domain, or * for all mail */
-  readonly domain?: string
-  readonly site?: string
-  /** its id, key part or name */
-  readonly workspace?: string
-  /** its id */
-  readonly campaign?: string
-  readonly reason?: string
-  readonly until?: string | null
-}
-
-export type AdminUsePoolBody = {
-  /** its id, key part or name */
-  readonly workspace: string
-  /** only this sending domain of it */
-  readonly domain?: string
-  readonly pool: string | null
-}
-
 export type Audience = {
   readonly id: string
   readonly name: string
@@ -946,36 +839,6 @@ export type DomainVerifiedEvent = {
   readonly metadata: Readonly<Record<string, unknown>>
   /** what else is known of the event */
   readonly data: Readonly<Record<string, unknown>>
-}
-
-export type DryRun = {
-  readonly success: true
-  readonly message: string
-  readonly data: {
-    readonly id: string
-    readonly state: "waiting" | "done"
-    readonly result: "ok" | "warn" | "fail" | null
-    readonly steps: readonly ({
-      readonly step: string
-      readonly status: "ok" | "warn" | "fail" | "skipped"
-      readonly says: string
-      /** what to do about it */
-      readonly todo: string | null
-    })[]
-    /** what was said with the receiver, line by line */
-    readonly conversation: readonly string[]
-  }
-}
-
-export type EgressPool = {
-  readonly name: string
-  readonly members: readonly {
-    readonly source: string
-    readonly weight: number
-  }[]
-  /** that were given it */
-  readonly workspaces: number
-  readonly domains: number
 }
 
 export type Email = {
@@ -1890,33 +1753,6 @@ export type Message = {
   readonly expires_at?: string | null
 }
 
-export type OpenRecipient = {
-  readonly email_id: string
-  readonly recipient: string
-  readonly domain: string
-  readonly workspace_id: string
-  readonly tier: "instant" | "high" | "normal" | "bulk"
-  readonly state: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "bounced" | "failed" | "suppressed" | "cancelled"
-  readonly due_at: string
-  readonly tries: number
-  readonly reason: string | null
-}
-
-export type OperatorAction = {
-  readonly id: string
-  readonly verb: string
-  readonly subject: Readonly<Record<string, string>>
-  readonly reason: string
-  readonly by: string
-  readonly state: "running" | "done"
-  /** recipients that were changed */
-  readonly moved: number
-  /** recipients that were looked at: how far it is */
-  readonly seen: number
-  readonly began_at: string
-  readonly ended_at: string | null
-}
-
 export type PageMeta = {
   readonly total: number
   readonly page: number
@@ -1992,16 +1828,6 @@ export type QueuedEmail = {
     readonly recipients: number
     readonly status: "queued"
   }
-}
-
-export type ReceiverSuspension = {
-  readonly receiver: string
-  /** null: all */
-  readonly workspace_id: string | null
-  readonly rule: string
-  readonly reply: string
-  readonly created_at: string
-  readonly until: string
 }
 
 export type RefusedBatchItem = {
@@ -2184,14 +2010,6 @@ export type Suppression = {
   readonly api_key_id: string | null
   readonly created_at: string
   readonly updated_at: string
-}
-
-export type Suspension = {
-  readonly kind: "domain" | "site" | "workspace" | "campaign"
-  readonly subject: string
-  readonly reason: string
-  readonly created_at: string
-  readonly until: string | null
 }
 
 export type TemplateAnswer = {
@@ -3422,164 +3240,5 @@ export class Mailstead {
     readonly body?: TestWebhookBody
   }, options?: CallOptions): Promise<TestWebhookAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks/{id}/test' }, input, options)
-  }
-
-  /** How much is open, by site, recipient domain, workspace, campaign, tier, state or age; the largest first. The token of the operator. */
-  adminCountQueue(input: {
-    readonly query?: {
-      /** a recipient domain */
-      readonly domain?: string
-      /** a site: all domains whose mail the same hosts take */
-      readonly site?: string
-      /** its id, key part or name */
-      readonly workspace?: string
-      /** its id */
-      readonly campaign?: string
-      /** instant, high, normal, bulk */
-      readonly tier?: string
-      /** scheduled, queued, sending, deferred, unknown */
-      readonly state?: string
-      /** em_…, msg_… or the uuid */
-      readonly message?: string
-      /** accepted longer ago than this: 90s, 10m, 2h, 1d */
-      readonly older_than?: string
-      readonly by?: "tier" | "state" | "domain" | "site" | "workspace" | "campaign" | "age"
-    }
-  } = {}, options?: CallOptions): Promise<AdminCountQueueAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/queue/counts' }, input, options)
-  }
-
-  /** Open recipients of all workspaces, soonest due first. The token of the operator. */
-  adminListQueue(input: {
-    readonly query?: {
-      /** a recipient domain */
-      readonly domain?: string
-      /** a site: all domains whose mail the same hosts take */
-      readonly site?: string
-      /** its id, key part or name */
-      readonly workspace?: string
-      /** its id */
-      readonly campaign?: string
-      /** instant, high, normal, bulk */
-      readonly tier?: string
-      /** scheduled, queued, sending, deferred, unknown */
-      readonly state?: string
-      /** em_…, msg_… or the uuid */
-      readonly message?: string
-      /** accepted longer ago than this: 90s, 10m, 2h, 1d */
-      readonly older_than?: string
-      readonly limit?: number
-      /** `next` of an earlier answer */
-      readonly cursor?: string
-    }
-  } = {}, options?: CallOptions): Promise<AdminListQueueAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/queue' }, input, options)
-  }
-
-  /** Retry mail now: due now; what its sender scheduled keeps its time. Mail that is being sent this moment is left alone. The answer comes after 2 seconds at most; what is not done by then goes on, and `GET /admin/actions/{id}` says how far it is. To do it again changes nothing twice. The token of the operator. */
-  adminRetryMail(input: {
-    readonly body?: AdminRetryMailBody
-  } = {}, options?: CallOptions): Promise<AdminRetryMailAnswer> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/queue/retry' }, input, options)
-  }
-
-  /** Drop mail: taken out for good: cancelled, with an email.cancelled event. Mail that is being sent this moment is left alone. The answer comes after 2 seconds at most; what is not done by then goes on, and `GET /admin/actions/{id}` says how far it is. To do it again changes nothing twice. The token of the operator. */
-  adminDropMail(input: {
-    readonly body?: AdminRetryMailBody
-  } = {}, options?: CallOptions): Promise<AdminRetryMailAnswer> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/queue/drop' }, input, options)
-  }
-
-  /** Drop mail with a bounce: given up: failed, with an email.failed event. Mail that is being sent this moment is left alone. The answer comes after 2 seconds at most; what is not done by then goes on, and `GET /admin/actions/{id}` says how far it is. To do it again changes nothing twice. The token of the operator. */
-  adminBounceMail(input: {
-    readonly body?: AdminRetryMailBody
-  } = {}, options?: CallOptions): Promise<AdminRetryMailAnswer> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/queue/bounce' }, input, options)
-  }
-
-  /** What operators changed, the newest first. The token of the operator. */
-  adminListActions(input: {
-    readonly query?: {
-      readonly limit?: number
-      /** the id of an action */
-      readonly before?: string
-    }
-  } = {}, options?: CallOptions): Promise<AdminListActionsAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/actions' }, input, options)
-  }
-
-  /** How far an action is. The token of the operator. */
-  adminGetAction(input: {
-    readonly params: {
-      readonly id: string
-    }
-  }, options?: CallOptions): Promise<AdminRetryMailAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/actions/{id}' }, input, options)
-  }
-
-  /** Why a message of any workspace is where it is. The token of the operator. */
-  adminExplainEmail(input: {
-    readonly params: {
-      readonly id: string
-    }
-  }, options?: CallOptions): Promise<EmailExplanation> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/emails/explain/{id}' }, input, options)
-  }
-
-  /** What is stopped: by the operator, and receivers by the rules about their replies. The token of the operator. */
-  adminListSuspensions(options?: CallOptions): Promise<AdminListSuspensionsAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/suspensions' }, {}, options)
-  }
-
-  /** Stop mail: it waits, and nothing is tried or counted. Give one of `domain`, `site`, `workspace`, `campaign`. What is stopped already gets this reason and time. Mail that a process has taken up already still goes out. The token of the operator. */
-  adminSuspend(input: {
-    readonly body?: AdminSuspendBody
-  } = {}, options?: CallOptions): Promise<PlainAnswer> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/suspensions' }, input, options)
-  }
-
-  /** Let mail go again that was stopped. The token of the operator. */
-  adminResume(input: {
-    readonly query?: {
-      /** a recipient domain, or * for all mail */
-      readonly domain?: string
-      readonly site?: string
-      /** its id, key part or name */
-      readonly workspace?: string
-      /** its id */
-      readonly campaign?: string
-      /** as listed: one that a rule about replies has stopped */
-      readonly receiver?: string
-    }
-  } = {}, options?: CallOptions): Promise<PlainAnswer> {
-    return this.#transport.call({ method: 'DELETE', path: '/api/v1/admin/suspensions' }, input, options)
-  }
-
-  /** The pools that mail leaves by. The token of the operator. */
-  adminListPools(options?: CallOptions): Promise<AdminListPoolsAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/pools' }, {}, options)
-  }
-
-  /** Move the mail of a workspace, or of one of its sending domains, to another pool. Mail that waits follows; what is being sent goes on. `pool: null` gives it back to the pool of its region. The token of the operator. */
-  adminUsePool(input: {
-    readonly body: AdminUsePoolBody
-  }, options?: CallOptions): Promise<PlainAnswer> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/pools/use' }, input, options)
-  }
-
-  /** Rehearse a message: every gate, DNS, connection, MAIL and RCPT, then RSET; DKIM, SPF and DMARC. The token of the operator. */
-  adminDryRun(input: {
-    readonly body: AdminDryRunBody
-  }, options?: CallOptions): Promise<DryRun> {
-    return this.#transport.call({ method: 'POST', path: '/api/v1/admin/dry-run' }, input, options)
-  }
-
-  /** The result of a dry run, kept for an hour. The token of the operator. */
-  adminGetDryRun(input: {
-    readonly params: {
-      readonly id: string
-    }
-  }, options?: CallOptions): Promise<DryRun> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/admin/dry-run/{id}' }, input, options)
   }
 }
