@@ -30,6 +30,8 @@ const MOST_NAMED = 50
 const SLOW_MS = 20_000
 /** Of the sessions that are free, the part that one site may take. */
 const FREE_SHARE = 0.25
+/** Of all sessions: while so many are free nobody must prove anything. */
+const AMPLE_SHARE = 0.8
 /** Lanes that are looked at when one session comes free. */
 const MOST_FED = 20
 /** Of all sessions: the last ones, and those on top for instant mail. */
@@ -107,9 +109,9 @@ export function createLanes(ctx: Context, parts: LaneParts): Lanes {
   }
 }
 
-function viewAll({ lanes }: State): ReadonlyMap<string, SiteState> {
+function viewAll(state: State): ReadonlyMap<string, SiteState> {
   const told = new Map<string, SiteState>()
-  for (const lane of lanes.values()) if (lane.pace !== null && isWorthTelling(lane)) told.set(lane.site, viewOf(lane, lane.pace))
+  for (const lane of state.lanes.values()) if (lane.pace !== null && isWorthTelling(lane)) told.set(lane.site, viewOf(state, lane, lane.pace))
   return told
 }
 
@@ -117,8 +119,9 @@ function isWorthTelling(lane: Lane): boolean {
   return lane.active + lane.held > 0 || lane.pace?.isSuspended === true
 }
 
-function viewOf({ sessions, waiting }: Lane, pace: Pace): SiteState {
-  const isFull = (tier: Tier): boolean => !pace.isSuspended && pace.isFull(tier)
+function viewOf(state: State, lane: Lane, pace: Pace): SiteState {
+  const { sessions, waiting } = lane
+  const isFull = (tier: Tier): boolean => !pace.isSuspended && (pace.isFull(tier) || !hasSession(state, lane))
   return {
     sessions, connections: pace.limit, isFull: { instant: isFull('instant'), others: isFull('bulk') }, rule: pace.receiver.title,
     pace: pace.key, waiting: waiting.length, waitingNames: waiting.slice(0, MOST_NAMED).map(nameOf),
@@ -255,8 +258,8 @@ function isOurs(state: State, claimed: Claimed): boolean {
 }
 
 /**
- * Some sessions are always left for sites that have none, however many others hang: a site is given more as it finishes what it has, never
- * more than a part of what is free, and none of the last tenth unless it has nothing under way. A tenth on top is for instant mail only: a
+ * Some sessions are always left for sites that have none, however many others hang: on a busy process a site is given more as it finishes
+ * what it has, never more than a part of what is free, and none of the last tenth unless it has nothing under way. A tenth on top is for instant mail only: a
  * process that is full of bulk still has room for a code.
  */
 function hasSession(state: State, lane: Lane): boolean {
@@ -264,7 +267,8 @@ function hasSession(state: State, lane: Lane): boolean {
   const most = state.ctx.config.outboundSessions
   const free = most - state.active
   if (lane.active === 0 && free > 0) return true
-  if (lane.active < lane.window && lane.active < FREE_SHARE * free && free > KEPT_SHARE * most) return true
+  const isProven = lane.active < lane.window || free > AMPLE_SHARE * most
+  if (isProven && lane.active < FREE_SHARE * free && free > KEPT_SHARE * most) return true
   return lane.hasInstant && lane.activeInstant < lane.window && lane.activeInstant < FREE_SHARE * (free + KEPT_SHARE * most)
 }
 
