@@ -1,4 +1,7 @@
-/** The envelope: parameters that nobody offered are refused (RFC 5321 4.1.1.11, smtp-server lets them pass), addresses are read by the one address rule. */
+/**
+ * The envelope: parameters that nobody offered are refused (RFC 5321 4.1.1.11, smtp-server lets them pass), addresses are read by the one
+ * address rule.
+ */
 import type { SMTPServerAddress, SMTPServerEnvelope, SMTPServerSession } from 'smtp-server'
 import { parseAddress } from '#src/mail/address.ts'
 import type { Addressee, Mailbox, ReportWish, SubmittedEnvelope } from '#src/messages/submission.ts'
@@ -48,7 +51,8 @@ export function addresseesOf({ envelope }: SMTPServerSession, shown: Shown, send
     if (!read.ok) continue // none of these was taken at RCPT
     const { address, domain } = read.address
     const name = address.toLowerCase()
-    if (!found.has(name)) found.set(name, { address, domain: sender.destinationOf(domain), kind: to?.has(name) === true ? 'to' : cc?.has(name) === true ? 'cc' : 'bcc' })
+    const kind = to?.has(name) === true ? 'to' : cc?.has(name) === true ? 'cc' : 'bcc'
+    if (!found.has(name)) found.set(name, { address, domain: sender.destinationOf(domain), kind })
   }
   return [...found.values()]
 }
@@ -57,7 +61,9 @@ export function addresseesOf({ envelope }: SMTPServerSession, shown: Shown, send
  * What is kept of the envelope. Reports go to the envelope sender only where that is an address that the sender could write From, of a
  * domain that signs: who hands mail in must not be able to have others written to.
  */
-export async function envelopeOf({ envelope }: SMTPServerSession, sender: Sender, recipients: readonly Addressee[]): Promise<SubmittedEnvelope> {
+export async function envelopeOf(
+  { envelope }: SMTPServerSession, sender: Sender, recipients: readonly Addressee[],
+): Promise<SubmittedEnvelope> {
   const { mailFrom } = envelope
   const from = mailFrom === false ? '' : mailFrom.address
   const plain = { from, ...(mailFrom !== false && mailFrom.args !== false && 'SMTPUTF8' in mailFrom.args ? { isUtf8: true as const } : {}) }

@@ -1,4 +1,7 @@
-/** What happens at each command of a visit. Every handler answers once, whatever goes wrong in it, and gives the visit time for its next step. */
+/**
+ * What happens at each command of a visit. Every handler answers once, whatever goes wrong in it, and gives the visit time for its next
+ * step.
+ */
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server'
 import { admit } from './admit.ts'
 import type { SubmissionContext } from './context.ts'

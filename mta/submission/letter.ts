@@ -1,7 +1,7 @@
 /**
  * A mail as it was handed in, read as far as it must be: who it is from, what it is called, whom it names, which options it carries. Only
- * the header is looked at; the body is not parsed at all. What goes out are the octets that came, less Bcc and our own fields, with Received
- * in front and the Date and Message-ID that a mail must have (RFC 6409 8) behind the header where there are none.
+ * the header is looked at; the body is not parsed at all. What goes out are the octets that came, less Bcc and our own fields, with
+ * Received in front and the Date and Message-ID that a mail must have (RFC 6409 8) behind the header where there are none.
  */
 import type { Field } from '#mta/compose/draft.ts'
 import { splitMessage } from '#mta/compose/message.ts'

@@ -9,7 +9,8 @@ export interface Receipt {
   readonly at: Date
 }
 
-export function receivedField({ hostNameAppearsAs, remoteAddress, transmissionType, envelope }: SMTPServerSession, { by, id, at }: Receipt): string {
+export function receivedField(session: SMTPServerSession, { by, id, at }: Receipt): string {
+  const { hostNameAppearsAs, remoteAddress, transmissionType, envelope } = session
   const helo = hostNameAppearsAs.replaceAll(/[^!-'*-~]/g, '?').slice(0, 255)
   const address = isIPv6(remoteAddress) ? `IPv6:${remoteAddress}` : remoteAddress
   const isUtf8 = envelope.mailFrom !== false && envelope.mailFrom.args !== false && 'SMTPUTF8' in envelope.mailFrom.args

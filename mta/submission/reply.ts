@@ -1,4 +1,7 @@
-/** What a client is told: code, enhanced code (RFC 3463) and text. Thrown where something ends with it: smtp-server sends what it is handed. */
+/**
+ * What a client is told: code, enhanced code (RFC 3463) and text. Thrown where something ends with it: smtp-server sends what it is
+ * handed.
+ */
 export class Reply extends Error {
   override readonly name = 'Reply'
   readonly responseCode: number

@@ -1,7 +1,7 @@
 /**
- * Who hands mail in, and in whose name: a Regular key, which speaks for its one domain or connected account, or a relay network, which speaks for every verified
- * domain of its workspace. A domain that lost its records (degraded) still sends. What is known of a relay's workspace and domains is a
- * few seconds old at most.
+ * Who hands mail in, and in whose name: a Regular key, which speaks for its one domain or connected account, or a relay network, which
+ * speaks for every verified domain of its workspace. A domain that lost its records (degraded) still sends. What is known of a relay's
+ * workspace and domains is a few seconds old at most.
  */
 import type { RelayNetwork } from '#config/read.ts'
 import type { Caller, CallerAccount } from '#src/auth/keys.ts'
@@ -30,8 +30,9 @@ const SENDING: ReadonlySet<string> = new Set(['verified', 'degraded'])
 
 export function senderOfKey(caller: Caller): Sender {
   const { keyId, workspaceId, plan, account } = caller
-  if (account === null) return { workspaceId, plan, keyId, judge: (address) => judgeByDomain(caller, domainOf(address)), destinationOf: (domain) => domain }
-  return { workspaceId, plan, keyId, judge: (address) => judgeByAddress(account, address), destinationOf: () => destinationOf(account.id) }
+  const who = { workspaceId, plan, keyId }
+  if (account === null) return { ...who, judge: (address) => judgeByDomain(caller, domainOf(address)), destinationOf: (domain) => domain }
+  return { ...who, judge: (address) => judgeByAddress(account, address), destinationOf: () => destinationOf(account.id) }
 }
 
 function judgeByDomain({ domain, domainId, domainStatus }: Caller, wanted: string): Verdict {
@@ -41,7 +42,8 @@ function judgeByDomain({ domain, domainId, domainStatus }: Caller, wanted: strin
 }
 
 function judgeByAddress({ addresses }: CallerAccount, address: string): Verdict {
-  return addresses.includes(address.toLowerCase()) ? { ok: true, domainId: null } : { ok: false, reason: `This key sends for ${addresses.join(', ')} only` }
+  const isIts = addresses.includes(address.toLowerCase())
+  return isIts ? { ok: true, domainId: null } : { ok: false, reason: `This key sends for ${addresses.join(', ')} only` }
 }
 
 function domainOf(address: string): string {
@@ -53,7 +55,8 @@ export interface Relays {
   find(address: string): Promise<Sender | null>
 }
 
-const FIND_DOMAIN = prepared('relay-domain', 'SELECT id, verification_status AS status FROM domains WHERE workspace_id = $1 AND domain = $2')
+const FIND_DOMAIN = prepared('relay-domain',
+  'SELECT id, verification_status AS status FROM domains WHERE workspace_id = $1 AND domain = $2')
 const FRESH = { max: 10_000, ttlMs: 5000 }
 
 /** `networks` as the operator wrote them: the first that fits counts. */

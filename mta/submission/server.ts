@@ -1,7 +1,7 @@
 /**
  * smtp-server as a submission port needs it. It is changed in four places, each because there is no option for it:
- * - its greeting comes at once: the pause of 100 ms that unmasks spammers' programs would hold every client that opens a connection for each
- *   mail to ten mails a second;
+ * - its greeting comes at once: the pause of 100 ms that unmasks spammers' programs would hold every client that opens a connection for
+ *   each mail to ten mails a second;
  * - AUTH is neither offered nor taken where the password could be read on the way;
  * - a reply that brings its own enhanced code gets no second one;
  * - every visit has a deadline besides the idle timeout, so that a client that sends a byte now and then is cut off too.

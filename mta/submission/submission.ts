@@ -49,9 +49,10 @@ export async function startSubmission(base: Context, metrics: Registry): Promise
   }
   const { config } = base
   try {
-    const plain = await ports.open({ what: 'submission', setting: 'SUBMISSION_PORT', port: config.submissionPort, fallback: 2587 }, false)
-    const tls = await ports.open({ what: 'submission over TLS', setting: 'SUBMISSION_TLS_PORT', port: config.submissionTlsPort, fallback: 2465 }, true)
-    const alt = await ports.open({ what: 'submission', setting: 'SUBMISSION_ALT_PORT', port: config.submissionAltPort, fallback: 2525 }, false)
+    const what = 'submission'
+    const plain = await ports.open({ what, setting: 'SUBMISSION_PORT', port: config.submissionPort, fallback: 2587 }, false)
+    const tls = await ports.open({ what, setting: 'SUBMISSION_TLS_PORT', port: config.submissionTlsPort, fallback: 2465 }, true)
+    const alt = await ports.open({ what, setting: 'SUBMISSION_ALT_PORT', port: config.submissionAltPort, fallback: 2525 }, false)
     base.log.info({ plain, tls, alt }, 'takes mail by SMTP')
     return { ports: { plain, tls, alt }, stop: close }
   } catch (error) {
@@ -70,7 +71,8 @@ function createPorts(ctx: SubmissionContext, certificate: Certificate): Ports {
   const sockets = new Set<Socket>()
   const peers = createPeers(Math.ceil(ctx.config.submissionConnections * OF_ONE_NETWORK))
   ctx.metrics.collect(() => ({
-    mailstead_submission_connections: [{ labels: [], value: sockets.size }], mailstead_submission_held_bytes: [{ labels: [], value: ctx.held.bytes }],
+    mailstead_submission_connections: [{ labels: [], value: sockets.size }],
+    mailstead_submission_held_bytes: [{ labels: [], value: ctx.held.bytes }],
   }))
   const watch = (socket: Socket): void => {
     const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d)/, '')

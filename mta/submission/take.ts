@@ -34,7 +34,8 @@ export async function takeMail(ctx: SubmissionContext, handed: Handed): Promise<
     const submission = await prepare(ctx, handed, letter)
     const answer = answerOf(await ctx.acceptor.accept(submission), idText(submission.id))
     const { id, from, recipients, tier } = submission
-    ctx.log.info({ id, from: from.email, recipients: recipients.length, tier, octets: octets.length, peer: handed.session.remoteAddress }, 'accepted')
+    const { remoteAddress: peer } = handed.session
+    ctx.log.info({ id, from: from.email, recipients: recipients.length, tier, octets: octets.length, peer }, 'accepted')
     return answer
   } catch (error) {
     throw replyOf(ctx, error)
@@ -57,13 +58,15 @@ async function prepare(ctx: SubmissionContext, { session, sender }: Handed, lett
   const now = ctx.clock.now()
   const id = newId(now)
   const recipients = addresseesOf(session, letter, sender)
+  const envelope = await envelopeOf(session, sender, recipients)
   const claim = options.idempotencyKey === null ? null
     : { key: options.idempotencyKey, bodyHash: digestOf(letter, recipients.map(({ address }) => address)), answer: idText(id) }
   return {
     id, workspaceId: sender.workspaceId, apiKeyId: sender.keyId, domainId, tier: options.tier, from, replyTo: null, to, cc, recipients,
-    ...await contentOf(ctx, letter, { id, workspaceId: sender.workspaceId, session, envelope: await envelopeOf(session, sender, recipients) }),
+    ...await contentOf(ctx, letter, { id, workspaceId: sender.workspaceId, session, envelope }),
     attachments: [], tags: options.tags, metadata: options.metadata, trackOpens: false, trackClicks: false,
-    scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(now), quota: planOf(ctx, sender.plan).monthlyQuota, idempotency: claim,
+    scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(now), quota: planOf(ctx, sender.plan).monthlyQuota,
+    idempotency: claim,
   }
 }
 
@@ -110,7 +113,8 @@ const NEW_EACH_TIME: ReadonlySet<string> = new Set(['date', 'message-id', 'recei
 /** What makes two mails under one key the same. */
 function digestOf({ fields, body }: Letter, recipients: readonly string[]): Buffer {
   const head = fields.filter(({ name }) => !NEW_EACH_TIME.has(name)).map(({ line }) => line).join('')
-  return hash('sha256', Buffer.concat([Buffer.from(`smtp\n${recipients.toSorted().join('\n')}\n\n`), Buffer.from(head, 'latin1'), body]), 'buffer')
+  const top = Buffer.from(`smtp\n${recipients.toSorted().join('\n')}\n\n`)
+  return hash('sha256', Buffer.concat([top, Buffer.from(head, 'latin1'), body]), 'buffer')
 }
 
 function idText(id: string): string {

@@ -52,19 +52,27 @@ export function writeReport(facts: ReportFacts): Buffer {
     ...(facts.original === null ? [] : [originalOf(facts.original)]),
   ]
   const mark = Buffer.from(`\r\n--${boundary}\r\n`)
-  return Buffer.concat([Buffer.from(head.join('\r\n')), Buffer.from('\r\n'), ...parts.flatMap((one) => [mark, one]), Buffer.from(`\r\n--${boundary}--\r\n`)])
+  const end = Buffer.from(`\r\n--${boundary}--\r\n`)
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n`), ...parts.flatMap((one) => [mark, one]), end])
 }
 
 /** RFC 3464 2.2, 2.3 */
 function statusOf(facts: ReportFacts, isGlobal: boolean): string {
   const { envid, orcpt, answer, action } = facts
   const lines = [
-    `Reporting-MTA: dns; ${facts.reporter}`, ...(envid === null ? [] : [`Original-Envelope-Id: ${tame(envid)}`]), `Arrival-Date: ${dateText(facts.arrivedAt)}`, '',
+    `Reporting-MTA: dns; ${facts.reporter}`,
+    ...(envid === null ? [] : [`Original-Envelope-Id: ${tame(envid)}`]),
+    `Arrival-Date: ${dateText(facts.arrivedAt)}`, '',
     ...(orcpt === null ? [] : [`Original-Recipient: ${tame(orcpt)}`]),
-    `Final-Recipient: ${isGlobal ? 'utf-8' : 'rfc822'}; ${facts.recipient}`, `Action: ${action}`, `Status: ${answer?.status ?? STATUS[action]}`,
-    ...(answer === null ? [] : [`Remote-MTA: dns; ${tame(answer.host)}`, `Diagnostic-Code: smtp; ${tame(answer.text)}`, `Last-Attempt-Date: ${dateText(answer.at)}`]),
+    `Final-Recipient: ${isGlobal ? 'utf-8' : 'rfc822'}; ${facts.recipient}`,
+    `Action: ${action}`, `Status: ${answer?.status ?? STATUS[action]}`,
+    ...(answer === null ? [] : answerLines(answer)),
   ]
   return lines.join('\r\n')
+}
+
+function answerLines({ host, text, at }: NonNullable<ReportFacts['answer']>): string[] {
+  return [`Remote-MTA: dns; ${tame(host)}`, `Diagnostic-Code: smtp; ${tame(text)}`, `Last-Attempt-Date: ${dateText(at)}`]
 }
 
 function part(fields: string, text: string): Buffer {
@@ -74,7 +82,8 @@ function part(fields: string, text: string): Buffer {
 function originalOf({ octets, isWhole }: NonNullable<ReportFacts['original']>): Buffer {
   const end = octets.indexOf('\r\n\r\n')
   const shown = isWhole ? octets : octets.subarray(0, end < 0 ? octets.lastIndexOf('\r\n') + 2 : end + 2)
-  return Buffer.concat([Buffer.from(`Content-Type: ${isWhole ? 'message/rfc822' : 'text/rfc822-headers'}\r\nContent-Transfer-Encoding: 8bit\r\n\r\n`), shown])
+  const type = isWhole ? 'message/rfc822' : 'text/rfc822-headers'
+  return Buffer.concat([Buffer.from(`Content-Type: ${type}\r\nContent-Transfer-Encoding: 8bit\r\n\r\n`), shown])
 }
 
 /** One line of ASCII, without what could end it or turn it around. */

@@ -41,7 +41,8 @@ export function decodeWords(text: string): string {
 
 /** RFC 2047 4.2 */
 function readQ(content: string): Buffer {
-  return Buffer.from(content.replaceAll('_', ' ').replaceAll(/=([0-9A-F]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))), 'latin1')
+  const octetOf = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16))
+  return Buffer.from(content.replaceAll('_', ' ').replaceAll(/=([0-9A-F]{2})/gi, octetOf), 'latin1')
 }
 
 function tidy(text: string): string {

@@ -21,7 +21,6 @@ interface Row {
   readonly n: number
   readonly recipient: string
   readonly data: Readonly<Record<string, unknown>> | null
-  readonly createdAt: Date
   /** Null where the message did not come by SMTP. */
   readonly submitted: SubmittedEnvelope | null
   readonly workspaceId: string
@@ -44,9 +43,10 @@ const MOST_QUOTED = 1_000_000
 const MOST_HEADER = 65_536
 
 const READ = `
-SELECT e.id, e.tx, e.type, e.n, e.recipient, e.data, e.created_at AS "createdAt", m.submitted, m.workspace_id AS "workspaceId", m.domain_id AS "domainId",
+SELECT e.id, e.tx, e.type, e.n, e.recipient, e.data, m.submitted, m.workspace_id AS "workspaceId", m.domain_id AS "domainId",
   m.from_email AS "from", m.subject, m.created_at AS "arrivedAt", length(m.raw) AS octets,
-  CASE WHEN m.submitted ? 'reportTo' THEN substring(m.raw FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MOST_QUOTED} ELSE ${MOST_HEADER} END) END AS original,
+  CASE WHEN m.submitted ? 'reportTo'
+    THEN substring(m.raw FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MOST_QUOTED} ELSE ${MOST_HEADER} END) END AS original,
   a.host, a.reply_status AS status, a.reply_text AS reply, a.reply_code AS code, a.at AS "attemptAt"
 FROM (
   SELECT * FROM events
@@ -54,13 +54,16 @@ FROM (
     AND (tx, id) > (SELECT tx, id FROM report_cursor) AND tx < pg_snapshot_xmin(pg_current_snapshot())
   ORDER BY tx, id LIMIT ${BATCH}) e
 LEFT JOIN messages m ON m.id = e.message_id
-LEFT JOIN LATERAL (SELECT * FROM attempts WHERE message_id = e.message_id AND n = e.n AND m.submitted ? 'reportTo' ORDER BY attempt DESC LIMIT 1) a ON true
+LEFT JOIN LATERAL (
+  SELECT * FROM attempts WHERE message_id = e.message_id AND n = e.n AND m.submitted ? 'reportTo' ORDER BY attempt DESC LIMIT 1) a ON true
 ORDER BY e.tx, e.id`
 
 /** A cursor of another cluster lies ahead of all that this one will write for long (src/events/feed.ts): it begins anew. */
 const MEND = `
 UPDATE report_cursor SET tx = pg_snapshot_xmin(pg_current_snapshot()), id = '00000000-0000-0000-0000-000000000000'
 WHERE tx > pg_snapshot_xmax(pg_current_snapshot())`
+
+const ADVANCE = 'UPDATE report_cursor SET tx = $1, id = $2 WHERE (tx, id) < ($1::xid8, $2::uuid)'
 
 export interface Reporting {
   readonly db: Queryable
@@ -75,12 +78,14 @@ export async function writeReports({ db, config, acceptor }: Reporting, now: Dat
   const reports = rows.filter(isWanted).flatMap((row) => reportOf(row, config.serverName, now) ?? [])
   await Promise.all(reports.map((report) => acceptor.accept(report)))
   const last = rows.at(-1)
-  if (last !== undefined) await db.query('UPDATE report_cursor SET tx = $1, id = $2 WHERE (tx, id) < ($1::xid8, $2::uuid)', [last.tx, last.id])
+  if (last !== undefined) await db.query(ADVANCE, [last.tx, last.id])
   return rows.length === BATCH
 }
 
 /** What an event is to those who handed the mail in; others are of no interest to them. */
-const MEANING: Readonly<Record<string, 'FAILURE' | 'SUCCESS'>> = { 'email.bounced': 'FAILURE', 'email.failed': 'FAILURE', 'email.delivered': 'SUCCESS' }
+const MEANING: Readonly<Record<string, 'FAILURE' | 'SUCCESS'>> = {
+  'email.bounced': 'FAILURE', 'email.failed': 'FAILURE', 'email.delivered': 'SUCCESS',
+}
 
 function isWanted({ submitted, n, type }: Row): boolean {
   const meaning = MEANING[type]
@@ -94,10 +99,12 @@ function reportOf(row: Row, serverName: string, now: Date): Submission | null {
   const from = `mailer-daemon@${row.from.slice(row.from.lastIndexOf('@') + 1)}`
   const facts = factsOf(row, { id: hexOf(id), at: now, from, to: to.address.address, reporter: serverName })
   return {
-    id, workspaceId: row.workspaceId, apiKeyId: null, domainId: row.domainId, tier: 'normal', from: { email: from, name: 'Mail delivery system' },
-    replyTo: null, to: [{ email: facts.to, name: null }], cc: [], recipients: [{ address: facts.to, domain: to.address.domain, kind: 'to' }],
-    subject: `${facts.action === 'failed' ? 'Undelivered' : 'Delivered'}: ${row.subject}`.slice(0, 998), html: null, text: null, headers: [], attachments: [],
-    tags: [], metadata: null, trackOpens: false, trackClicks: false, scheduledAt: null, timezone: null, expiresAt: null, createdAt: now, quota: null,
+    id, workspaceId: row.workspaceId, apiKeyId: null, domainId: row.domainId, tier: 'normal',
+    from: { email: from, name: 'Mail delivery system' }, replyTo: null, to: [{ email: facts.to, name: null }], cc: [],
+    recipients: [{ address: facts.to, domain: to.address.domain, kind: 'to' }],
+    subject: `${facts.action === 'failed' ? 'Undelivered' : 'Delivered'}: ${row.subject}`.slice(0, 998),
+    html: null, text: null, headers: [], attachments: [], tags: [], metadata: null, trackOpens: false, trackClicks: false,
+    scheduledAt: null, timezone: null, expiresAt: null, createdAt: now, quota: null,
     idempotency: { key: `delivery report ${row.id}`, bodyHash: Buffer.from(row.id), answer: '' },
     smtp: { raw: writeReport(facts), envelope: { from: '', isReport: true, isUtf8: true } },
   }
@@ -110,7 +117,8 @@ function factsOf(row: Row, about: Pick<ReportFacts, 'id' | 'at' | 'from' | 'to' 
     ...about, action: MEANING[row.type] === 'SUCCESS' ? 'relayed' : 'failed', recipient: row.recipient,
     orcpt: submitted?.wishes?.[row.n]?.orcpt ?? null, envid: submitted?.envid ?? null, subject: row.subject, arrivedAt: row.arrivedAt,
     reason: reasonOf(row),
-    answer: host === null || code === null || attemptAt === null ? null : { host, status: row.status, text: `${code} ${reply ?? ''}`, at: attemptAt },
+    answer: host === null || code === null || attemptAt === null ? null
+      : { host, status: row.status, text: `${code} ${reply ?? ''}`, at: attemptAt },
     original: original === null ? null : { octets: original, isWhole },
   }
 }
