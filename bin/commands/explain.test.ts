@@ -37,7 +37,7 @@ describe('mailstead explain', () => {
     const { out } = await call([id, '--json'])
     const { recipients: [recipient] } = JSON.parse(out) as { recipients: { held_by: string; gates: { gate: string }[] }[] }
     assert.deepEqual([recipient?.held_by, recipient?.gates.map(({ gate }) => gate)],
-      ['suppression', ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS']])
+      ['suppression', ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS', 'egress']])
   })
   it('says what is not known while Redis is away', async () => {
     const { code, out } = await call([id], 'unix:///tmp/mailstead-no-such-redis')

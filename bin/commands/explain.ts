@@ -65,7 +65,8 @@ function untilOf(until: Date | null): string {
 
 function attemptLines(attempt: AttemptView): string[] {
   const tls = attempt.tls === null ? '' : `, ${attempt.tls}`
-  const where = attempt.host === null ? '' : ` at ${attempt.host} [${attempt.address ?? ''}]${tls}`
+  const from = attempt.source === null ? '' : ` from ${attempt.source}`
+  const where = attempt.host === null ? '' : ` at ${attempt.host} [${attempt.address ?? ''}]${from}${tls}`
   return [`  attempt ${attempt.attempt}, ${attempt.at.toISOString()}: ${attempt.outcome}${where}, ${attempt.durationMs} ms`,
     ...attempt.conversation.split('\n').map((line) => `    ${line}`)]
 }
@@ -79,7 +80,7 @@ function jsonOf({ message, recipients }: Explanation): object {
       attempts: recipient.attempts.map((attempt) => ({
         attempt: attempt.attempt, at: attempt.at, outcome: attempt.outcome, scope: attempt.scope, reason: attempt.reason,
         code: attempt.replyCode, status: attempt.replyStatus,
-        text: attempt.replyText, host: attempt.host, address: attempt.address, tls: attempt.tls, duration_ms: attempt.durationMs,
+        text: attempt.replyText, host: attempt.host, address: attempt.address, source: attempt.source, tls: attempt.tls, duration_ms: attempt.durationMs,
         conversation: attempt.conversation,
       })),
     })),

@@ -28,7 +28,7 @@ const gate = (given: Facts, name: GateName): Gate => {
 }
 const dns = (reason: string): AttemptView => ({
   attempt: 1, at: EARLIER, outcome: 'deferred', scope: 'destination', reason, replyCode: null, replyStatus: null, replyText: null,
-  host: null, address: null,
+  host: null, address: null, source: null,
   tls: null, durationMs: 1, conversation: '',
 })
 const full = { sessions: 5, connections: 5, isFull: { instant: true, others: true }, rule: 'Google', pace: 'google', waiting: 3, waitingNames: [] }

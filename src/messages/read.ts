@@ -49,6 +49,8 @@ export interface AttemptView {
   readonly replyText: string | null
   readonly host: string | null
   readonly address: string | null
+  /** The egress source that it left by; null: the system chose. */
+  readonly source: string | null
   readonly tls: string | null
   readonly durationMs: number
   readonly conversation: string
@@ -102,7 +104,7 @@ async function readRecipients(db: Queryable, messageId: string): Promise<Recipie
 
 async function readAttempts(db: Queryable, messageId: string): Promise<Map<number, AttemptView[]>> {
   const { rows } = await db.query<AttemptView & { n?: number }>(
-    `SELECT n, attempt, at, outcome, scope, reason, reply_code AS "replyCode", reply_status AS "replyStatus", reply_text AS "replyText", host, address, tls,
+    `SELECT n, attempt, at, outcome, scope, reason, reply_code AS "replyCode", reply_status AS "replyStatus", reply_text AS "replyText", host, address, source, tls,
        duration_ms AS "durationMs", conversation FROM attempts WHERE message_id = $1 ORDER BY n, attempt`, [messageId])
   const byRecipient = new Map<number, AttemptView[]>()
   for (const { n = 0, ...attempt } of rows) byRecipient.set(n, [...byRecipient.get(n) ?? [], attempt])

@@ -1,0 +1,75 @@
+/** Sources as they are kept: who may say that one is gone, and what is announced. */
+import assert from 'node:assert/strict'
+import { Client } from 'pg'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { until } from '#test/support/until.ts'
+import { joinPool, leavePool, removePool } from './pools.ts'
+import { addSource, EGRESS_CHANNEL, findSource, noteFound, noteGone, pauseSource, removeSource, resumeSource, setWarmUp, type Source } from './sources.ts'
+
+describe('egress sources', function () {
+  this.timeout(60_000)
+  let ctx: TestContext
+  before(async () => {
+    ctx = await createContext()
+  })
+  after(() => ctx.close())
+
+  async function add(name: string, address: string): Promise<Source> {
+    const added = await addSource(ctx, { name, address, ehloName: 'out.example.net', region: 'us-east-1', pool: null, weight: 1, isWarmingUp: true })
+    assert.ok(added.kind === 'added')
+    return added.source
+  }
+
+  const state = async (name: string): Promise<string | undefined> => (await findSource(ctx.db, name))?.state
+
+  it('are gone until found, and only the machine that has one can say that it left', async () => {
+    const { id } = await add('a', '192.0.2.1')
+    assert.equal(await state('a'), 'gone')
+    await noteFound(ctx.db, id, 'machine-1')
+    assert.equal(await state('a'), 'warming')
+    await noteGone(ctx, id, 'machine-2')
+    assert.equal(await state('a'), 'warming')
+    await noteGone(ctx, id, 'machine-1')
+    assert.equal(await state('a'), 'gone')
+    await noteFound(ctx.db, id, 'machine-2')
+    assert.equal((await findSource(ctx.db, 'a'))?.machine, 'machine-2')
+    await pauseSource(ctx, 'a')
+    assert.equal(await state('a'), 'paused')
+  })
+
+  it('one address is one source, however it is spelt, and of two that add it at once one is told so', async () => {
+    const order = { ehloName: 'out.example.net', region: 'us-east-1', pool: null, weight: 1, isWarmingUp: false } as const
+    const added = await Promise.all(['2001:db8::5', '2001:DB8:0::5'].map((address, i) => addSource(ctx, { ...order, name: `six${i}`, address })))
+    assert.deepEqual(added.map(({ kind }) => kind).toSorted((one, other) => one < other ? -1 : 1), ['added', 'refused'])
+    assert.deepEqual(added.flatMap((one) => one.kind === 'refused' ? [one.reason] : []), ['there is a source of this address'])
+  })
+
+  it('every change that processes must know is announced, and what they write themselves is not', async () => {
+    const listener = new Client({ connectionString: ctx.databaseUrl })
+    let heard = 0
+    listener.on('notification', () => heard++)
+    await listener.connect()
+    await listener.query(`LISTEN ${EGRESS_CHANNEL}`)
+    const isHeard = async (what: string, act: () => Promise<unknown>): Promise<void> => {
+      const before = heard
+      await act()
+      await until(() => Promise.resolve(heard > before), () => `${what} is not announced`)
+    }
+    try {
+      await isHeard('a new source', () => add('b', '192.0.2.2'))
+      await isHeard('a pause', () => pauseSource(ctx, 'b'))
+      await isHeard('a resumption', () => resumeSource(ctx.db, 'b'))
+      await isHeard('the end of a warm-up', () => setWarmUp(ctx, 'b', false))
+      await isHeard('a weight', () => joinPool(ctx.db, 'us-east', { source: 'b', weight: 5 }))
+      await isHeard('leaving a pool', () => leavePool(ctx.db, 'us-east', 'b'))
+      await isHeard('the end of a pool', () => removePool(ctx.db, 'us-east'))
+      const { id } = await findSource(ctx.db, 'b') ?? assert.fail()
+      const before = heard
+      await noteFound(ctx.db, id, 'machine-1')
+      await isHeard('a removal', () => removeSource(ctx.db, 'b'))
+      assert.equal(heard, before + 2, 'the source and its (empty) memberships')
+    } finally {
+      await listener.end()
+    }
+  })
+})
