@@ -26,8 +26,10 @@ const RETRY_MS = 500
 /** @throws ConfigError when the port cannot be had. */
 export async function startInbound(ctx: Context, registry: Registry = createRegistry()): Promise<Inbound> {
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
+  const certificate = await loadServerCertificate(ctx)
   const reader = createReader()
-  const applying = startApplying(ctx, () => applyDue(ctx, reader))
+  const count = (kind: string, result: string): void => registry.add('mailstead_inbound_reports_total', [kind, result])
+  const applying = startApplying(ctx, () => applyDue(ctx, { reader, count }))
   const taking = createTaking(ctx, () => applying.wake())
   const letters = createLetterBox(() => ctx.clock.now())
   const recipientOf = ({ target, raw }: Incoming): Arrived['recipient'] => {
@@ -40,11 +42,10 @@ export async function startInbound(ctx: Context, registry: Registry = createRegi
     await taking.add({ ...incoming, recipient })
     registry.add('mailstead_inbound_letters_total', [incoming.target.kind])
   }
-  const listener = await startListener({ ctx, mac, certificate: await loadServerCertificate(ctx), take })
-    .catch(async (error: unknown) => {
-      await applying.stop()
-      throw error
-    })
+  const listener = await startListener({ ctx, mac, certificate, take }).catch(async (error: unknown) => {
+    await applying.stop()
+    throw error
+  })
   return {
     port: listener.port,
     stop: async () => {

@@ -9,6 +9,7 @@ import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
 import type { Incoming } from './listener.ts'
+import type { Result } from './verdict.ts'
 
 /** A report may be 128 KB: a batch stays a few MB. */
 const MAX_BATCH = 32
@@ -82,7 +83,7 @@ export interface Applied {
   readonly id: string
   readonly kind: string
   readonly facts: object | null
-  readonly result: string
+  readonly result: Result
   readonly eventId: string | null
   /** When it is looked at again; null = never. */
   readonly dueAt: Date | null

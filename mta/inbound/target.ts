@@ -14,7 +14,9 @@ export type Target =
   | { readonly kind: 'postmaster' }
 
 /** Local parts at the bounce domain and at the name of this server. */
-const ROLES: ReadonlyMap<string, 'complaint' | 'postmaster'> = new Map([['abuse', 'complaint'], ['fbl', 'complaint'], ['postmaster', 'postmaster']])
+const ROLES: ReadonlyMap<string, 'complaint' | 'postmaster'> = new Map([
+  ['abuse', 'complaint'], ['fbl', 'complaint'], ['postmaster', 'postmaster'],
+])
 
 export interface Doors {
   readonly config: Pick<Config, 'bounceDomain' | 'serverName'>

@@ -70,6 +70,9 @@ export const METRICS = {
   mailstead_inbound_letters_total: {
     type: 'counter', help: 'Letters taken at the inbound port, by what they were sent to.', labels: ['to'], by: 'inbound',
   },
+  mailstead_inbound_reports_total: {
+    type: 'counter', help: 'Reports that were read, by kind and by what they changed.', labels: ['kind', 'result'], by: 'inbound',
+  },
   mailstead_queue_depth: {
     type: 'gauge', help: 'Recipients on the schedule: waiting for their time (scheduled), ready at their site (ready), stopped (suspended).',
     labels: ['tier', 'place'], by: 'queue',
@@ -84,6 +87,9 @@ export const METRICS = {
   },
   mailstead_inbound_waiting: {
     type: 'gauge', help: 'Reports that were taken and not applied yet; counted up to 100,000.', labels: [], by: 'queue',
+  },
+  mailstead_suppressions_held: {
+    type: 'gauge', help: 'Suppressions that wait for a second proof, or because a receiver seems broken.', labels: ['hold'], by: 'queue',
   },
 } as const satisfies Record<string, MetricRow>
 

@@ -9,6 +9,7 @@ import { single, type Series, type Snapshot } from '#src/metrics/registry.ts'
 import { dueKey, isSuspendedSite, readyKey, SITES_KEY } from '#src/queue/keys.ts'
 import { listSuspensions, SUSPENDABLE } from '#src/queue/suspensions.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
+import { countHeld, type HeldCount } from '#src/suppression/held.ts'
 import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 10_000
@@ -27,14 +28,15 @@ export function figuresLoop(ctx: Context): LoopSpec {
 }
 
 export async function readFigures({ db, redis }: Pick<Context, 'db' | 'redis'>): Promise<Snapshot> {
-  const [depth, oldest, suspensions, webhooks, reports] = await Promise.all([
-    readDepth(redis), readOldest(db), listSuspensions(db), readWebhooks(db), readReports(db),
+  const [depth, oldest, suspensions, webhooks, reports, held] = await Promise.all([
+    readDepth(redis), readOldest(db), listSuspensions(db), readWebhooks(db), readReports(db), countHeld(db),
   ])
   return {
     mailstead_queue_depth: depth, mailstead_queue_oldest_seconds: oldest,
     mailstead_suspensions: SUSPENDABLE.map((kind) => ({ labels: [kind], value: suspensions.filter((one) => one.kind === kind).length })),
     mailstead_webhook_backlog: single(webhooks.count), mailstead_webhook_oldest_seconds: single(webhooks.oldest),
     mailstead_inbound_waiting: single(reports),
+    mailstead_suppressions_held: HOLDS.map((hold) => ({ labels: [hold], value: sumOfHeld(held.filter((one) => one.hold === hold)) })),
   }
 }
 
@@ -69,6 +71,12 @@ async function readWebhooks(db: Context['db']): Promise<{ count: number; oldest:
     `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
      FROM (SELECT due_at FROM webhook_deliveries WHERE state = 'pending' LIMIT $1) w`, [MOST_COUNTED])
   return row ?? { count: 0, oldest: 0 }
+}
+
+const HOLDS = ['proof', 'outage'] as const
+
+function sumOfHeld(held: readonly HeldCount[]): number {
+  return held.reduce((sum, { count }) => sum + count, 0)
 }
 
 async function readReports(db: Context['db']): Promise<number> {
