@@ -1,7 +1,7 @@
 /**
- * The OAuth servers whose mailboxes may be connected, and where their mail is handed in. Google and Microsoft are known; OAUTH_PROVIDERS_FILE
- * (JSON, an object for each provider) gives them the operator's client id and secret, changes them, or adds others. A provider without a
- * client id is not offered.
+ * The OAuth servers whose mailboxes may be connected, and where their mail is handed in. Google and Microsoft are known;
+ * OAUTH_PROVIDERS_FILE (JSON, an object for each provider) gives them the operator's client id and secret, changes them, or adds others. A
+ * provider without a client id is not offered.
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -85,7 +85,10 @@ export function loadOAuthProviders(file: string | null): OAuthProviders {
   if (file === null) return new Map()
   const read = fileOf.safeParse(parse(file))
   if (!read.success) throw wrong(file, read.error.issues.map(({ path, message }) => line(path, message)))
-  const rows = Object.entries(read.data).map(([name, fields]) => ({ name, read: given.safeParse({ ...(Object.hasOwn(PRESETS, name) ? PRESETS[name] : {}), ...fields }) }))
+  const rows = Object.entries(read.data).map(([name, fields]) => {
+    const known = Object.hasOwn(PRESETS, name) ? PRESETS[name] : {}
+    return { name, read: given.safeParse({ ...known, ...fields }) }
+  })
   const issues = rows.flatMap((row) => row.read.error?.issues.map(({ path, message }) => line([row.name, ...path], message)) ?? [])
   if (issues.length > 0) throw wrong(file, issues)
   return new Map(rows.flatMap(({ name, read: { data } }) => data === undefined ? [] : [[name, { name, ...data }]]))
@@ -103,6 +106,7 @@ function parse(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw new ConfigError(`OAUTH_PROVIDERS_FILE cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ConfigError(`OAUTH_PROVIDERS_FILE cannot be read: ${why}`, { cause: error })
   }
 }

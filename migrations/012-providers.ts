@@ -40,7 +40,8 @@ CREATE TABLE connected_accounts (
 );
 CREATE INDEX connected_accounts_workspace ON connected_accounts (workspace_id, id);
 CREATE INDEX connected_accounts_expiring ON connected_accounts (access_expires_at) WHERE kind = 'oauth' AND state = 'active';
-CREATE TRIGGER key_change AFTER UPDATE OF addresses OR DELETE ON connected_accounts FOR EACH STATEMENT EXECUTE FUNCTION announce_key_change();
+CREATE TRIGGER key_change AFTER UPDATE OF addresses OR DELETE ON connected_accounts
+  FOR EACH STATEMENT EXECUTE FUNCTION announce_key_change();
 
 ALTER TABLE api_keys ADD account_id uuid REFERENCES connected_accounts ON DELETE CASCADE,
   ADD CONSTRAINT api_keys_one_sender CHECK (domain_id IS NULL OR account_id IS NULL);

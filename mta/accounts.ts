@@ -46,7 +46,10 @@ export function startAccounts(ctx: Context): ConnectedAccounts {
   const receivers = new WeakMap<AccountLimits, Receiver>()
   const ca = config.extraCaFile === null ? {} : { ca: [...rootCertificates, readFileSync(config.extraCaFile, 'utf8')].join('\n') }
   const opening: AccountOpening = {
-    settings: { ehloName: config.serverName, tls: 'required', rejectUnauthorized: true, timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }), ...ca },
+    settings: {
+      ehloName: config.serverName, tls: 'required', rejectUnauthorized: true,
+      timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }), ...ca,
+    },
     lookup: createLookup(config), allowed: config.allowPrivateTargets,
     credential: (account, refused) => credentialOf(ctx, tokens, account, refused),
   }
@@ -58,7 +61,10 @@ export function startAccounts(ctx: Context): ConnectedAccounts {
     relay,
     find: (id) => findReady(ctx, accounts, id),
     receiver: (destination) => receiverOf(accounts, receivers, destination),
-    test: (word) => void runTest(ctx, opening, word).catch((error: unknown) => ctx.log.warn({ err: error }, 'a connection test failed by a fault of ours')),
+    test: (word) => {
+      const warn = (error: unknown): void => ctx.log.warn({ err: error }, 'a connection test failed by a fault of ours')
+      runTest(ctx, opening, word).catch(warn)
+    },
     stop: async () => {
       await relay.close()
       outgoing.close()

@@ -9,20 +9,25 @@ import type { SignIn } from '#src/providers/accounts.ts'
 const MAX_ADDRESSES = 100
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
 
-const label = z.string().trim().min(1, 'is empty').max(255, 'at most 255 characters').regex(/^\P{Cc}*$/u, 'has control characters').nullish()
+const label = z.string().trim().min(1, 'is empty').max(255, 'at most 255 characters')
+  .regex(/^\P{Cc}*$/u, 'has control characters').nullish()
 const host = z.string().trim().max(255, 'at most 255 characters').nullish()
 const port = z.int('must be a whole number').min(1, 'at least 1').max(65_535, 'at most 65535').nullish()
 /** What is sent as credentials; NUL would divide them (RFC 4616). */
-const secret = z.string().min(1, 'is empty').max(1024, 'at most 1024 characters').refine((text) => !/[\0\r\n]/.test(text), 'has control characters').nullish()
-const from = z.union([z.string(), z.array(z.string()).max(MAX_ADDRESSES, `at most ${MAX_ADDRESSES} addresses`)], 'must be an address, or a list of them').nullish()
+const secret = z.string().min(1, 'is empty').max(1024, 'at most 1024 characters')
+  .refine((text) => !/[\0\r\n]/.test(text), 'has control characters').nullish()
+const listed = z.array(z.string()).max(MAX_ADDRESSES, `at most ${MAX_ADDRESSES} addresses`)
+const from = z.union([z.string(), listed], 'must be an address, or a list of them').nullish()
 const some = z.int('must be a whole number').min(1, 'at least 1').max(10_000, 'at most 10000').nullish()
 
 export const accountFields = z.object({
   name: label,
   host, smtp_host: host.meta(aliasOf('host')), port, smtp_port: port.meta(aliasOf('port')),
-  security: z.enum(SECURITIES).nullish().meta({ description: 'tls from the first octet, starttls, or none (only inside allowed networks)' }),
+  security: z.enum(SECURITIES).nullish()
+    .meta({ description: 'tls from the first octet, starttls, or none (only inside allowed networks)' }),
   username: secret, user: secret.meta(aliasOf('username')), password: secret, pass: secret.meta(aliasOf('password')),
-  from: from.meta({ description: 'the addresses that mail may come from; the user name where it is an address' }), addresses: from.meta(aliasOf('from')),
+  from: from.meta({ description: 'the addresses that mail may come from; the user name where it is an address' }),
+  addresses: from.meta(aliasOf('from')),
   connections: some, messages_per_connection: some,
   messages_per_minute: some.meta({ description: 'null: as fast as the server takes them' }),
 })
@@ -51,14 +56,17 @@ export function foldAccount(given: AccountFields, complain: Complain): FoldedAcc
       ...(perMinute === undefined ? {} : { messagesPerMinute: perMinute }),
     },
     host: server === undefined ? undefined : foldHost(server, complain), port: given.port ?? given.smtp_port ?? undefined,
-    security: given.security ?? undefined, username: given.username ?? given.user ?? undefined, password: given.password ?? given.pass ?? undefined,
+    security: given.security ?? undefined, username: given.username ?? given.user ?? undefined,
+    password: given.password ?? given.pass ?? undefined,
   }
 }
+
+const NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/
 
 function foldHost(text: string, complain: Complain): string | undefined {
   const name = isIP(text) === 0 ? domainToASCII(text.replace(/\.$/, '')) : text
   const isWritten = !/[\s\p{Cc}]/u.test(text)
-  if (isWritten && (isIP(name) !== 0 || /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/.test(name))) return name
+  if (isWritten && (isIP(name) !== 0 || NAME.test(name))) return name
   complain('host', 'must be the name or address of a server')
   return undefined
 }

@@ -1,7 +1,6 @@
 /**
- * Connected accounts of a workspace: SMTP credentials created here, mailboxes connected by a sign-in that begins here and ends at
- * `oauth.ts`; listed, changed, tested, resumed, removed. No answer has a secret. The api opens no SMTP socket: a connection test is asked of
- * the outbound process and waited for.
+ * Connected accounts of a workspace: SMTP credentials created here, mailboxes connected by a sign-in (`oauth.ts`); listed, changed, tested,
+ * resumed, removed. No answer has a secret. The api opens no SMTP socket: a connection test is asked of the outbound process and waited for.
  *
  * Credentials go where their owner sent them and nowhere else: who changes the server or the user name gives the password again.
  */
@@ -17,15 +16,14 @@ import {
 } from '#src/providers/accounts.ts'
 import { testAccount } from '#src/providers/connection-tests.ts'
 import { resumeAccount } from '#src/providers/pause.ts'
-import { beginSignIn } from '#src/providers/sign-in.ts'
 import type { ApiContext } from '#api/context.ts'
 import { pageData, paging } from '#api/paging.ts'
 import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, pageOf } from '#api/shapes.ts'
+import { enveloped, pageOf } from '#api/shapes.ts'
 import { accountFields, foldAccount, signInOf, type FoldedAccount } from './account-fields.ts'
 import { accountShape, presentAccount, presentTest, testShape } from './account-view.ts'
 
-const ACCESS = { admin: 'accounts:manage' } as const
+export const ACCESS = { admin: 'accounts:manage' } as const
 const byPath = z.object({ id: z.string() })
 const one = enveloped(accountShape).meta({ id: 'AccountAnswer' })
 
@@ -42,7 +40,9 @@ const createBody = changeBody.transform((folded, sink) => {
   return signIn === null || addresses.length === 0 ? z.NEVER : { name: folded.name, limits: folded.limits, signIn, addresses }
 }).meta({
   required: ['host', 'username', 'password'],
-  examples: [{ name: 'Office', host: 'smtp.example.com', port: 587, security: 'starttls', username: 'office@example.com', password: 'secret' }],
+  examples: [{
+    name: 'Office', host: 'smtp.example.com', port: 587, security: 'starttls', username: 'office@example.com', password: 'secret',
+  }],
 })
 
 function addressOf(username = ''): string[] {
@@ -67,7 +67,8 @@ const create = route({
 
 const list = route({
   name: 'list-accounts', summary: 'The connected accounts of the workspace, the oldest first',
-  method: 'GET', paths: ['/public/accounts'], access: ACCESS, query: paging, status: 200, answer: pageOf('accounts', accountShape), errors: [],
+  method: 'GET', paths: ['/public/accounts'], access: ACCESS, query: paging, status: 200, errors: [],
+  answer: pageOf('accounts', accountShape),
   handle: async (ctx, { caller: { workspaceId }, query }) => {
     const { page, limit } = query
     const [accounts, total] = await Promise.all([
@@ -88,7 +89,8 @@ const get = route({
 })
 
 const update = route({
-  name: 'update-account', summary: 'Change name, addresses, limits, or with its password what it signs in with; new credentials end a pause',
+  name: 'update-account',
+  summary: 'Change name, addresses, limits, or with its password what it signs in with; new credentials end a pause',
   method: 'PATCH', paths: ['/public/accounts/:id'], access: ACCESS, params: byPath, body: changeBody, status: 200, answer: one,
   errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
@@ -97,7 +99,8 @@ const update = route({
     const read = signInFor(ctx, account, body)
     if (!read.ok) return read.refusal
     const { name, addresses, limits } = body
-    if (addresses !== undefined && account.kind === 'oauth') return invalid([{ path: 'from', message: 'is whoever signed in at the provider' }])
+    if (addresses !== undefined && account.kind === 'oauth')
+      return invalid([{ path: 'from', message: 'is whoever signed in at the provider' }])
     const changed = await changeAccount(ctx, account, { name, addresses, limits, signIn: read.signIn })
     return changed === null ? NO_ACCOUNT : told('The account is changed.', changed)
   },
@@ -134,40 +137,12 @@ const resume = route({
   },
 })
 
-const address = z.string().transform((text, sink) => {
-  const read = parseAddress(text.trim())
-  if (!read.ok) sink.addIssue({ code: 'custom', message: read.reason })
-  return read.ok ? read.address.address.toLowerCase() : z.NEVER
-})
+export const ACCOUNT_ROUTES: readonly AnyRoute[] = [create, list, get, update, remove, test, resume]
 
-const start = route({
-  name: 'start-oauth', summary: 'Begin to connect a mailbox over OAuth: where its owner signs in, within 10 minutes',
-  method: 'GET', paths: ['/public/accounts/oauth/start'], access: ACCESS, status: 200,
-  query: z.object({
-    provider: z.string().optional().meta({ description: 'google, microsoft, or one that the operator configured; of an account that is connected again: its own' }),
-    email: address.optional().meta({ description: 'whose sign-in is expected' }),
-    name: z.string().trim().max(255, 'at most 255 characters').optional(),
-    account_id: z.string().optional().meta({ description: 'an account to connect again' }),
-  }),
-  answer: enveloped(z.object({ authorize_url: z.url(), expires_at: moment })), errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
-  handle: async (ctx, { caller: { workspaceId }, query: { provider: named, email, name, account_id: accountId } }) => {
-    const account = accountId === undefined ? null : await ownAccount(ctx, workspaceId, accountId)
-    if (accountId !== undefined && account?.kind !== 'oauth') return NO_ACCOUNT
-    const { oauthProviders: providers } = ctx
-    const provider = providers.get(account?.provider ?? named ?? '')
-    if (provider === undefined) return invalid([{ path: 'provider', message: `is one of ${[...providers.keys()].join(', ') || 'none: the operator configured no OAuth provider'}` }])
-    const begun = await beginSignIn(ctx, { workspaceId, provider, email: account?.username ?? email ?? null, name: name ?? null, accountId: account?.id ?? null })
-    const data = { authorize_url: begun.url, expires_at: begun.expiresAt.toISOString() }
-    return { body: { success: true, message: 'Open authorize_url in the browser of the mailbox\'s owner.', data } }
-  },
-})
+export const NO_ACCOUNT = refuse('NOT_FOUND', 'There is no such account.')
 
-// the sign-in before the routes with an id in the path
-export const ACCOUNT_ROUTES: readonly AnyRoute[] = [create, list, start, get, update, remove, test, resume]
-
-const NO_ACCOUNT = refuse('NOT_FOUND', 'There is no such account.')
-
-function ownAccount(ctx: ApiContext, workspaceId: string, id: string): Promise<Account | null> {
+/** The account, if it is the workspace's own. */
+export function ownAccount(ctx: ApiContext, workspaceId: string, id: string): Promise<Account | null> {
   return isUuid(id) ? findAccount(ctx.db, workspaceId, id) : Promise.resolve(null)
 }
 
@@ -180,13 +155,18 @@ type ReadSignIn = { readonly ok: true; readonly signIn: SignIn | undefined } | {
 function signInFor(ctx: ApiContext, account: Account, body: FoldedAccount): ReadSignIn {
   const { host, port, security, username, password } = body
   if ([host, port, security, username, password].every((given) => given === undefined)) return { ok: true, signIn: undefined }
-  if (account.kind === 'oauth') return { ok: false, refusal: invalid([{ path: '', message: 'a mailbox over OAuth is connected again, not changed' }]) }
-  if (password === undefined) return { ok: false, refusal: invalid([{ path: 'password', message: 'is required to change what the account signs in with' }]) }
+  if (account.kind === 'oauth') return refused('', 'a mailbox over OAuth is connected again, not changed')
+  if (password === undefined) return refused('password', 'is required to change what the account signs in with')
   const signIn = {
-    host: host ?? account.host, port: port ?? account.port, security: security ?? account.security, username: username ?? account.username, secret: password,
+    host: host ?? account.host, port: port ?? account.port, security: security ?? account.security,
+    username: username ?? account.username, secret: password,
   }
   const refusal = judgeServer(ctx, signIn)
   return refusal === null ? { ok: true, signIn } : { ok: false, refusal }
+}
+
+function refused(path: string, message: string): ReadSignIn {
+  return { ok: false, refusal: invalid([{ path, message }]) }
 }
 
 /** What can be told without a look-up; the outbound process looks at the addresses themselves. */
@@ -195,5 +175,6 @@ function judgeServer({ config }: ApiContext, { host, security }: SignIn): Refusa
   if (isIP(host) !== 0 && !isReachable(host, allowed)) return invalid([{ path: 'host', message: 'is a private or reserved address' }])
   const isOutside = isIP(host) === 0 ? allowed.length === 0 : isReachable(host, [])
   if (security !== 'none' || !isOutside) return null
-  return invalid([{ path: 'security', message: 'none is only possible inside of networks that the operator allows (ALLOW_PRIVATE_TARGETS)' }])
+  const message = 'none is only possible inside of networks that the operator allows (ALLOW_PRIVATE_TARGETS)'
+  return invalid([{ path: 'security', message }])
 }

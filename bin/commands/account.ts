@@ -22,7 +22,8 @@ const PORTS: Readonly<Record<Security, string>> = { tls: '465', starttls: '587',
 
 const ACTIONS: Actions = {
   create: {
-    usage: `create --workspace ID --host H --username U --password-file F [--port P] [--security ${SECURITIES.join('|')}] [--from a,b] [--name N]`,
+    usage: 'create --workspace ID --host H --username U --password-file F [--port P] '
+      + `[--security ${SECURITIES.join('|')}] [--from a,b] [--name N]`,
     options: ['workspace', 'host', 'username', 'password-file', 'port', 'security', 'from', 'name'],
     run: (call) => {
       const order = readOrder(call)
@@ -32,8 +33,10 @@ const ACTIONS: Actions = {
         if (made.kind === 'too-many') return call.fail(`The workspace has ${MAX_ACCOUNTS} accounts, which is the most.`)
         if (made.kind !== 'created') return call.fail('The workspace is gone.')
         const { account } = made
-        const next = `mailstead account test ${account.id}\nThen: mailstead key create --workspace ${workspace.id} --type regular --account ${account.id}`
-        return call.answer(`Account ${account.id} (${account.name}) is connected.\nNext: ${next}`, jsonOf(account))
+        const { id } = account
+        const then = `mailstead key create --workspace ${workspace.id} --type regular --account ${id}`
+        const text = `Account ${id} (${account.name}) is connected.\nNext: mailstead account test ${id}\nThen: ${then}`
+        return call.answer(text, jsonOf(account))
       })
     },
   },
@@ -59,7 +62,8 @@ const ACTIONS: Actions = {
     run: (call) => withContext(call.io, async (ctx) => {
       const account = await accountOf(ctx.db, call.word(0))
       if (!await resumeAccount(ctx, account)) return call.fail('The account was removed meanwhile.')
-      return call.answer(`${account.name} is active. What waited for it goes on.`, { ...jsonOf(account), status: 'active', paused_reason: null })
+      const now = { ...jsonOf(account), status: 'active', paused_reason: null }
+      return call.answer(`${account.name} is active. What waited for it goes on.`, now)
     }),
   },
   remove: {
@@ -142,14 +146,16 @@ async function connect(ctx: Context, call: Call): Promise<number> {
 function providerOf({ config }: Context, name: string): OAuthProvider {
   const providers = loadOAuthProviders(config.oauthProvidersFile)
   const provider = providers.get(name)
-  if (provider === undefined) throw new Trouble(`There is no OAuth provider ${name}; configured are: ${[...providers.keys()].join(', ') || 'none'} (docs/connected-accounts.md).`)
-  return provider
+  if (provider !== undefined) return provider
+  const known = [...providers.keys()].join(', ') || 'none'
+  throw new Trouble(`There is no OAuth provider ${name}; configured are: ${known} (docs/connected-accounts.md).`)
 }
 
 function jsonOf(account: Account): Record<string, unknown> {
   return {
-    id: account.id, workspace_id: account.workspaceId, type: account.kind, provider: account.provider, name: account.name, host: account.host,
-    port: account.port, security: account.security, username: account.username, addresses: account.addresses, status: account.state,
+    id: account.id, workspace_id: account.workspaceId, type: account.kind, provider: account.provider, name: account.name,
+    host: account.host, port: account.port, security: account.security, username: account.username,
+    addresses: account.addresses, status: account.state,
     paused_reason: account.pausedReason, created_at: account.createdAt,
   }
 }

@@ -2863,21 +2863,6 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/accounts' }, input, options)
   }
 
-  /** Begin to connect a mailbox over OAuth: where its owner signs in, within 10 minutes. An Admin key with the scope `accounts:manage`. */
-  startOauth(input: {
-    readonly query?: {
-      /** google, microsoft, or one that the operator configured; of an account that is connected again: its own */
-      readonly provider?: string
-      /** whose sign-in is expected */
-      readonly email?: string
-      readonly name?: string
-      /** an account to connect again */
-      readonly account_id?: string
-    }
-  } = {}, options?: CallOptions): Promise<StartOauthAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/public/accounts/oauth/start' }, input, options)
-  }
-
   /** One connected account. An Admin key with the scope `accounts:manage`. */
   getAccount(input: {
     readonly params: {
@@ -2922,6 +2907,21 @@ export class Mailstead {
     }
   }, options?: CallOptions): Promise<AccountAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/accounts/{id}/resume' }, input, options)
+  }
+
+  /** Begin to connect a mailbox over OAuth: where its owner signs in, within 10 minutes. An Admin key with the scope `accounts:manage`. */
+  startOauth(input: {
+    readonly query?: {
+      /** google, microsoft, or one that the operator configured; not needed with account_id */
+      readonly provider?: string
+      /** whose sign-in is expected */
+      readonly email?: string
+      readonly name?: string
+      /** an account to connect again */
+      readonly account_id?: string
+    }
+  } = {}, options?: CallOptions): Promise<StartOauthAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/accounts/oauth/start' }, input, options)
   }
 
   /** Suppress the addresses of a file (text/csv) or of a list in JSON. The column of addresses is called `email` or `address`, or is the first one. Columns `reason` and `kind` are read where they are. What is no address is left out and told. An import can be repeated: nothing is added twice. An Admin key with the scope `suppressions:manage`. */

@@ -39,7 +39,9 @@ const MECHANISMS: readonly Mechanism[] = [
   },
   {
     name: 'PLAIN',
-    lines: (credential) => credential.kind === 'password' ? [hidden('AUTH PLAIN ', `\0${credential.username}\0${credential.password}`)] : null,
+    lines: (credential) => credential.kind === 'password'
+      ? [hidden('AUTH PLAIN ', `\0${credential.username}\0${credential.password}`)]
+      : null,
   },
   {
     name: 'LOGIN',
@@ -55,7 +57,8 @@ function hidden(command: string, secret: string): Said {
 
 export function createLogin(credential: Credential): Login {
   return async (wire, offers) => {
-    const lines = MECHANISMS.filter(({ name }) => offers.auth.includes(name)).map((one) => one.lines(credential)).find((found) => found !== null)
+    const offered = MECHANISMS.filter(({ name }) => offers.auth.includes(name))
+    const lines = offered.map((one) => one.lines(credential)).find((found) => found !== null)
     if (lines == null) {
       wire.lose('protocol', `the server offers no way to sign in that fits: ${offers.auth.join(' ') || 'no AUTH'}`, 'auth-not-offered')
       return { reply: null }

@@ -1,6 +1,6 @@
 /**
- * A session at the server of a connected account: its addresses, TLS with a certificate that is valid for its name, the sign-in. There is no
- * way back to plain text: an account without TLS is only used inside networks that the operator allows (ALLOW_PRIVATE_TARGETS).
+ * A session at the server of a connected account: its addresses, TLS with a certificate that is valid for its name, the sign-in. There is
+ * no way back to plain text: an account without TLS is only used inside networks that the operator allows (ALLOW_PRIVATE_TARGETS).
  *
  * A token that the server refuses although it should be good is replaced once, at once: its clock may be another one, or it was withdrawn.
  */
@@ -35,7 +35,16 @@ export type AccountOpened =
   | { readonly kind: 'refused'; readonly reply: Reply; readonly secrets: readonly string[] }
   /** There are no credentials now. */
   | Exclude<FoundCredential, { kind: 'credential' }>
-  | { readonly kind: 'failed'; readonly reason: string; readonly detail: string; readonly failure: OpenFailure | null; readonly secrets: readonly string[] }
+  | Failed
+
+interface Failed {
+  readonly kind: 'failed'
+  readonly reason: string
+  readonly detail: string
+  /** Null: there was no address to try. */
+  readonly failure: OpenFailure | null
+  readonly secrets: readonly string[]
+}
 
 const TLS: Readonly<Record<Security, SessionSettings['tls']>> = { tls: 'implicit', starttls: 'required', none: 'never' }
 const MAX_ADDRESSES = 4
@@ -64,7 +73,9 @@ async function openOnce(parts: AccountOpening, account: Account, refused: string
     lines.push(`-- ${resolved.detail}`)
     return { opened: { kind: 'failed', ...resolved, failure: null, secrets }, token }
   }
-  const settings: SessionSettings = { ...parts.settings, tls: TLS[account.security], rejectUnauthorized: true, login: loginOf(parts, credential) }
+  const settings: SessionSettings = {
+    ...parts.settings, tls: TLS[account.security], rejectUnauthorized: true, login: loginOf(parts, credential),
+  }
   return { opened: await openAtFirst({ settings, account, secrets }, resolved, lines), token }
 }
 
@@ -84,14 +95,16 @@ interface Known {
   readonly secrets: readonly string[]
 }
 
-async function openAtFirst({ settings, account: { host, port }, secrets }: Known, addresses: readonly string[], lines: string[]): Promise<AccountOpened> {
+async function openAtFirst(known: Known, addresses: readonly string[], lines: string[]): Promise<AccountOpened> {
+  const { settings, account: { host, port }, secrets } = known
   let last: AccountOpened = { kind: 'failed', reason: 'dns', detail: `${host} has no address`, failure: null, secrets }
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
     const opened = await openSession({ host, address, port }, settings)
     if (opened.ok) return { kind: 'session', session: opened.session, address, secrets }
     const { failure } = opened
     for (const line of failure.transcript) lines.push(line)
-    if (failure.stage === 'auth' && failure.reply !== null && failure.reply.code >= 500) return { kind: 'refused', reply: failure.reply, secrets }
+    const { stage, reply } = failure
+    if (stage === 'auth' && reply !== null && reply.code >= 500) return { kind: 'refused', reply, secrets }
     last = { kind: 'failed', ...explain(failure, `${host} [${address}]:${port}`), failure, secrets }
   }
   return last
@@ -102,17 +115,27 @@ function explain({ stage, reply, loss }: OpenFailure, where: string): { reason: 
   return { reason: stage === 'connect' ? 'unreachable' : `${stage}-failed`, detail: `${where} at ${stage}: ${loss?.detail ?? 'no answer'}` }
 }
 
+type Resolved = string[] | { readonly reason: string; readonly detail: string }
+
 /** The addresses that may be reached, or why there is none. */
-export async function resolveHost({ lookup, allowed }: Pick<AccountOpening, 'lookup' | 'allowed'>, { host, security }: Pick<Account, 'host' | 'security'>)
-  : Promise<string[] | { reason: string; detail: string }> {
-  const found = isIP(host) === 0 ? await namesOf(lookup, host) : isReachable(host, allowed) ? [host] : `${host} is a private or reserved address`
+export async function resolveHost(
+  parts: Pick<AccountOpening, 'lookup' | 'allowed'>, account: Pick<Account, 'host' | 'security'>,
+): Promise<Resolved> {
+  const { lookup, allowed } = parts
+  const { host, security } = account
+  const found = isIP(host) === 0 ? await addressesOf(lookup, host) : judgeLiteral(host, allowed)
   if (!Array.isArray(found)) return { reason: 'dns', detail: `the address of ${host} cannot be used: ${found}` }
   if (security !== 'none') return found
   const inside = found.filter((address) => !isReachable(address, []))
-  return inside.length > 0 ? inside : { reason: 'plain-text', detail: `nobody signs in at ${host} without TLS: it is outside of the networks that are allowed` }
+  if (inside.length > 0) return inside
+  return { reason: 'plain-text', detail: `nobody signs in at ${host} without TLS: it is outside of the networks that are allowed` }
 }
 
-function namesOf(lookup: LookupFunction, host: string): Promise<string[] | string> {
+function judgeLiteral(address: string, allowed: readonly Network[]): string[] | string {
+  return isReachable(address, allowed) ? [address] : `${address} is a private or reserved address`
+}
+
+function addressesOf(lookup: LookupFunction, host: string): Promise<string[] | string> {
   return new Promise((resolve) => {
     lookup(host, { all: true }, (error, found) => {
       if (error !== null) resolve(error.message)
@@ -125,7 +148,8 @@ function namesOf(lookup: LookupFunction, host: string): Promise<string[] | strin
 function secretsOf(credential: Credential): string[] {
   const secret = credential.kind === 'token' ? credential.token : credential.password
   const base64 = (text: string): string => Buffer.from(text).toString('base64')
-  return [secret, base64(secret), base64(`\0${credential.username}\0${secret}`), base64(`user=${credential.username}\x01auth=Bearer ${secret}\x01\x01`)]
+  const { username } = credential
+  return [secret, base64(secret), base64(`\0${username}\0${secret}`), base64(`user=${username}\x01auth=Bearer ${secret}\x01\x01`)]
 }
 
 /** Shorter than any password, and it would blot out half of a text. */

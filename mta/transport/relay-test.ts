@@ -1,6 +1,6 @@
 /**
- * The connection test of an account: its addresses, the connection, the greeting, TLS, the sign-in, and whether mail may come from its first
- * address (MAIL, then RSET: nothing is sent). Each step with what was found; ends within its time whatever the server does.
+ * The connection test of an account: its addresses, the connection, the greeting, TLS, the sign-in, and whether mail may come from its
+ * first address (MAIL, then RSET: nothing is sent). Each step with what was found; ends within its time whatever the server does.
  */
 import type { Socket } from 'node:net'
 import { chooseTimeouts } from '#mta/smtp/timeouts.ts'
@@ -15,7 +15,14 @@ const STEP_MS = 8000
 const TIMEOUTS = chooseTimeouts(Object.fromEntries(
   (['connect', 'greeting', 'ehlo', 'starttls', 'tls', 'auth', 'mail', 'rset', 'quit'] as const).map((step) => [step, STEP_MS])))
 
-const STEP_OF: Readonly<Record<OpenStage, TestStep>> = { connect: 'connect', greeting: 'greeting', ehlo: 'greeting', starttls: 'tls', tls: 'tls', auth: 'auth' }
+const STEP_OF: Readonly<Record<OpenStage, TestStep>> = {
+  connect: 'connect', greeting: 'greeting', ehlo: 'greeting', starttls: 'tls', tls: 'tls', auth: 'auth',
+}
+
+interface Tested {
+  readonly failed: Found | null
+  readonly secrets: readonly string[]
+}
 
 interface Found {
   readonly step: TestStep
@@ -30,7 +37,8 @@ export async function testConnection(parts: AccountOpening, account: Account, no
   const reached = failed === null ? TEST_STEPS.length : TEST_STEPS.indexOf(failed.step)
   const steps = TEST_STEPS.slice(0, reached).map((step) => ({ step, ok: true, detail: PASSED[step](account) }))
   if (failed !== null) steps.push({ step: failed.step, ok: false, detail: hideSecrets(failed.detail, secrets) })
-  return { ok: failed === null, steps, conversation: hideSecrets(lines.join('\n'), secrets), durationMs: Math.round(performance.now() - began), at }
+  const durationMs = Math.round(performance.now() - began)
+  return { ok: failed === null, steps, conversation: hideSecrets(lines.join('\n'), secrets), durationMs, at }
 }
 
 const PASSED: Readonly<Record<TestStep, (account: Account) => string>> = {
@@ -42,7 +50,7 @@ const PASSED: Readonly<Record<TestStep, (account: Account) => string>> = {
   mail: ({ addresses }) => `mail from ${addresses[0] ?? ''} is taken`,
 }
 
-async function carryOut(parts: AccountOpening, account: Account, lines: string[]): Promise<{ failed: Found | null; secrets: readonly string[] }> {
+async function carryOut(parts: AccountOpening, account: Account, lines: string[]): Promise<Tested> {
   const resolved = await resolveHost(parts, account)
   if (!Array.isArray(resolved)) return { failed: { step: 'dns', detail: resolved.detail }, secrets: [] }
   const sockets = new Set<Socket>()

@@ -81,7 +81,8 @@ export function createRelay(parts: RelayParts): Relay {
         cut: Promise.withResolvers<null>(),
       }
       underWay.add(errand)
-      const done = await Promise.race([carryOut(means, errand).catch((error: unknown) => trouble(means, errand, error)), errand.cut.promise])
+      const carried = carryOut(means, errand).catch((error: unknown) => trouble(means, errand, error))
+      const done = await Promise.race([carried, errand.cut.promise])
       underWay.delete(errand)
       if (done === null || (errand.isCut && done.outcome.kind === 'deferred')) return null
       const { pooled } = done
@@ -111,7 +112,8 @@ async function carryOut(means: Means, errand: Errand): Promise<Done> {
   if (open !== null) {
     errand.secrets = secretsOf.get(open.session) ?? []
     const result = await transactOn(open, errand)
-    if (errand.isCut || !(isStale(result) || isFullUp(result, open.session))) return { outcome: await outcomeFor(means, errand, result), pooled: open }
+    const isOver = isStale(result) || isFullUp(result, open.session)
+    if (errand.isCut || !isOver) return { outcome: await outcomeFor(means, errand, result), pooled: open }
     errand.lines.push('-- the open session had ended; trying a new one')
   }
   const refusal = breaker.refuse(errand.key)
@@ -127,8 +129,8 @@ async function carryOut(means: Means, errand: Errand): Promise<Done> {
   secretsOf.set(session, opened.secrets)
   errand.lines.push(...session.opening)
   const pooled: Pooled = {
-    session, host: errand.account.host, address, source: null, policy: 'opportunistic', isVerified: session.tls?.authorized === true, wasDaneDomain: false,
-    idleSinceMs: 0,
+    session, host: errand.account.host, address, source: null, policy: 'opportunistic', isVerified: session.tls?.authorized === true,
+    wasDaneDomain: false, idleSinceMs: 0,
   }
   return { outcome: await outcomeFor(means, errand, await transactOn(pooled, errand)), pooled }
 }
@@ -183,19 +185,22 @@ function waits(scope: 'host' | 'source', reason: string, detail: string): Outcom
 /** PostgreSQL is away while the credentials are asked for. */
 function trouble({ breaker }: Means, { key }: Errand, error: unknown): Done {
   breaker.released(key)
-  return { outcome: waits('source', 'our-trouble', `it could not be signed in: ${error instanceof Error ? error.message : String(error)}`), pooled: null }
+  const why = error instanceof Error ? error.message : String(error)
+  return { outcome: waits('source', 'our-trouble', `it could not be signed in: ${why}`), pooled: null }
 }
 
 function recordOf({ lines, secrets }: Errand, { outcome, pooled }: Done, times: Pick<Attempt, 'startedAt' | 'durationMs'>): Attempt {
   const tls = pooled?.session.tls ?? null
   return {
     ...times, outcome: withoutSecrets(outcome, secrets), conversation: hideSecrets(lines.join('\n'), secrets), source: null,
-    host: pooled?.host ?? null, address: pooled?.address ?? null, tls: tls === null ? null : `${tls.protocol} ${tls.cipher}, certificate verified`,
+    host: pooled?.host ?? null, address: pooled?.address ?? null,
+    tls: tls === null ? null : `${tls.protocol} ${tls.cipher}, certificate verified`,
   }
 }
 
 function withoutSecrets(outcome: Outcome, secrets: readonly string[]): Outcome {
   const hide = (text: string): string => hideSecrets(text, secrets)
-  const reply = 'reply' in outcome && outcome.reply !== null ? { reply: { ...outcome.reply, text: hide(outcome.reply.text), lines: outcome.reply.lines.map(hide) } } : {}
+  const said = 'reply' in outcome ? outcome.reply : null
+  const reply = said === null ? {} : { reply: { ...said, text: hide(said.text), lines: said.lines.map(hide) } }
   return { ...outcome, ...('detail' in outcome ? { detail: hide(outcome.detail) } : {}), ...reply }
 }

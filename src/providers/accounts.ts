@@ -73,8 +73,9 @@ export function createAccount(ctx: Storing, order: NewAccount): Promise<CreatedA
       INSERT INTO connected_accounts (id, workspace_id, kind, provider, name, host, port, security, username, addresses, secret,
         connections, messages_per_connection, messages_per_minute, created_at, updated_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15) RETURNING ${COLUMNS}`,
-    [newId(ctx.clock.now()), order.workspaceId, order.kind, order.provider, order.name, order.host, order.port, order.security, order.username,
-      order.addresses, sealSecret(ctx, order.secret), limits.connections, limits.messagesPerConnection, limits.messagesPerMinute,
+    [newId(ctx.clock.now()), order.workspaceId, order.kind, order.provider, order.name, order.host, order.port, order.security,
+      order.username, order.addresses, sealSecret(ctx, order.secret),
+      limits.connections, limits.messagesPerConnection, limits.messagesPerMinute,
       new Date(ctx.clock.now())])
     if (account === undefined) throw new Error('an account was not stored')
     return { kind: 'created', account }
@@ -90,7 +91,8 @@ export function openSecret({ vault }: Pick<Context, 'vault'>, sealed: Buffer): s
 }
 
 export async function countAccounts(db: Queryable, workspaceId: string): Promise<number> {
-  const { rows: [row] } = await db.query<{ count: number }>('SELECT count(*) FROM connected_accounts WHERE workspace_id = $1', [workspaceId])
+  const { rows: [row] } = await db.query<{ count: number }>(
+    'SELECT count(*) FROM connected_accounts WHERE workspace_id = $1', [workspaceId])
   return row?.count ?? 0
 }
 

@@ -82,5 +82,6 @@ export function readTestWord(word: string): NamedTest | null {
 }
 
 export async function finishTest(ctx: Testing, { accountId, testId }: NamedTest, result: TestResult): Promise<void> {
-  await ctx.db.query('UPDATE connected_accounts SET test_result = $3 WHERE id = $1 AND test_id = $2', [accountId, testId, JSON.stringify(result)])
+  await ctx.db.query('UPDATE connected_accounts SET test_result = $3 WHERE id = $1 AND test_id = $2',
+    [accountId, testId, JSON.stringify(result)])
 }

@@ -39,11 +39,13 @@ export function createAccounts(ctx: Pick<Context, 'db' | 'clock'>): Accounts {
 async function load(ctx: Pick<Context, 'db'>, id: string): Promise<FoundAccount> {
   const account = await findAccount(ctx.db, null, id)
   if (account === null) return { kind: 'gone' }
-  return account.state === 'active' ? { kind: 'ready', account } : { kind: 'paused', account, reason: account.pausedReason ?? 'no reason is known' }
+  if (account.state === 'active') return { kind: 'ready', account }
+  return { kind: 'paused', account, reason: account.pausedReason ?? 'no reason is known' }
 }
 
 /** Of an account with SMTP credentials; null when they were replaced, or it was removed, since it was found. */
-export async function loadPassword(ctx: Pick<Context, 'db' | 'vault'>, { id, generation }: Pick<Account, 'id' | 'generation'>): Promise<string | null> {
+export async function loadPassword(ctx: Pick<Context, 'db' | 'vault'>, { id, generation }: Pick<Account, 'id' | 'generation'>)
+  : Promise<string | null> {
   const { rows: [row] } = await ctx.db.query<{ secret: Buffer }>('SELECT secret FROM connected_accounts WHERE id = $1 AND generation = $2',
     [id, generation])
   return row === undefined ? null : openSecret(ctx, row.secret)

@@ -39,7 +39,8 @@ interface SignInRequest {
 export function authorizeUrlOf(provider: OAuthProvider, { redirectUri, state, verifier, email }: SignInRequest): string {
   const url = new URL(provider.authorizeUrl)
   const parameters = {
-    ...provider.parameters, response_type: 'code', client_id: provider.clientId, redirect_uri: redirectUri, scope: provider.scopes.join(' '), state,
+    ...provider.parameters, response_type: 'code', client_id: provider.clientId, redirect_uri: redirectUri,
+    scope: provider.scopes.join(' '), state,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'), code_challenge_method: 'S256',
     ...(email === null ? {} : { login_hint: email }),
   }
@@ -72,6 +73,9 @@ async function askForToken(outgoing: Outgoing, provider: OAuthProvider, fields: 
   return readGrant(posted.status, posted.body, provider.name)
 }
 
+/** RFC 6749 5.2; and what Microsoft says when the person has to sign in again. */
+const OVER: ReadonlySet<string> = new Set(['invalid_grant', 'interaction_required', 'consent_required', 'login_required'])
+
 /** RFC 6749 5.1 and 5.2. What a server says in its own words is cut short, and never holds a token of ours: it is an error. */
 export function readGrant(status: number, text: string, name: string): Granted {
   const answer = parseObject(text)
@@ -86,7 +90,7 @@ export function readGrant(status: number, text: string, name: string): Granted {
   }
   const error = said('error')
   const detail = [error, said('error_description')].filter((part) => part !== '').join(': ')
-  if (error === 'invalid_grant') return { kind: 'revoked', reason: `${name} does not grant it any more (${detail})` }
+  if (OVER.has(error)) return { kind: 'revoked', reason: `${name} does not grant it any more (${detail})` }
   return { kind: 'trouble', reason: `${name} gave no token: ${detail === '' ? `status ${status}` : detail}` }
 }
 

@@ -26,7 +26,8 @@ export async function pauseAccount(ctx: Pausing, { id, generation }: Pick<Accoun
   const news = await ctx.db.transaction(async (tx) => {
     const { rows: [account] } = await tx.query<Pick<Account, 'workspaceId' | 'name' | 'username'>>(`
       UPDATE connected_accounts SET state = 'paused', paused_reason = $3, paused_at = $4, updated_at = $4
-      WHERE id = $1 AND generation = $2 AND state = 'active' RETURNING workspace_id AS "workspaceId", name, username`, [id, generation, reason, now])
+      WHERE id = $1 AND generation = $2 AND state = 'active' RETURNING workspace_id AS "workspaceId", name, username`,
+    [id, generation, reason, now])
     if (account === undefined) return null
     const data = { account_id: id, name: account.name, username: account.username, reason }
     return raiseEvents(tx, [{ workspaceId: account.workspaceId, type: 'account.paused', recipient: null, data }], now)
@@ -57,7 +58,8 @@ export async function liftForgotten(ctx: Pick<Context, 'db' | 'redis'>): Promise
   const ours = (await listSuspensions(ctx.db)).filter(({ reason }) => reason.startsWith(PREFIX))
     .flatMap(({ subject }) => accountAt(subject) ?? [])
   if (ours.length === 0) return 0
-  const { rows } = await ctx.db.query<{ id: string }>(`SELECT id FROM connected_accounts WHERE id = ANY ($1::uuid[]) AND state = 'paused'`, [ours])
+  const { rows } = await ctx.db.query<{ id: string }>(
+    `SELECT id FROM connected_accounts WHERE id = ANY ($1::uuid[]) AND state = 'paused'`, [ours])
   const paused = new Set(rows.map(({ id }) => id))
   const forgotten = ours.filter((id) => !paused.has(id))
   for (const id of forgotten) await resume(ctx, destinationOf(id))

@@ -36,7 +36,8 @@ export async function beginSignIn(ctx: Context, order: SignInOrder): Promise<{ u
   await ctx.db.query('DELETE FROM oauth_states WHERE expires_at < $1', [new Date(now)])
   await ctx.db.query(`INSERT INTO oauth_states (id, workspace_id, account_id, provider, name, email, verifier, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-  [id, order.workspaceId, order.accountId, order.provider.name, order.name, order.email, ctx.vault.seal('oauth-verifier', verifier), expiresAt])
+  [id, order.workspaceId, order.accountId, order.provider.name, order.name, order.email,
+    ctx.vault.seal('oauth-verifier', verifier), expiresAt])
   const url = authorizeUrlOf(order.provider, { redirectUri: redirectUriOf(ctx), state: stateOf(ctx, id), verifier, email: order.email })
   return { url, expiresAt }
 }
@@ -86,7 +87,8 @@ export interface SignInParts {
   readonly outgoing: Outgoing
 }
 
-export async function finishSignIn(ctx: Context, { providers, outgoing }: SignInParts, { state, code, error }: Returned): Promise<SignedIn> {
+export async function finishSignIn(ctx: Context, parts: SignInParts, { state, code, error }: Returned): Promise<SignedIn> {
+  const { providers, outgoing } = parts
   const id = readState(ctx, state)
   const begun = id === null ? null : await takeBegun(ctx, id)
   if (begun === null) return { kind: 'bad-state' }

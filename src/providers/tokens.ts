@@ -1,11 +1,11 @@
 /**
- * Access tokens of mailboxes over OAuth: from memory, else from PostgreSQL where they stand sealed, else new from the provider. However many
- * processes need one, one of them asks: it claims the account for half a minute, in a row and not in a transaction, and the others wait
- * for what it brings.
+ * Access tokens of mailboxes over OAuth: from memory, else from PostgreSQL where they stand sealed, else new from the provider. However
+ * many processes need one, one of them asks: it claims the account for half a minute, in a row and not in a transaction, and the others
+ * wait for what it brings.
  *
- * Dies while it asks: the claim runs out and another asks. The provider changed the refresh token and we died before it was stored: it
- * is lost, and with providers that take each only once the account pauses and has to be connected again. The grant was revoked: the
- * account is paused. The provider does not answer: the mail waits, and it is left alone for some seconds.
+ * Dies while it asks: the claim runs out and another asks. The provider changed the refresh token and we died before it was stored: it is
+ * lost, and with providers that take each only once the account pauses and has to be connected again. The grant was revoked: the account
+ * is paused. The provider does not answer: the mail waits, and it is left alone for some seconds.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OAuthProviders } from '#config/oauth-providers.ts'
@@ -157,7 +157,8 @@ async function refresh(ctx: Context, { providers, outgoing }: TokenParts, { acco
 async function storeGrant(ctx: Context, { account, claim }: Claimed, granted: Extract<Granted, { kind: 'granted' }>): Promise<void> {
   const now = ctx.clock.now()
   await ctx.db.query(`
-    UPDATE connected_accounts SET access_token = $2, access_expires_at = $3, secret = coalesce($4, secret), refresh_claim = NULL, refresh_until = NULL
+    UPDATE connected_accounts SET access_token = $2, access_expires_at = $3, secret = coalesce($4, secret),
+      refresh_claim = NULL, refresh_until = NULL
     WHERE id = $5 AND refresh_claim = $1`,
   [claim, sealSecret(ctx, granted.accessToken), new Date(now + granted.expiresInSeconds * 1000),
     granted.refreshToken === null ? null : sealSecret(ctx, granted.refreshToken), account.id])

@@ -1,6 +1,7 @@
 /**
- * Mail through connected accounts: real SMTP servers that want TLS and a sign-in, a real OAuth server whose tokens run out and whose grants
- * are taken back, two outbound processes. What leaves is what was asked for; what cannot leave waits and says why; no secret shows anywhere.
+ * Mail through connected accounts: real SMTP servers that want TLS and a sign-in, a real OAuth server whose tokens run out and whose
+ * grants are taken back, two outbound processes. What leaves is what was asked for; what cannot leave waits and says why; no secret shows
+ * anywhere.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * A real SMTP server for senders of its own (smtp-server): TLS or STARTTLS with a certificate, AUTH by password or by access token, mail only
- * after it. What it says at each point may be changed while it runs.
+ * A real SMTP server for senders of its own (smtp-server): TLS or STARTTLS with a certificate, AUTH by password or by access token, mail
+ * only after it. What it says at each point may be changed while it runs.
  */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -32,13 +32,16 @@ interface Order {
   readonly ownerOf?: (token: string) => Promise<string | null>
 }
 
-export async function startMailboxServer({ name, isImplicitTls = false, methods = ['PLAIN', 'LOGIN', 'XOAUTH2'], ownerOf }: Order): Promise<MailboxServer> {
+const METHODS = ['PLAIN', 'LOGIN', 'XOAUTH2']
+type Auth = Parameters<NonNullable<SMTPServerOptions['onAuth']>>[0]
+
+export async function startMailboxServer({ name, isImplicitTls = false, methods = METHODS, ownerOf }: Order): Promise<MailboxServer> {
   const certificate = await certificateFor([name])
   const messages: MailboxServer['messages'][number][] = []
   const logins: MailboxServer['logins'][number][] = []
   const state = { connections: 0, passwords: new Map<string, string>(), refusal: null as MailboxServer['refusal'] }
 
-  async function judge({ method, username = '', password, accessToken }: Parameters<NonNullable<SMTPServerOptions['onAuth']>>[0]): Promise<boolean> {
+  async function judge({ method, username = '', password, accessToken }: Auth): Promise<boolean> {
     if (method === 'XOAUTH2') return ownerOf !== undefined && await ownerOf(accessToken ?? '') === username
     return state.passwords.has(username) && state.passwords.get(username) === password
   }
@@ -48,15 +51,17 @@ export async function startMailboxServer({ name, isImplicitTls = false, methods 
   }
 
   const server = new SMTPServer({
-    secure: isImplicitTls, key: certificate.key, cert: certificate.cert, authMethods: [...methods], authOptional: false, disableReverseLookup: true, logger: false,
+    secure: isImplicitTls, key: certificate.key, cert: certificate.cert, authMethods: [...methods], authOptional: false,
+    disableReverseLookup: true, logger: false,
     onConnect: (_session, done) => {
       state.connections++
       done()
     },
     onAuth: (auth, _session, done) => void judge(auth).then((ok) => setImmediate(() => {
       logins.push({ method: auth.method, ok })
-      const answer: SMTPServerAuthenticationResponse = ok ? { user: auth.username } : { data: { status: '401', schemes: 'bearer', scope: 'mail' } }
-      done(ok || auth.method === 'XOAUTH2' ? null : Object.assign(new Error('5.7.8 Username and password not accepted'), { responseCode: 535 }), answer)
+      const refused: SMTPServerAuthenticationResponse = { data: { status: '401', schemes: 'bearer', scope: 'mail' } }
+      const error = Object.assign(new Error('5.7.8 Username and password not accepted'), { responseCode: 535 })
+      done(ok || auth.method === 'XOAUTH2' ? null : error, ok ? { user: auth.username } : refused)
     })),
     onMailFrom: (_address, _session, done) => done(refusing('mail')),
     onData: (stream, session, done) => {

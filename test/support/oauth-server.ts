@@ -43,7 +43,8 @@ export async function startOAuthServer({ redirectUri, email }: Order): Promise<O
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const provider = new Provider(url, {
     clients: [{
-      client_id: CLIENT.clientId, client_secret: CLIENT.clientSecret, redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'],
+      client_id: CLIENT.clientId, client_secret: CLIENT.clientSecret, redirect_uris: [redirectUri],
+      grant_types: ['authorization_code', 'refresh_token'],
       token_endpoint_auth_method: 'client_secret_post',
     }],
     scopes: ['openid', 'offline_access', 'email'], claims: { openid: ['sub'], email: ['email'] }, conformIdTokenClaims: false,
@@ -52,7 +53,10 @@ export async function startOAuthServer({ redirectUri, email }: Order): Promise<O
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
     cookies: { keys: ['of no importance'] },
     rotateRefreshToken: true,
-    ttl: { AccessToken: () => state.lifetimeSeconds, RefreshToken: 3600, IdToken: 3600, Interaction: 600, Session: 600, Grant: 3600, AuthorizationCode: 60 },
+    ttl: {
+      AccessToken: () => state.lifetimeSeconds, RefreshToken: 3600, IdToken: 3600, Interaction: 600, Session: 600, Grant: 3600,
+      AuthorizationCode: 60,
+    },
   })
   provider.on('grant.success', (ctx) => {
     if (ctx.oidc.params?.['grant_type'] === 'refresh_token') state.refreshes++
