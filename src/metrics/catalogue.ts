@@ -74,7 +74,7 @@ export const METRICS = {
     type: 'counter', help: 'Reports that were read, by kind and by what they changed.', labels: ['kind', 'result'], by: 'inbound',
   },
   mailstead_queue_depth: {
-    type: 'gauge', help: 'Recipients on the schedule: waiting for their time (scheduled), ready at their site (ready), stopped (suspended).',
+    type: 'gauge', help: 'Recipients that wait for their time (scheduled), are ready (ready), or go to a stopped domain or site (suspended).',
     labels: ['tier', 'place'], by: 'queue',
   },
   mailstead_queue_oldest_seconds: {
