@@ -1,0 +1,66 @@
+/** The whole way, with all processes: a mail goes out, comes back or is refused, and the next one to that address is not sent. */
+import assert from 'node:assert/strict'
+import { startInbound, type Inbound } from '#mta/inbound/inbound.ts'
+import { systemClock } from '#src/clock.ts'
+import { openLog } from '#src/log.ts'
+import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { arfOf, dsnOf } from '#test/support/reports.ts'
+import { submit } from '#test/support/smtp-talk.ts'
+import { until } from '#test/support/until.ts'
+
+describe('the whole way back', function () {
+  this.timeout(60_000)
+  let office: PostOffice
+  let inbound: Inbound
+  before(async () => {
+    office = await openPostOffice()
+    const { config, db, redis, vault } = office.system
+    const log = openLog({ logLevel: 'silent' }, 'test')
+    inbound = await startInbound({ config: { ...config, inboundPort: 0 }, db, redis, vault, clock: systemClock, log })
+  })
+  after(async () => {
+    await inbound.stop()
+    await office.stop()
+  })
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  })
+
+  it('refused as unknown: asked once, and the next mail is not sent', async () => {
+    const mx = await office.open('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })
+    assert.equal((await office.settle(await office.send({ to: 'nobody@gone.example' }))).status, 'bounced')
+    const asked = mx.commands.filter(({ line }) => /^RCPT/i.test(line)).length
+    const told = await office.settle(await office.send({ to: 'Nobody@gone.example' }))
+    assert.equal(told.status, 'suppressed')
+    assert.match(JSON.stringify(told.events.at(-1)?.data), /hard bounce: No such user here/)
+    assert.equal(mx.commands.filter(({ line }) => /^RCPT/i.test(line)).length, asked)
+  })
+
+  it('bounced later, to the return-path that the receiver saw: bounced, and the next mail is not sent', async () => {
+    const mx = await office.open('late.example')
+    const id = await office.send({ to: 'ann@late.example' })
+    assert.equal((await office.settle(id)).status, 'delivered')
+    const [mail] = await mx.until(1)
+    await submit(inbound.port, { from: '', to: mail?.from ?? '', content: dsnOf({ recipient: 'ann@late.example' }) })
+    const told = await office.settle(id, 'bounced')
+    const events = told.events.map(({ type, sequence }) => `${sequence} ${type}`)
+    assert.deepEqual(events, ['1 email.queued', '2 email.sent', '3 email.delivered', '4 email.bounced'])
+    assert.equal((await office.settle(await office.send({ to: 'ann@late.example' }))).status, 'suppressed')
+  })
+
+  it('a complaint about one of two recipients: told of that one, who gets no more', async () => {
+    const mx = await office.open('two.example')
+    const id = await office.send({ to: ['ann@two.example', 'bob@two.example'] })
+    await office.settle(id)
+    const mails = await mx.until(2)
+    const bobs = mails.find(({ to }) => to.includes('bob@two.example'))
+    await submit(inbound.port, { from: 'fbl@two.example', to: bobs?.from ?? '', content: arfOf() })
+    await until(async () => (await office.tell(id)).events.some(({ type }) => type === 'email.complained'))
+    const next = await office.settle(await office.send({ to: ['ann@two.example'] }))
+    assert.equal(next.status, 'delivered')
+    assert.equal((await office.settle(await office.send({ to: 'bob@two.example' }))).status, 'suppressed')
+    const { events } = await office.tell(id)
+    assert.deepEqual(events.filter(({ type }) => type === 'email.complained').map(({ recipient }) => recipient), ['bob@two.example'])
+    assert.deepEqual(events.map(({ sequence }) => sequence), events.map((_, i) => i + 1))
+  })
+})
