@@ -13,7 +13,9 @@ import type { Report } from '#mta/classify/report.ts'
 import { type Applied, type DueReport, plain } from './store.ts'
 import type { Facts, Result, Verdict } from './verdict.ts'
 
+/** Between two looks at a recipient that is being sent to: longer each time. 60 of them last longer than any conversation. */
 const WAIT_MS = 2000
+const LONGEST_WAIT_MS = 60_000
 const MAX_TEXT = 1000
 
 export interface Subject {
@@ -110,7 +112,7 @@ export function appliedOf(one: Case, { hasMoved, raised, now }: Changes): Applie
   const facts = 'facts' in verdict ? verdict.facts : null
   return {
     id: due.id, kind: report?.kind ?? 'other', facts: facts === null ? null : plainFacts(facts), result, eventId: isDone ? eventId : null,
-    dueAt: result === 'waits' ? new Date(now.getTime() + WAIT_MS) : null,
+    dueAt: result === 'waits' ? new Date(now.getTime() + Math.min(LONGEST_WAIT_MS, WAIT_MS * (due.tries + 1))) : null,
   }
 }
 
