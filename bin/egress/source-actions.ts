@@ -98,7 +98,7 @@ function troubleText(findings: readonly StoredFinding[]): string {
 function jsonOf(source: Source, findings: readonly StoredFinding[] = []): Record<string, unknown> {
   const { id, name, address, ehloName, region, state, warmingSince, goneSince, machine, createdAt, pools } = source
   return {
-    id, name, address, ehlo_name: ehloName, region, state, warming_since: warmingSince, gone_since: goneSince, machine, created_at: createdAt,
-    pools, checks: findings.map(({ checkedAt, ...finding }) => ({ ...finding, checked_at: checkedAt })),
+    id, name, address, ehlo_name: ehloName, region, state, warming_since: warmingSince, gone_since: goneSince, machine,
+    created_at: createdAt, pools, checks: findings.map(({ checkedAt, ...finding }) => ({ ...finding, checked_at: checkedAt })),
   }
 }

@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { newId } from '#src/id.ts'
 import { rankSources, type Weighted } from './rank.ts'
 
-const POOL = fc.uniqueArray(fc.record({ id: fc.uuid(), weight: fc.integer({ min: 1, max: 20 }) }), { selector: ({ id }) => id, minLength: 2, maxLength: 8 })
+const SOURCE = fc.record({ id: fc.uuid(), weight: fc.integer({ min: 1, max: 20 }) })
+const POOL = fc.uniqueArray(SOURCE, { selector: ({ id }) => id, minLength: 2, maxLength: 8 })
 const MESSAGE = fc.uuid()
 
 function firstOf(messageId: string, sources: readonly Weighted[]): string | undefined {
@@ -47,8 +48,8 @@ describe('the order of sources', () => {
     }
     // seven standard deviations of a binomial: it fails once in a trillion runs, or when it is wrong
     for (const { id, weight } of pool) {
-      const share = weight / 8
-      assert.ok(Math.abs((counts.get(id) ?? 0) - messages * share) < 7 * Math.sqrt(messages * share * (1 - share)), `${weight}: ${counts.get(id)}`)
+      const [share, count] = [weight / 8, counts.get(id) ?? 0]
+      assert.ok(Math.abs(count - messages * share) < 7 * Math.sqrt(messages * share * (1 - share)), `${weight}: ${count}`)
     }
   })
 })

@@ -26,8 +26,8 @@ function wordsOf(uuid: string): Words {
 }
 
 /**
- * A number above 0 and below 1, of 53 bits. Two MurmurHash3 of both ids: sources are the operator's and ids ours, so nobody gains by a collision,
- * and a cryptographic hash takes ten times as long.
+ * A number above 0 and below 1, of 53 bits. Two MurmurHash3 of both ids: sources are the operator's and ids ours, so nobody gains by a
+ * collision, and a cryptographic hash takes ten times as long.
  */
 function drawLot(message: Words, source: Words): number {
   const [high, low] = [murmur(message, source, 0x9747b28c), murmur(message, source, 0x3c6ef372)]

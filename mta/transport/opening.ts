@@ -114,8 +114,13 @@ function noteTls({ results }: OpeningParts, policy: TlsPolicy, { host, address }
   }
 }
 
+interface Aim {
+  readonly target: Target
+  readonly source: string | null
+}
+
 /** By the best source to the addresses of its family, then by that of the other family to the rest. */
-function targetsOf({ name, port }: Host, addresses: readonly string[], ways: readonly Way[]): { readonly target: Target; readonly source: string | null }[] {
+function targetsOf({ name, port }: Host, addresses: readonly string[], ways: readonly Way[]): Aim[] {
   return ways.flatMap(({ source, address: localAddress, family, ehloName }) => {
     const from = localAddress === null ? {} : { localAddress, ehloName }
     const reachable = addresses.filter((address) => family === null || isIP(address) === family)
@@ -124,7 +129,8 @@ function targetsOf({ name, port }: Host, addresses: readonly string[], ways: rea
 }
 
 function noSource({ name }: Host, addresses: readonly string[]): NotOpened {
-  return { reason: 'no-source', detail: `${name} has only ${addresses.join(', ')}, and no source that may send now is of that family`, isOurs: true }
+  const detail = `${name} has only ${addresses.join(', ')}, and no source that may send now is of that family`
+  return { reason: 'no-source', detail, isOurs: true }
 }
 
 /** The kernel does not know the address that we wanted to connect from. */

@@ -11,10 +11,11 @@ import { egressLoop } from '#src/worker/egress.ts'
 import { reversedName, sameAddress } from './address.ts'
 import { listFindings } from './check-store.ts'
 import { checkSource, createCheckMeans, readAnswer, type CheckName, type Checked, type Finding } from './checks.ts'
-import { addSource } from './sources.ts'
+import { addSource, findSource } from './sources.ts'
 
 const FOUR: Checked = { name: 'a', address: '192.0.2.7', ehloName: 'out.sender.example' }
 const SIX: Checked = { name: 'b', address: '2001:db8::7', ehloName: 'out.sender.example' }
+const USUAL = { region: 'us-east-1', pool: null, weight: 1 } as const
 const PTR4 = '7.2.0.192.in-addr.arpa'
 const PTR6 = reversedName('2001:db8::7', 'ip6.arpa')
 
@@ -32,32 +33,42 @@ const LISTED = (zone: string, answers: readonly string[]): Zone => ({ [`7.2.0.19
 const ROWS: readonly Row[] = [
   { what: 'a name', check: 'PTR', zone: { [PTR4]: { PTR: ['Out.sender.example'] } }, says: /^ok: 192\.0\.2\.7 is out\.sender\.example$/ },
   { what: 'a name of an IPv6 address', check: 'PTR', source: SIX, zone: { [PTR6]: { PTR: ['out.sender.example'] } }, says: /^ok/ },
-  { what: 'no name', check: 'PTR', zone: {}, says: /^failed: 192\.0\.2\.7 has no name \(PTR\)$/, todo: /set its PTR record to out\.sender\.example/ },
+  { what: 'no name', check: 'PTR', zone: {}, says: /^failed: 192\.0\.2\.7 has no name \(PTR\)$/,
+    todo: /set its PTR record to out\.sender\.example/ },
   { what: 'nobody tells', check: 'PTR', zone: { [PTR4]: { trouble: 'servfail' } }, says: /^skipped: the DNS server failed/ },
   {
     what: 'the name leads back', check: 'FCrDNS', says: /^ok/,
     zone: { [PTR4]: { PTR: ['other.example', 'out.sender.example'] }, 'out.sender.example': { A: ['192.0.2.9', '192.0.2.7'] } },
   },
   {
-    what: 'the name leads elsewhere', check: 'FCrDNS', zone: { [PTR4]: { PTR: ['out.sender.example'] }, 'out.sender.example': { A: ['192.0.2.9'] } },
+    what: 'the name leads elsewhere', check: 'FCrDNS',
+    zone: { [PTR4]: { PTR: ['out.sender.example'] }, 'out.sender.example': { A: ['192.0.2.9'] } },
     says: /^failed: out\.sender\.example does not lead back to 192\.0\.2\.7$/, todo: /A record with 192\.0\.2\.7/,
   },
   {
-    what: 'the name leads nowhere, as far as is known', check: 'FCrDNS', zone: { [PTR4]: { PTR: ['out.sender.example'] }, 'out.sender.example': { trouble: 'refused' } },
+    what: 'the name leads nowhere, as far as is known', check: 'FCrDNS',
+    zone: { [PTR4]: { PTR: ['out.sender.example'] }, 'out.sender.example': { trouble: 'refused' } },
     says: /^skipped/,
   },
-  { what: 'the EHLO name', check: 'EHLO name', zone: { 'out.sender.example': { A: ['192.0.2.7'] } }, says: /^ok: out\.sender\.example is 192\.0\.2\.7$/ },
-  { what: 'in another spelling', check: 'EHLO name', source: SIX, zone: { 'out.sender.example': { AAAA: ['2001:0db8:0:0::7'] } }, says: /^ok/ },
+  { what: 'the EHLO name', check: 'EHLO name', zone: { 'out.sender.example': { A: ['192.0.2.7'] } },
+    says: /^ok: out\.sender\.example is 192\.0\.2\.7$/ },
+  { what: 'in another spelling', check: 'EHLO name', source: SIX, zone: { 'out.sender.example': { AAAA: ['2001:0db8:0:0::7'] } },
+    says: /^ok/ },
   {
     what: 'the EHLO name of another', check: 'EHLO name', zone: { 'out.sender.example': { A: ['192.0.2.8'] } },
     says: /^failed: out\.sender\.example is 192\.0\.2\.8, not 192\.0\.2\.7$/, todo: /add an A record/,
   },
-  { what: 'an EHLO name of the other family', check: 'EHLO name', source: SIX, zone: { 'out.sender.example': { A: ['192.0.2.7'] } }, says: /^failed: .* has no AAAA record$/, todo: /AAAA/ },
+  { what: 'an EHLO name of the other family', check: 'EHLO name', source: SIX, zone: { 'out.sender.example': { A: ['192.0.2.7'] } },
+    says: /^failed: .* has no AAAA record$/, todo: /AAAA/ },
   { what: 'on no list', check: 'blocklists', zone: {}, says: /^ok: on none of 4$/ },
-  { what: 'on a list', check: 'blocklists', zone: LISTED('zen.spamhaus.org', ['127.0.0.2', '127.0.0.4']), says: /^failed: zen\.spamhaus\.org lists it \(SBL: .*, XBL: /, todo: /check\.spamhaus\.org/ },
-  { what: 'a list that refuses the resolver', check: 'blocklists', zone: LISTED('zen.spamhaus.org', ['127.255.255.254']), says: /^warning: on none of 3; zen\.spamhaus\.org does not answer this resolver/, todo: /DNS_SERVERS/ },
-  { what: 'a zone that somebody parked', check: 'blocklists', zone: LISTED('bl.spamcop.net', ['198.51.100.1']), says: /^warning: on none of 3; bl\.spamcop\.net does not answer/, todo: /BLOCKLISTS/ },
-  { what: 'an answer that no table knows', check: 'blocklists', zone: LISTED('psbl.surriel.com', ['127.0.0.77']), says: /^failed: psbl\.surriel\.com lists it \(127\.0\.0\.77\)$/, todo: /psbl\.org/ },
+  { what: 'on a list', check: 'blocklists', zone: LISTED('zen.spamhaus.org', ['127.0.0.2', '127.0.0.4']),
+    says: /^failed: zen\.spamhaus\.org lists it \(SBL: .*, XBL: /, todo: /check\.spamhaus\.org/ },
+  { what: 'a list that refuses the resolver', check: 'blocklists', zone: LISTED('zen.spamhaus.org', ['127.255.255.254']),
+    says: /^warning: on none of 3; zen\.spamhaus\.org does not answer this resolver/, todo: /DNS_SERVERS/ },
+  { what: 'a zone that somebody parked', check: 'blocklists', zone: LISTED('bl.spamcop.net', ['198.51.100.1']),
+    says: /^warning: on none of 3; bl\.spamcop\.net does not answer/, todo: /BLOCKLISTS/ },
+  { what: 'an answer that no table knows', check: 'blocklists', zone: LISTED('psbl.surriel.com', ['127.0.0.77']),
+    says: /^failed: psbl\.surriel\.com lists it \(127\.0\.0\.77\)$/, todo: /psbl\.org/ },
   { what: 'nothing but silence', check: 'blocklists', zone: { '*': { trouble: 'refused' } }, says: /^skipped: zen/ },
   { what: 'lists that know IPv6 only', check: 'blocklists', source: SIX, zone: {}, says: /^ok: on none of 1$/ },
 ]
@@ -71,7 +82,8 @@ describe('checks of a source', function () {
   })
   after(() => dns.stop())
 
-  const configOf = (env: Record<string, string> = {}): Config => loadConfig({ HOSTNAME: 'mta.sender.example', DNS_SERVERS: dns.server, ...env })
+  const configOf = (env: Record<string, string> = {}): Config =>
+    loadConfig({ HOSTNAME: 'mta.sender.example', DNS_SERVERS: dns.server, ...env })
 
   function fill(zone: Zone): void {
     for (const name of Object.keys(dns.zone)) delete dns.zone[name]
@@ -100,7 +112,8 @@ describe('checks of a source', function () {
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const port = String((server.address() as AddressInfo).port)
-    fill({ 'gmail.com': { MX: [[20, 'mx2.example'], [10, 'mx1.example']] }, 'mx1.example': { AAAA: ['::1'] }, 'mx2.example': { A: ['127.0.0.1'] } })
+    const hosts = { 'mx1.example': { AAAA: ['::1'] }, 'mx2.example': { A: ['127.0.0.1'] } }
+    fill({ 'gmail.com': { MX: [[20, 'mx2.example'], [10, 'mx1.example']] }, ...hosts })
     const here = { ...FOUR, address: '127.0.0.5' }
     assert.equal((await look('port 25', here, { SMTP_OUT_PORT: port })).text, `ok: port ${port} of 127.0.0.1 can be reached`)
     assert.deepEqual(peers, ['127.0.0.5'])
@@ -145,7 +158,7 @@ describe('checks of a source', function () {
     after(() => ctx.close())
 
     it('each source is looked at when it is due, and what is found is kept with its times', async () => {
-      await addSource(ctx, { name: 'a', address: '192.0.2.7', ehloName: 'out.sender.example', region: 'us-east-1', pool: null, weight: 1, isWarmingUp: false })
+      await addSource(ctx, { ...FOUR, ...USUAL, isWarmingUp: false })
       fill({ [PTR4]: { PTR: ['out.sender.example'] }, 'out.sender.example': { A: ['192.0.2.7'] } })
       const { round } = egressLoop(ctx)
       const found = async (check: CheckName): Promise<{ text: string; checked: number; since: number } | undefined> => {
@@ -171,20 +184,21 @@ describe('checks of a source', function () {
     })
 
     it('a warm-up ends when its schedule is over and nothing was held back for a week', async () => {
-      const state = async (): Promise<boolean> => (await ctx.db.query<{ w: boolean }>(`SELECT warming_since IS NOT NULL AS w FROM egress_sources WHERE name = 'w'`)).rows[0]?.w ?? false
-      await addSource(ctx, { name: 'w', address: '192.0.2.8', ehloName: 'w.sender.example', region: 'us-east-1', pool: null, weight: 1, isWarmingUp: true })
+      const isWarming = async (): Promise<boolean> => (await findSource(ctx.db, 'w'))?.warmingSince instanceof Date
+      await addSource(ctx, { ...FOUR, ...USUAL, name: 'w', address: '192.0.2.8', isWarmingUp: true })
       const { round } = egressLoop(ctx)
       ctx.advance(9 * 24 * 3600_000)
       await round()
-      assert.equal(await state(), true, 'the schedule is not over')
+      assert.equal(await isWarming(), true, 'the schedule is not over')
       ctx.advance(2 * 24 * 3600_000)
-      await ctx.db.query(`INSERT INTO egress_days (source_id, receiver, day, step, taken) SELECT id, 'google.com', $1::date, 1, 100 FROM egress_sources WHERE name = 'w'`,
-        [new Date(ctx.clock.now()).toISOString().slice(0, 10)])
+      await ctx.db.query(`
+        INSERT INTO egress_days (source_id, receiver, day, step, taken)
+        SELECT id, 'google.com', $1::date, 1, 100 FROM egress_sources WHERE name = 'w'`, [new Date(ctx.clock.now()).toISOString().slice(0, 10)])
       await round()
-      assert.equal(await state(), true, 'google.com was held back')
+      assert.equal(await isWarming(), true, 'google.com was held back')
       await ctx.db.query('UPDATE egress_days SET taken = 99')
       await round()
-      assert.equal(await state(), false)
+      assert.equal(await isWarming(), false)
     })
   })
 })

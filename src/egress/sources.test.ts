@@ -4,7 +4,11 @@ import { Client } from 'pg'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
 import { joinPool, leavePool, removePool } from './pools.ts'
-import { addSource, EGRESS_CHANNEL, findSource, noteFound, noteGone, pauseSource, removeSource, resumeSource, setWarmUp, type Source } from './sources.ts'
+import {
+  addSource, EGRESS_CHANNEL, findSource, noteFound, noteGone, pauseSource, removeSource, resumeSource, setWarmUp, type Source,
+} from './sources.ts'
+
+const USUAL = { ehloName: 'out.example.net', region: 'us-east-1', pool: null, weight: 1, isWarmingUp: true } as const
 
 describe('egress sources', function () {
   this.timeout(60_000)
@@ -15,7 +19,7 @@ describe('egress sources', function () {
   after(() => ctx.close())
 
   async function add(name: string, address: string): Promise<Source> {
-    const added = await addSource(ctx, { name, address, ehloName: 'out.example.net', region: 'us-east-1', pool: null, weight: 1, isWarmingUp: true })
+    const added = await addSource(ctx, { name, address, ...USUAL })
     assert.ok(added.kind === 'added')
     return added.source
   }
@@ -38,8 +42,8 @@ describe('egress sources', function () {
   })
 
   it('one address is one source, however it is spelt, and of two that add it at once one is told so', async () => {
-    const order = { ehloName: 'out.example.net', region: 'us-east-1', pool: null, weight: 1, isWarmingUp: false } as const
-    const added = await Promise.all(['2001:db8::5', '2001:DB8:0::5'].map((address, i) => addSource(ctx, { ...order, name: `six${i}`, address })))
+    const spellings = ['2001:db8::5', '2001:DB8:0::5']
+    const added = await Promise.all(spellings.map((address, i) => addSource(ctx, { ...USUAL, name: `six${i}`, address })))
     assert.deepEqual(added.map(({ kind }) => kind).toSorted((one, other) => one < other ? -1 : 1), ['added', 'refused'])
     assert.deepEqual(added.flatMap((one) => one.kind === 'refused' ? [one.reason] : []), ['there is a source of this address'])
   })

@@ -150,7 +150,8 @@ export async function noteFound(db: Queryable, id: string, machine: string): Pro
 /** The address left this machine. Another machine may have it by now: then this says nothing. */
 export async function noteGone(ctx: Timed, id: string, machine: string): Promise<boolean> {
   const now = new Date(ctx.clock.now())
-  return change(ctx.db, 'UPDATE egress_sources SET gone_since = $3 WHERE id = $1 AND machine = $2 AND gone_since IS NULL', [id, machine, now])
+  return change(
+    ctx.db, 'UPDATE egress_sources SET gone_since = $3 WHERE id = $1 AND machine = $2 AND gone_since IS NULL', [id, machine, now])
 }
 
 async function change(db: Queryable, statement: string, values: readonly unknown[]): Promise<boolean> {

@@ -42,7 +42,8 @@ describe('egress', function () {
 
   /** Added, and found by the outbound process. */
   async function add(name: string, address: string, order: Partial<SourceOrder> = {}): Promise<void> {
-    const added = await addSource(means(), { name, address, ehloName: `${name}.out.example`, region: 'us-east-1', pool: null, weight: 1, isWarmingUp: false, ...order })
+    const usual = { ehloName: `${name}.out.example`, region: 'us-east-1', pool: null, weight: 1, isWarmingUp: false } as const
+    const added = await addSource(means(), { name, address, ...usual, ...order })
     assert.equal(added.kind, 'added', JSON.stringify(added))
     await until(async () => (await findSource(office.system.db, name))?.state !== 'gone', () => `${name} is not found`)
   }
@@ -64,18 +65,22 @@ describe('egress', function () {
     for (const id of ids) await office.settle(id)
     const seen = new Set(mx.messages.map(({ peer, helo }) => `${peer} ${helo}`))
     assert.deepEqual([...seen].toSorted(), ['127.0.0.2 one.out.example', '127.0.0.3 two.out.example'])
-    const { rows } = await office.system.db.query<{ source: string; n: number }>(`SELECT source, count(*)::int AS n FROM attempts WHERE host LIKE '%many.example' GROUP BY source`)
+    const { rows } = await office.system.db.query<{ source: string; n: number }>(
+      `SELECT source, count(*)::int AS n FROM attempts WHERE host LIKE '%many.example' GROUP BY source`)
     assert.deepEqual(Object.fromEntries(rows.map(({ source, n }) => [source, n])), {
-      one: mx.messages.filter(({ peer }) => peer === '127.0.0.2').length, two: mx.messages.filter(({ peer }) => peer === '127.0.0.3').length,
+      one: mx.messages.filter(({ peer }) => peer === '127.0.0.2').length,
+      two: mx.messages.filter(({ peer }) => peer === '127.0.0.3').length,
     })
   })
 
   it('a message keeps its source over its tries, and all its recipients have the same', async () => {
     for (const n of [2, 3, 4, 5]) await add(`s${n}`, `127.0.0.${n}`)
     const mx = await office.open('retry.example', { on: { rcpt: '451 4.2.1 come again' } })
-    const ids = await Promise.all(Array.from({ length: 8 }, (_, i) => office.send({ to: [`a${i}@retry.example`, `b${i}@retry.example`], tier: 'high' })))
+    const pairs = Array.from({ length: 8 }, (_, i) => [`a${i}@retry.example`, `b${i}@retry.example`])
+    const ids = await Promise.all(pairs.map((to) => office.send({ to, tier: 'high' })))
     await until(async () => {
-      const { rows: [row] } = await office.system.db.query<{ n: number }>(`SELECT count(*)::int AS n FROM attempts WHERE host LIKE '%retry.example'`)
+      const { rows: [row] } = await office.system.db.query<{ n: number }>(
+        `SELECT count(*)::int AS n FROM attempts WHERE host LIKE '%retry.example'`)
       return (row?.n ?? 0) >= 24
     }, () => 'they are not tried again')
     mx.script = {}
@@ -109,7 +114,8 @@ describe('egress', function () {
     const four = await office.open('old.example')
     office.dns.zone['new.example'] = { MX: [[10, 'mx.new.example']] }
     office.dns.zone['mx.new.example'] = { AAAA: ['::1'] }
-    for (const id of [...await sendMany('old.example', 5), ...await sendMany('new.example', 5)]) assert.equal((await office.settle(id)).status, 'delivered')
+    const ids = [...await sendMany('old.example', 5), ...await sendMany('new.example', 5)]
+    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
     assert.deepEqual(new Set(four.messages.map(({ peer }) => peer)), new Set(['127.0.0.2']))
     assert.deepEqual(new Set(six.messages.map(({ peer }) => peer)), new Set(['::1']))
     await pauseSource(means(), 'four')
@@ -127,15 +133,18 @@ describe('egress', function () {
     await mx.until(3)
     const { db } = office.system
     const waiting = async (): Promise<string[]> => {
-      const told = await Promise.all(ids.map(async (id) => ({ id, told: await office.tell(id) })))
-      return told.filter(({ told: one }) => one.recipients.some(({ state, reason }) => state === 'queued' && /warm is warming up/.test(reason ?? ''))).map(({ id }) => id)
+      const told = await Promise.all(ids.map(async (id) => ({ ...await office.tell(id), id })))
+      const isHeld = ({ state, reason }: { state: string; reason: string | null }): boolean =>
+        state === 'queued' && /warm is warming up/.test(reason ?? '')
+      return told.filter(({ recipients }) => recipients.some(isHeld)).map(({ id }) => id)
     }
     await until(async () => (await waiting()).length === 2, () => 'two do not wait')
     const [one = ''] = await waiting()
     const told = await office.tell(one)
     assert.deepEqual([told.recipients[0]?.tries, told.recipients[0]?.attempts.length], [0, 0])
     assert.deepEqual(told.events.map(({ type }) => type), ['email.queued'])
-    const explained = await explainMessage({ db, redis: null, plans: {}, retryScale: 1, reconcileSeconds: 1 }, null, idOfHex(one.replace('em_', '')) ?? '', new Date())
+    const asking = { db, redis: null, plans: {}, retryScale: 1, reconcileSeconds: 1 }
+    const explained = await explainMessage(asking, null, idOfHex(one.replace('em_', '')) ?? '', new Date())
     assert.equal(explained?.recipients[0]?.heldBy, 'egress')
     assert.match(explained?.recipients[0]?.says ?? '', /warm is warming up.*more from .*T00:00:00/)
     assert.ok(explained?.recipients[0]?.until instanceof Date)
@@ -160,7 +169,7 @@ describe('egress', function () {
     assert.ok(mx.messages.filter(({ peer }) => peer === '127.0.0.2').length <= 3)
   })
 
-  it('an address that leaves the machine in mid-run: its mail goes by the others at once, and by it again when it is back', async function () {
+  it('an address that leaves the machine in mid-run: its mail goes by others at once, and by it again when it is back', async function () {
     const leaving = LEAVING
     if (!ip('addr', 'add', `${leaving}/32`, 'dev', 'lo')) this.skip()
     await add('leaving', leaving, { weight: 1000 })
