@@ -64,6 +64,8 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo, pace }: Gate):
   if (accountId !== null) return prepareForAccount(stages, claimed, { accountId, mayGo })
   const route = await stages.route(claimed.domain)
   if (route.kind !== 'hosts') return outcomeOfRoute(route)
+  const why = stages.whyNot(route.site)
+  if (why !== null) return { kind: 'deferred', scope: 'host', reason: 'unreachable', detail: why, reply: null, isCounted: false }
   const tls = claimed.submitted?.ignoresTls === true ? UNGUARDED : await stages.tlsPolicy(claimed.domain, route.hosts)
   if (tls.isPending) return waitForPolicy(claimed, stages)
   const sender = await stages.sendingDomain(claimed.domainId)

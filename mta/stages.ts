@@ -34,6 +34,8 @@ export interface Stages {
   now(): number
   readonly lifetimeSeconds: number | null
   route(domain: string): Promise<Route>
+  /** Why a site is not worth a try now, null when it is. */
+  whyNot(site: string): string | null
   tlsPolicy(domain: string, hosts: readonly Host[]): Promise<TlsPolicy>
   /** Its signing keys and where its bounces come to. */
   sendingDomain(domainId: string | null): Promise<SendingDomain>
@@ -77,6 +79,7 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     now: () => clock.now(),
     lifetimeSeconds: config.messageLifetimeSeconds,
     route: (domain) => router.route(domain),
+    whyNot: (site) => breaker.whyNot(site),
     tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
     sendingDomain: (domainId) => domainId === null ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null, pool: REGIONS[DEFAULT_REGION].pool }) : domains.find(domainId),
     texts: (messageId) => loadTexts(ctx.db, messageId),

@@ -34,6 +34,32 @@ describe('a site whose hosts all failed', () => {
       assert.equal(one.refuse('site'), null, `${seconds}`)
     }
   })
+  it('returned, it takes two connections, then twice as many each time, until it is like any other; failing again, it is left alone again', () => {
+    const one = breaker()
+    assert.equal(one.room('site'), Infinity)
+    one.failed('site', 'refused')
+    now += 1001
+    assert.equal(one.whyNot('site'), null)
+    assert.equal(one.whyNot('site'), null, 'asking is not trying')
+    assert.equal(one.refuse('site'), null)
+    assert.notEqual(one.whyNot('site'), null)
+    const rooms: number[] = []
+    for (let i = 0; i < 5; i++) {
+      one.succeeded('site')
+      rooms.push(one.room('site'))
+    }
+    assert.deepEqual(rooms, [2, 4, 8, 16, Infinity])
+    one.failed('site', 'refused')
+    now += 1001
+    one.succeeded('site')
+    assert.equal(one.view('site'), null)
+    one.failed('site', 'refused')
+    assert.notEqual(one.refuse('site'), null)
+    now += 1001
+    one.succeeded('site')
+    now += 60_000
+    assert.equal(one.room('site'), Infinity)
+  })
   it('keeps to RETRY_SCALE', () => {
     const one = breaker(0.01)
     one.failed('site', 'refused')

@@ -20,8 +20,10 @@ interface Trouble {
 }
 
 export interface Breaker {
-  /** Null when the site may be tried now; else why not, for people. */
+  /** Null when the site may be tried now, and who asks tries it; else why not, for people. */
   refuse(site: string): string | null
+  /** The same, from somebody who does not try it yet. */
+  whyNot(site: string): string | null
   /** How many connections to it may be open. */
   room(site: string): number
   /** Null for a site without trouble. */
@@ -36,19 +38,25 @@ export interface Breaker {
 /** @param scale RETRY_SCALE */
 export function createBreaker(now: () => number, scale: number): Breaker {
   const troubles = new Map<string, Trouble>()
+  const whyNot = (site: string): string | null => {
+    const trouble = troubles.get(site)
+    if (trouble === undefined || trouble.failures === 0 || (now() >= trouble.untilMs && !trouble.isProbing)) return null
+    return `not tried, as all its servers failed a moment ago (${trouble.failures} times in a row, last: ${trouble.lastDetail})`
+  }
   return {
     refuse: (site) => {
+      const why = whyNot(site)
       const trouble = troubles.get(site)
-      if (trouble === undefined || trouble.failures === 0) return null
-      if (now() < trouble.untilMs || trouble.isProbing)
-        return `not tried, as all its servers failed a moment ago (${trouble.failures} times in a row, last: ${trouble.lastDetail})`
-      trouble.isProbing = true
-      return null
+      if (why === null && trouble !== undefined && trouble.failures > 0) trouble.isProbing = true
+      return why
     },
+    whyNot,
     room: (site) => {
       const trouble = troubles.get(site)
-      if (trouble?.failures === 0 && now() >= trouble.untilMs) troubles.delete(site)
-      return trouble?.failures === 0 ? trouble.room : Infinity
+      if (trouble === undefined || trouble.failures > 0) return Infinity
+      if (now() < trouble.untilMs) return trouble.room
+      troubles.delete(site)
+      return Infinity
     },
     view: (site) => {
       const trouble = troubles.get(site)
