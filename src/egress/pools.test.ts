@@ -1,0 +1,40 @@
+/** Which pool a domain's mail leaves by: its own, its workspace's, its region's. */
+import assert from 'node:assert/strict'
+import { addDomain, trustDomain } from '#src/domains/domains.ts'
+import { loadSendingDomain } from '#src/domains/signing-keys.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { addPool, listPools, removePool, usePool } from './pools.ts'
+
+describe('the pool of a domain', function () {
+  this.timeout(60_000)
+  let ctx: TestContext
+  before(async () => {
+    ctx = await createContext()
+  })
+  after(() => ctx.close())
+
+  it('is its own before its workspace\'s before its region\'s, and a pool that is removed gives way', async () => {
+    const workspaceId = await ctx.newWorkspace()
+    const added = await addDomain(ctx, { workspaceId, name: 'pools.example', region: 'af-south-1' })
+    assert.ok('domain' in added)
+    const { id } = added.domain
+    await trustDomain(ctx.db, id)
+    const pool = async (): Promise<string | null> => {
+      const sending = await loadSendingDomain(ctx, id)
+      return sending.kind === 'ready' ? sending.pool : null
+    }
+    assert.equal(await pool(), 'af-south')
+    for (const name of ['of-workspace', 'of-domain']) assert.equal(await addPool(ctx, name), null)
+    assert.equal(await usePool(ctx.db, { table: 'workspaces', id: workspaceId }, 'of-workspace'), null)
+    assert.equal(await pool(), 'of-workspace')
+    assert.equal(await usePool(ctx.db, { table: 'domains', id }, 'of-domain'), null)
+    assert.equal(await pool(), 'of-domain')
+    assert.deepEqual((await listPools(ctx.db)).map(({ name, workspaces, domains }) => [name, workspaces, domains]),
+      [['of-domain', 0, 1], ['of-workspace', 1, 0]])
+    assert.equal(await removePool(ctx.db, 'of-domain'), null)
+    assert.equal(await pool(), 'of-workspace')
+    assert.equal(await usePool(ctx.db, { table: 'workspaces', id: workspaceId }, null), null)
+    assert.equal(await pool(), 'af-south')
+    assert.equal(await usePool(ctx.db, { table: 'domains', id }, 'none-such'), 'there is no pool none-such')
+  })
+})
