@@ -23,6 +23,16 @@ describe('a site whose hosts all failed', () => {
     assert.equal(one.refuse('site'), null)
     assert.equal(one.refuse('site'), null)
   })
+  it('another may probe when a probe said nothing about it', () => {
+    const one = breaker()
+    one.failed('site', 'refused')
+    now += 1001
+    assert.equal(one.refuse('site'), null)
+    one.released('site')
+    assert.equal(one.refuse('site'), null)
+    one.released('other')
+    assert.equal(one.refuse('other'), null)
+  })
   it('waits longer each time, up to a minute; failures of one moment count once', () => {
     const one = breaker()
     const waits = [1, 2, 4, 8, 16, 32, 60, 60]

@@ -12,6 +12,7 @@ const ROWS: readonly (readonly [records: string[], expected: string[]])[] = [
   [['v=TLSRPTv2; rua=mailto:a@in.example'], []],
   [['v=TLSRPTv1; rua=http://in.example/plain'], []],
   [['v=TLSRPTv1; rua=file:///etc/passwd,mailto:nobody,mailto:%ff'], []],
+  [['v=TLSRPTv1; rua=mailto:"a b"@in.example,mailto:b\u00fc@in.example'], []],
   [['v=TLSRPTv1; rua=mailto:a@in.example%0d%0aBcc:b@in.example'], []],
   [[`v=TLSRPTv1; rua=${Array.from({ length: 9 }, (_, i) => `mailto:a${i}@in.example`).join(',')}`], ['a0@in.example', 'a1@in.example', 'a2@in.example', 'a3@in.example']],
 ]

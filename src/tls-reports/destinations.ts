@@ -10,6 +10,8 @@ export type Destination =
 
 const RECORD = /^v=TLSRPTv1[ \t]*;/
 const MOST = 4
+/** The report is plain ASCII, and so are the fields that name its receiver. */
+const PLAIN = /^[\x21-\x7e]+$/
 
 export function asksForReports(records: readonly string[]): boolean {
   return records.filter((text) => RECORD.test(text)).length === 1
@@ -27,7 +29,8 @@ function readUri(uri: string): Destination[] {
   if (/^https:\/\//i.test(uri)) return URL.canParse(uri) ? [{ kind: 'https', url: uri }] : []
   const [, path] = /^mailto:([^?]*)/i.exec(uri) ?? []
   const parsed = parseAddress(decode(path ?? ''))
-  return parsed.ok ? [{ kind: 'mail', address: parsed.address.address, domain: parsed.address.domain }] : []
+  const isPlain = parsed.ok && PLAIN.test(parsed.address.address)
+  return isPlain ? [{ kind: 'mail', address: parsed.address.address, domain: parsed.address.domain }] : []
 }
 
 function decode(path: string): string {

@@ -247,17 +247,33 @@ describe('transport security', function () {
     })
   })
 
-  it('what became of TLS is counted for domains that ask for reports', async () => {
-    const { system, dns } = office
-    const mx = await office.open('reported.example', { certificate: await valid('reported.example') })
-    policies.publish(dns.zone, 'reported.example', ENFORCE('mx1.reported.example'))
-    dns.zone['_smtp._tls.reported.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@reported.example'] }
-    assert.equal((await deliver('reported.example')).status, 'delivered')
-    // what is counted is written every half minute, and at the end
-    await system.roles.mta.stop()
-    const { rows } = await system.db.query(`SELECT domain, policy ->> 'type' AS type, result, mx_host, mx_address, count::int FROM tls_results`)
-    const at = { mx_host: 'mx1.reported.example', mx_address: mx.host }
-    assert.deepEqual(rows, [{ domain: 'reported.example', type: 'sts', result: 'success', ...at, count: 1 }])
-    await system.heal()
+  describe('reports', () => {
+    it('a report is signed, has no return-path, and goes also where TLS is broken', async () => {
+      const { system, dns } = office
+      const mx = await office.open('rua.example', { offers: { starttls: false } })
+      policies.publish(dns.zone, 'rua.example', ENFORCE('mx1.rua.example'))
+      dns.zone['_smtp._tls.told.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@rua.example'] }
+      await system.db.query(`INSERT INTO tls_results (day, domain, policy_hash, policy, result, mx_host, mx_address, count)
+        VALUES (current_date - 1, 'told.example', '', '{"type": "no-policy-found", "lines": [], "mx": []}', 'success', 'mx.told.example', '192.0.2.1', 7)`)
+      await system.db.query(`INSERT INTO tls_reports (day, domain, due_at) VALUES (current_date - 1, 'told.example', now())`)
+      const [report] = await mx.until(1)
+      assert.deepEqual([report?.from, report?.to], ['', ['tls@rua.example']])
+      assert.match(report?.bytes.toString('latin1') ?? '', /^DKIM-Signature: [^]*d=sender\.example[^]*\r\nTLS-Report-Domain: told\.example\r\n/m)
+    })
+
+    it('what became of TLS is counted for domains that ask for reports', async () => {
+      const { system, dns } = office
+      const mx = await office.open('reported.example', { certificate: await valid('reported.example') })
+      policies.publish(dns.zone, 'reported.example', ENFORCE('mx1.reported.example'))
+      dns.zone['_smtp._tls.reported.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@reported.example'] }
+      assert.equal((await deliver('reported.example')).status, 'delivered')
+      // what is counted is written every half minute, and at the end
+      await system.roles.mta.stop()
+      const { rows } = await system.db.query(`SELECT domain, policy ->> 'type' AS type, result, mx_host, mx_address, count::int FROM tls_results
+        WHERE domain LIKE 'reported%'`)
+      const at = { mx_host: 'mx1.reported.example', mx_address: mx.host }
+      await system.heal()
+      assert.deepEqual(rows, [{ domain: 'reported.example', type: 'sts', result: 'success', ...at, count: 1 }])
+    })
   })
 })
