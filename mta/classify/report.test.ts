@@ -20,14 +20,19 @@ describe('reports', () => {
   const DSN = dsnOf({ recipient: 'ann@b.example' })
   const MACHINE: readonly (readonly [what: string, raw: string, reading: string])[] = [
     ['a failure', DSN, 'bounce ann@b.example no-such-user!'],
-    ['a failure for now', dsnOf({ recipient: 'ann@b.example', status: '4.2.2', diagnostic: '452 4.2.2 full' }), 'bounce ann@b.example mailbox-full'],
-    ['a failure without a diagnostic', dsnOf({ recipient: 'ann@b.example', status: '5.1.1', diagnostic: '' }), 'bounce ann@b.example no-such-user!'],
+    ['a failure for now', dsnOf({ recipient: 'ann@b.example', status: '4.2.2', diagnostic: '452 4.2.2 full' }),
+    'bounce ann@b.example mailbox-full'],
+    ['a failure without a diagnostic', dsnOf({ recipient: 'ann@b.example', status: '5.1.1', diagnostic: '' }),
+    'bounce ann@b.example no-such-user!'],
     ['a delay', dsnOf({ recipient: 'ann@b.example', action: 'delayed', status: '4.4.1', diagnostic: 'timed out' }), 'delay ann@b.example'],
-    ['a delivery', dsnOf({ recipient: 'ann@b.example', action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }), 'delivered ann@b.example'],
+    ['a delivery', dsnOf({ recipient: 'ann@b.example', action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }),
+    'delivered ann@b.example'],
     ['an action in other letters', DSN.replace('Action: failed', 'ACTION : Failed (no more)'), 'bounce ann@b.example no-such-user!'],
     ['an address in brackets', dsnOf({ recipient: '<ann@b.example>' }), 'bounce ann@b.example no-such-user!'],
-    ['an action that is a name of every object', DSN.replace('Action: failed', 'Action: constructor'), 'bounce ann@b.example no-such-user!'],
-    ['an encoding that is none', `Content-Transfer-Encoding: __proto__\r\n${textBounceOf('ann@b.example')}`, 'bounce ann@b.example no-such-user!'],
+    ['an action that is a name of every object', DSN.replace('Action: failed', 'Action: constructor'),
+    'bounce ann@b.example no-such-user!'],
+    ['an encoding that is none',
+    `Content-Transfer-Encoding: __proto__\r\n${textBounceOf('ann@b.example')}`, 'bounce ann@b.example no-such-user!'],
     ['a report of UTF-8 kind', DSN.replace('message/d', 'message/global-d'), 'bounce ann@b.example no-such-user!'],
     ['a complaint', arfOf(), 'complaint'],
     ['an old bounce', textBounceOf('ann@b.example'), 'bounce ann@b.example no-such-user!'],
@@ -44,9 +49,11 @@ describe('reports', () => {
 
   it('never throws, and never tells more than is bounded, whatever comes', () => {
     const words = fc.constantFrom(
-      '--b', '\n', '\n\n', 'Content-Type: multipart/report; boundary=b\n', 'Content-Type: message/delivery-status\n\n', 'Final-Recipient: rfc822; ',
+      '--b', '\n', '\n\n', 'Content-Type: multipart/report; boundary=b\n', 'Content-Type: message/delivery-status\n\n',
+      'Final-Recipient: rfc822; ',
       'a@b.example', 'Action: failed\n', '550 5.1.1 ', 'user unknown', '<', '>', ':', '"', '\\', '=\n', '=?utf-8?q?', '\0', '\xff', ' ',
-      'From: mailer-daemon@x\n', 'Subject: failure\n', 'Content-Transfer-Encoding: base64\n\n', 'Content-Type: text/html\n\n<p>', 'Feedback-Type: abuse\n')
+      'From: mailer-daemon@x\n', 'Subject: failure\n', 'Content-Transfer-Encoding: base64\n\n', 'Content-Type: text/html\n\n<p>',
+      'Feedback-Type: abuse\n')
     const mails = fc.oneof(
       fc.array(words, { maxLength: 60 }).map((list) => Buffer.from(list.join(''), 'latin1')),
       fc.uint8Array({ maxLength: 2000 }).map((bytes) => Buffer.from(bytes)))
@@ -56,5 +63,7 @@ describe('reports', () => {
       for (const { address, diagnostic } of recipients) assert.ok(address.length <= 8200 && (diagnostic ?? '').length <= 2000)
     }))
   })
-  for (let kind = 0; kind < 6; kind++) it(`reads on after a bomb (${kind})`, () => assert.ok(readReport(Buffer.from(bombOf(kind))).recipients.length <= 500))
+  for (let kind = 0; kind < 6; kind++) {
+    it(`reads on after a bomb (${kind})`, () => assert.ok(readReport(Buffer.from(bombOf(kind))).recipients.length <= 500))
+  }
 })

@@ -55,16 +55,21 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
 ]
 
 const STATUSES: readonly (readonly [status: string, reading: string])[] = [
-  ['5.1.1', 'no-such-user!'], ['5.1.351', 'no-such-user!'], ['5.1.2', 'no-such-domain!'], ['5.1.10', 'no-such-domain!'], ['5.1.3', 'bad-address!'],
-  ['5.1.6', 'moved!'], ['5.1.0', 'address'], ['5.2.1', 'mailbox-disabled'], ['5.2.2', 'mailbox-full'], ['5.3.4', 'too-large'], ['5.4.7', 'expired'],
-  ['5.4.4', 'network'], ['5.6.0', 'message-refused'], ['5.7.1', 'policy'], ['4.1.1', 'no-such-user'], ['5.0.0', 'unknown'], ['5.9.9', 'unknown'],
+  ['5.1.1', 'no-such-user!'], ['5.1.351', 'no-such-user!'], ['5.1.2', 'no-such-domain!'], ['5.1.10', 'no-such-domain!'], ['5.1.3',
+  'bad-address!'],
+  ['5.1.6', 'moved!'], ['5.1.0', 'address'], ['5.2.1', 'mailbox-disabled'], ['5.2.2', 'mailbox-full'], ['5.3.4', 'too-large'], ['5.4.7',
+  'expired'],
+  ['5.4.4', 'network'], ['5.6.0', 'message-refused'], ['5.7.1', 'policy'], ['4.1.1', 'no-such-user'], ['5.0.0', 'unknown'], ['5.9.9',
+  'unknown'],
 ]
 
 const told = ({ class: name, isHard }: { readonly class: string; readonly isHard: boolean }): string => name + (isHard ? '!' : '')
 
 describe('what servers say', () => {
   for (const [text, reading] of SAID) it(`${text} (${reading})`, () => assert.equal(told(readFailure(text, null, null)), reading))
-  for (const [status, reading] of STATUSES) it(`nothing but ${status} (${reading})`, () => assert.equal(told(readFailure('', status, null)), reading))
+  for (const [status, reading] of STATUSES) {
+    it(`nothing but ${status} (${reading})`, () => assert.equal(told(readFailure('', status, null)), reading))
+  }
 
   it('words go before the status', () => assert.equal(told(readFailure('mailbox full', '5.1.1', 'rcpt')), 'mailbox-full'))
   for (const command of ['mail', 'connect'] as const) {
@@ -72,7 +77,8 @@ describe('what servers say', () => {
   }
 
   const CONFIRMED: readonly (readonly [status: string | null, command: Command | null, isSo: boolean])[] = [
-    ['5.1.1', 'data', true], ['5.2.1', null, true], ['5.7.1', null, false], ['5.7.1', 'rcpt', true], [null, null, true], [null, 'data', false], ['5.0.0', null, false],
+    ['5.1.1', 'data', true], ['5.2.1', null, true], ['5.7.1', null, false], ['5.7.1', 'rcpt', true], [null, null, true], [null, 'data',
+    false], ['5.0.0', null, false],
   ]
   for (const [status, command, isSo] of CONFIRMED) {
     it(`"no such user" with ${status ?? 'no status'}, said to ${command ?? 'nobody knows what'}: ${isSo ? 'believed' : 'not believed'}`, () => {
@@ -81,7 +87,8 @@ describe('what servers say', () => {
   }
 
   it('finds the command that was answered, and the innermost status', () => {
-    assert.deepEqual(['said: 550 (in reply to RCPT TO command)', '(in reply to end of DATA command)', '>>> MAIL From:<a@b>', 'hello'].map(commandOf),
+    assert.deepEqual(['said: 550 (in reply to RCPT TO command)', '(in reply to end of DATA command)', '>>> MAIL From:<a@b>',
+      'hello'].map(commandOf),
       ['rcpt', 'data', 'mail', null])
     assert.deepEqual([statusIn('550 5.1.1 said: 5.2.2 full'), statusIn('version 1.5.1.1.2'), statusIn('')], ['5.2.2', null, null])
   })

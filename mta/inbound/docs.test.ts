@@ -6,7 +6,8 @@ import { RESULTS } from './verdict.ts'
 
 describe('docs/bounces.md', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/bounces.md'), 'utf8')
-  const rowsBelow = (head: string): string[] => /(?:^\|.*\n)*/m.exec(page.slice(page.indexOf(head) + head.length + 1).split('\n').slice(1).join('\n'))?.[0]
+  const rowsBelow = (head: string): string[] =>
+    /(?:^\|.*\n)*/m.exec(page.slice(page.indexOf(head) + head.length + 1).split('\n').slice(1).join('\n'))?.[0]
     .trimEnd().split('\n') ?? []
 
   it('names every result', () => {

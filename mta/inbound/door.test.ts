@@ -17,9 +17,12 @@ describe('whom mail is taken for', () => {
     [`x${token}@bounces.example`, null], [`${token.slice(0, -1)}@bounces.example`, null], [`b-${'a'.repeat(45)}@bounces.example`, null],
     ['abuse@bounces.example', 'complaint'], ['FBL@MTA.example', 'complaint'], ['abuse@other.example', null], ['abuse', null],
     ['postmaster@mta.example', 'postmaster'], ['Postmaster', 'postmaster'], ['postmaster@other.example', null],
-    ['__proto__@mta.example', null], ['constructor@mta.example', null], ['', null], ['@', null], [`u-${token.slice(2)}@bounces.example`, null],
+    ['__proto__@mta.example', null], ['constructor@mta.example', null], ['', null], ['@', null],
+    [`u-${token.slice(2)}@bounces.example`, null],
   ]
-  for (const [address, kind] of ROWS) it(`${address || 'nothing'}: ${kind ?? 'refused'}`, () => assert.equal(readTarget(address, doors)?.kind ?? null, kind))
+  for (const [address, kind] of ROWS) {
+    it(`${address || 'nothing'}: ${kind ?? 'refused'}`, () => assert.equal(readTarget(address, doors)?.kind ?? null, kind))
+  }
 
   const MAILS: readonly (readonly [what: string, text: string, isFound: boolean])[] = [
     ['quoted in a header', `Return-Path: <${path}>`, true],
@@ -37,7 +40,8 @@ describe('how many may come', () => {
   it('of one network so many, and others as before; of this machine all', () => {
     const peers = createPeers(2)
     const entered = [
-      '192.0.2.1', '::ffff:192.0.2.1', '192.0.2.1', '192.0.2.2', '2001:db8::1', '2001:db8::2', '2001:db8::3', '127.0.0.1', '::1', '127.0.0.2',
+      '192.0.2.1', '::ffff:192.0.2.1', '192.0.2.1', '192.0.2.2', '2001:db8::1', '2001:db8::2', '2001:db8::3', '127.0.0.1', '::1',
+      '127.0.0.2',
     ].map((address) => peers.enter(address))
     assert.deepEqual(entered, [true, true, false, true, true, true, false, true, true, true])
     peers.leave('192.0.2.1')

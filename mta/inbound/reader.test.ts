@@ -26,7 +26,8 @@ describe('the reader of reports', () => {
 
   it('reads each, in order, batch after batch', async () => {
     const reader = open()
-    assert.deepEqual((await reader.read([good, Buffer.from(outOfOfficeOf()), good])).map((report) => report?.kind), ['bounce', 'autoreply', 'bounce'])
+    assert.deepEqual((await reader.read([good, Buffer.from(outOfOfficeOf()), good])).map((report) => report?.kind), ['bounce',
+      'autoreply', 'bounce'])
     assert.deepEqual((await reader.read([good])).map((report) => report?.kind), ['bounce'])
     assert.deepEqual(await reader.read([]), [])
   })

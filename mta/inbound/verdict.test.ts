@@ -6,13 +6,15 @@ import { factsOf, judge, type Verdict } from './verdict.ts'
 const OURS = 'ann@b.example'
 const recipient = (change: Partial<ReportedRecipient> = {}): ReportedRecipient =>
   ({ address: OURS, hard: true, status: '5.1.1', class: 'no-such-user', action: 'failed', diagnostic: '550 no', ...change })
-const report = (kind: Report['kind'], recipients: readonly ReportedRecipient[] = [recipient()], feedbackType: string | null = null): Report =>
+const report =
+  (kind: Report['kind'], recipients: readonly ReportedRecipient[] = [recipient()], feedbackType: string | null = null): Report =>
   ({ kind, recipients, feedbackType, originalMessageId: null })
 const told = (verdict: Verdict): string => verdict.kind === 'nothing' ? verdict.result : verdict.kind
 
 describe('what a report means', () => {
   const BOUNCED: Readonly<Record<State, string>> = {
-    scheduled: 'repeated', queued: 'repeated', sending: 'waits', deferred: 'repeated', sent: 'bounce', unknown: 'bounce', delivered: 'bounce',
+    scheduled: 'repeated', queued: 'repeated', sending: 'waits', deferred: 'repeated', sent: 'bounce', unknown: 'bounce',
+      delivered: 'bounce',
     bounced: 'repeated', failed: 'repeated', suppressed: 'repeated', cancelled: 'repeated',
   }
   for (const state of Object.keys(STATES) as State[]) {
@@ -33,7 +35,9 @@ describe('what a report means', () => {
     ['something', report('other', []), 'delivered', 'counted'],
     ['nothing', null, 'delivered', 'unreadable'],
   ]
-  for (const [what, given, state, result] of ROWS) it(`${what}: ${result}`, () => assert.equal(told(judge(given, { address: OURS, state }, 0)), result))
+  for (const [what, given, state, result] of ROWS) {
+    it(`${what}: ${result}`, () => assert.equal(told(judge(given, { address: OURS, state }, 0)), result))
+  }
 
   it('about nobody that we know: gone', () => assert.equal(told(judge(report('bounce'), null, 0)), 'gone'))
   it('does not wait for ever', () => assert.equal(told(judge(report('bounce'), { address: OURS, state: 'sending' }, 1000)), 'repeated'))
@@ -44,7 +48,8 @@ describe('what a report means', () => {
     ['our recipient among others', [other('x@y.example', { hard: false }), recipient()], 'no-such-user!'],
     ['another name in our recipient\'s organisation', [other('a.nn@mail.b.example')], 'no-such-user!'],
     ['one that it was passed on to', [other('x@y.example')], 'forward-broken!'],
-    ['several that it was passed on to, one alive', [other('x@y.example'), other('z@y.example', { hard: false, class: 'mailbox-full' })], 'mailbox-full'],
+    ['several that it was passed on to, one alive', [other('x@y.example'), other('z@y.example', { hard: false, class: 'mailbox-full' })],
+    'mailbox-full'],
     ['nobody', [], 'unknown'],
   ]
   for (const [what, recipients, facts] of FACTS) {

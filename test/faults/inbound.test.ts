@@ -16,7 +16,7 @@ import { openLog } from '#src/log.ts'
 import { openRedis } from '#src/redis.ts'
 import { openVault } from '#src/vault.ts'
 import { Child } from '#test/support/child.ts'
-import { handOver } from '#test/support/handed-over.ts'
+import { handOver, type HandedOver } from '#test/support/handed-over.ts'
 import { bombOf, dsnOf } from '#test/support/reports.ts'
 import { submit, talkSmtp, type Talk } from '#test/support/smtp-talk.ts'
 import { startPostgres, startRedis, type TestServer } from '#test/support/stores.ts'
@@ -49,7 +49,8 @@ describe('inbound faults', function () {
       vault: openVault(Buffer.alloc(32, 0x5a)),
     }
     workspaceId = newId()
-    await ctx.db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [workspaceId, workspaceId.replaceAll('-', ''), 'test', 'enterprise'])
+    await ctx.db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)',
+      [workspaceId, workspaceId.replaceAll('-', ''), 'test', 'enterprise'])
     child = new Child({ args: ['mta', '--roles', 'inbound'], env, home: dir, logName: 'inbound.log' })
     await child.start()
   })
@@ -76,7 +77,8 @@ describe('inbound faults', function () {
 
   /** Events of these messages that a bounce raised. */
   async function bounces(ids: readonly string[]): Promise<number> {
-    const { rows } = await ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM events WHERE type = 'email.bounced' AND message_id = ANY ($1::uuid[])`, [ids])
+    const { rows } = await ctx.db.query<{ n: number }>(
+      `SELECT count(*) AS n FROM events WHERE type = 'email.bounced' AND message_id = ANY ($1::uuid[])`, [ids])
     return rows[0]?.n ?? 0
   }
 
@@ -99,7 +101,10 @@ describe('inbound faults', function () {
     await bringing
     await until(isApplied, () => 'not all was applied', 30_000)
     assert.equal(await bounces(sent.map(({ messageId }) => messageId)), sent.length)
-    const { rows } = await ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM recipients WHERE state = 'bounced' AND message_id = ANY ($1::uuid[])`, [sent.map(({ messageId }) => messageId)])
+    const { rows } = await ctx.db.query<{ n: number }>(
+      `SELECT count(*) AS n FROM recipients WHERE state = 'bounced' AND message_id = ANY ($1::uuid[])`,
+      [sent.map(({ messageId }) =>
+      messageId)])
     assert.equal(rows[0]?.n, sent.length)
   })
 
@@ -117,7 +122,8 @@ describe('inbound faults', function () {
 
   it('a thousand connections at once: each is answered', async () => {
     const sent = await handOverMany(1000)
-    const replies = await Promise.all(sent.map(async ({ returnPath, address }) => submit(port, { from: '', to: returnPath, content: dsnOf({ recipient: address }) })))
+    const replies = await Promise.all(sent.map(async ({ returnPath, address }) =>
+      submit(port, { from: '', to: returnPath, content: dsnOf({ recipient: address }) })))
     assert.deepEqual([...new Set(replies.map((all) => all.at(-1)?.slice(0, 3)))], ['250'])
     await until(isApplied, () => 'not all was applied', 30_000)
     assert.equal(await bounces(sent.map(({ messageId }) => messageId)), 1000)
@@ -146,7 +152,7 @@ describe('inbound faults', function () {
   })
 
   /** False when it was refused, as it is right for a forged one. */
-  async function bringOn(talk: Talk, { i, returnPath, address }: { readonly i: number; readonly returnPath: string; readonly address: string }): Promise<boolean> {
+  async function bringOn(talk: Talk, { i, returnPath, address }: HandedOver & { readonly i: number }): Promise<boolean> {
     const isForged = i % 10 === 1
     await talk.say('MAIL FROM:<>')
     const rcpt = await talk.say(`RCPT TO:<${isForged ? returnPath.replace(/^b-..../, 'b-aaaa') : returnPath}>`)

@@ -1,4 +1,6 @@
-/** What comes back to the inbound port, as a postmaster would tell it: from the SMTP talk to the state, the event and the suppression list. */
+/**
+ * What comes back to the inbound port, as a postmaster would tell it: from the SMTP talk to the state, the event and the suppression list.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,11 +50,17 @@ describe('inbound', function () {
   }, () => 'reports were not applied')
 
   async function results(messageId: string): Promise<string[]> {
-    const { rows } = await ctx.db.query<{ kind: string; result: string }>('SELECT kind, result FROM inbound_reports WHERE message_id = $1 ORDER BY id', [messageId])
+    const { rows } = await ctx.db.query<{ kind: string; result: string }>(
+      'SELECT kind, result FROM inbound_reports WHERE message_id = $1 ORDER BY id', [messageId])
     return rows.map(({ kind, result }) => `${kind}: ${result}`)
   }
 
-  async function told(messageId: string): Promise<{ state: string; events: readonly { type: string; data: Record<string, unknown> | null; sequence: number }[] }> {
+  interface Told {
+    readonly state: string
+    readonly events: readonly { readonly type: string; readonly data: Record<string, unknown> | null; readonly sequence: number }[]
+  }
+
+  async function told(messageId: string): Promise<Told> {
     const message = await readMessage(ctx.db, workspaceId, messageId)
     return { state: message?.recipients[0]?.state ?? '', events: message?.events.slice(3) ?? [] }
   }
@@ -69,9 +77,11 @@ describe('inbound', function () {
     const { state, events } = await told(one.messageId)
     assert.equal(state, 'bounced')
     assert.deepEqual(events.map(({ type, data }) => [type, data]), [['email.bounced', {
-      bounce_type: 'hard', bounce_code: '5.1.1', bounce_class: 'no-such-user', bounce_scope: 'recipient', bounce_message: '550 5.1.1 <x>: no such user here', late: true,
+      bounce_type: 'hard', bounce_code: '5.1.1', bounce_class: 'no-such-user', bounce_scope: 'recipient',
+        bounce_message: '550 5.1.1 <x>: no such user here', late: true,
     }]])
-    assert.deepEqual(await suppressionOf(one.address), { kind: 'hard_bounce', rule: 'no-such-user@1', text: '550 5.1.1 <x>: no such user here' })
+    assert.deepEqual(await suppressionOf(one.address), { kind: 'hard_bounce', rule: 'no-such-user@1',
+      text: '550 5.1.1 <x>: no such user here' })
     const [entry] = await findSuppressions(ctx.db, workspaceId, [one.address])
     assert.deepEqual([entry?.messageId, entry?.reply?.code, entry?.reply?.status], [one.messageId, 550, '5.1.1'])
     const { rows: [event] } = await ctx.db.query('SELECT type FROM events WHERE id = $1', [entry?.eventId])
@@ -104,13 +114,16 @@ describe('inbound', function () {
 
   it('real bounces of many servers, each under the address of its mail: each is bounced, once', async () => {
     const folder = join(import.meta.dirname, '../corpora')
-    const items = (JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as { file: string; format: string }[]).filter(({ format }) => format === 'dsn').slice(0, 40)
+    const items = (JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as { file: string; format: string }[]).filter(({ format }) =>
+      format === 'dsn').slice(0, 40)
     const all = await handOver(ctx, workspaceId, items.map((_, i) => `real${i}@corpus.example`))
-    await Promise.all(items.map(({ file }, i) => bring(all[i]?.returnPath ?? '', readFileSync(join(folder, file), 'latin1').replaceAll(/\r?\n/g, '\r\n').replaceAll(/^\./gm, '..'))))
+    await Promise.all(items.map(({ file }, i) => bring(all[i]?.returnPath ?? '', readFileSync(join(folder, file),
+      'latin1').replaceAll(/\r?\n/g, '\r\n').replaceAll(/^\./gm, '..'))))
     await applied()
     const { rows } = await ctx.db.query<{ type: string; count: number }>(
       `SELECT type, count(*) AS count FROM events WHERE message_id = ANY ($1::uuid[]) GROUP BY type`, [all.map(({ messageId }) => messageId)])
-    const { rows: delays } = await ctx.db.query(`SELECT 1 FROM inbound_reports WHERE message_id = ANY ($1::uuid[]) AND kind = 'delay'`, [all.map(({ messageId }) => messageId)])
+    const { rows: delays } = await ctx.db.query(`SELECT 1 FROM inbound_reports WHERE message_id = ANY ($1::uuid[]) AND kind = 'delay'`, [all.map(({ messageId }) =>
+      messageId)])
     assert.equal(rows.find(({ type }) => type === 'email.bounced')?.count, items.length - delays.length)
   })
 
@@ -153,7 +166,8 @@ describe('inbound', function () {
     await bring(one.returnPath, outOfOfficeOf())
     await applied()
     const { state, events } = await told(one.messageId)
-    assert.deepEqual([state, events.length, await results(one.messageId)], ['delivered', 0, ['delay: noted', 'delivered: noted', 'autoreply: counted']])
+    assert.deepEqual([state, events.length, await results(one.messageId)], ['delivered', 0, ['delay: noted', 'delivered: noted',
+      'autoreply: counted']])
   })
 
   it('what was handed over is delivered when the receiver says so', async () => {
@@ -181,7 +195,8 @@ describe('inbound', function () {
     await bring(one.returnPath, arfOf('fraud'))
     await applied()
     const { state, events } = await told(one.messageId)
-    assert.deepEqual([state, events.map(({ type, data, sequence }) => [type, data, sequence])], ['delivered', [['email.complained', { feedback_type: 'abuse' }, 4]]])
+    assert.deepEqual([state, events.map(({ type, data, sequence }) => [type, data, sequence])], ['delivered', [['email.complained',
+      { feedback_type: 'abuse' }, 4]]])
     assert.equal((await suppressionOf(one.address))?.kind, 'complaint')
   })
 
@@ -224,7 +239,8 @@ describe('inbound', function () {
     const content = dsnOf({ recipient: one.address }).replace('Hello\r\n--b1--', `${'x'.repeat(76)}\r\n`.repeat(340_000))
     assert.match(await bring(one.returnPath, content), /^250 /)
     await applied()
-    const { rows: [row] } = await ctx.db.query<{ size: number; kept: number }>('SELECT size, length(raw) AS kept FROM inbound_reports WHERE message_id = $1', [one.messageId])
+    const { rows: [row] } = await ctx.db.query<{ size: number; kept: number }>(
+      'SELECT size, length(raw) AS kept FROM inbound_reports WHERE message_id = $1', [one.messageId])
     assert.ok((row?.size ?? 0) > 26_000_000)
     assert.equal(row?.kept, 131_072)
     assert.equal((await told(one.messageId)).state, 'bounced')
@@ -232,7 +248,8 @@ describe('inbound', function () {
 
   describe('a second look', () => {
     const doubtful = async (isLifting: boolean): Promise<string[]> =>
-      (await gather(review(ctx.db, isLifting))).flat().filter((one) => one.workspaceId === workspaceId).map(({ address, reading }) => `${address} ${reading}`)
+      (await gather(review(ctx.db, isLifting))).flat().filter((one) => one.workspaceId === workspaceId)
+        .map(({ address, reading }) => `${address} ${reading}`)
 
     it('finds nothing to lift where the rules are the same', async () => {
       assert.deepEqual(await doubtful(true), [])
@@ -246,7 +263,8 @@ describe('inbound', function () {
       const reply = { code: 550, status: '5.7.1', text: 'no such user here, says our policy' }
       const entry = { workspaceId, kind: 'hard_bounce' as const, reason: null, rule: 'no-such-user@0', reply }
       await suppress(ctx.db, [{ ...entry, address: 'policy@receiver.example' }], new Date())
-      await suppress(ctx.db, [{ ...entry, address: 'right@receiver.example', reply: { code: 550, status: null, text: 'no such user here' } }], new Date())
+      await suppress(ctx.db, [{ ...entry, address: 'right@receiver.example',
+        reply: { code: 550, status: null, text: 'no such user here' } }], new Date())
       await suppress(ctx.db, [{ workspaceId, address: 'hand@receiver.example', kind: 'manual', reason: null }], new Date())
       const found = ['policy@receiver.example policy', 'wrong@receiver.example mailbox-full']
       assert.deepEqual([await doubtful(false), await doubtful(true), await doubtful(true)], [found, found, []])
@@ -274,11 +292,14 @@ describe('inbound', function () {
       refuse(await submit(inbound.port, { from: '', to: forged, content: 'x' }), /^550 5\.7\.1 /)
       assert.equal(await stored(), before)
     })
-    for (const [what, to] of [['a stranger', 'ann@elsewhere.example'], ['nobody of ours', 'info@bounces.mta.sender.example'], ['an unsubscribe address', `u-${'a'.repeat(45)}@bounces.mta.sender.example`],
-      ['abuse of another domain', 'abuse@elsewhere.example'], ['a name of every object', 'constructor@bounces.mta.sender.example']] as const) {
+    for (const [what, to] of [['a stranger', 'ann@elsewhere.example'], ['nobody of ours', 'info@bounces.mta.sender.example'],
+      ['an unsubscribe address', `u-${'a'.repeat(45)}@bounces.mta.sender.example`],
+      ['abuse of another domain', 'abuse@elsewhere.example'], ['a name of every object',
+      'constructor@bounces.mta.sender.example']] as const) {
       it(`${what} is refused`, async () => refuse(await submit(inbound.port, { from: 'a@b.example', to, content: 'x' }), /^550 5\.7\.1 /))
     }
-    for (const to of ['postmaster@mta.sender.example', 'Postmaster@bounces.mta.sender.example', 'postmaster', 'abuse@bounces.mta.sender.example']) {
+    for (const to of ['postmaster@mta.sender.example', 'Postmaster@bounces.mta.sender.example', 'postmaster',
+      'abuse@bounces.mta.sender.example']) {
       it(`${to} is taken and kept`, async () => {
         assert.match(await bring(to, 'Subject: Hello\r\n\r\nIs somebody there?'), /^250 /)
         const { rows } = await ctx.db.query('SELECT result FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC LIMIT 1')
@@ -307,7 +328,8 @@ describe('inbound', function () {
       const talk = await talkSmtp(inbound.port)
       await talk.say('EHLO client.example')
       talk.send(`MAIL FROM:<>\r\nRCPT TO:<${one.returnPath}>\r\nRCPT TO:<no@such.example>\r\nDATA\r\n`)
-      assert.deepEqual([await talk.hear(), await talk.hear(), await talk.hear(), await talk.hear()].map((reply) => reply.slice(0, 3)), ['250', '250', '550', '354'])
+      assert.deepEqual([await talk.hear(), await talk.hear(), await talk.hear(), await talk.hear()].map((reply) => reply.slice(0, 3)),
+        ['250', '250', '550', '354'])
       talk.send(`${outOfOfficeOf()}.\r\n`)
       assert.match(await talk.hear(), /^250 /)
       talk.hangUp()

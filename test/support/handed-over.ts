@@ -1,10 +1,13 @@
-/** Messages that were handed over, for tests of what comes back: accepted, claimed and delivered as the outbound role does it, without a server. */
+/**
+ * Messages that were handed over, for tests of what comes back: accepted, claimed and delivered as the outbound role does it, without a
+ * server.
+ */
 import type { Context } from '#src/context.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
 import { moveRecipients } from '#src/messages/move.ts'
-import type { Attempt, Outcome } from '#src/messages/outcome.ts'
+import type { Outcome } from '#src/messages/outcome.ts'
 import { moveFor } from '#src/messages/settle.ts'
 import { addressees, submissionOf } from './submission.ts'
 
@@ -21,9 +24,11 @@ const REPLY = { code: 250, enhanced: '2.0.0', text: 'Ok', lines: [] }
 const DELIVERED: Outcome = { kind: 'delivered', reply: REPLY }
 
 /** One message for each address, or with several recipients where it is a list. `outcome` null leaves them in `sending`. */
-export async function handOver(ctx: Context, workspaceId: string, to: readonly string[], outcome: Outcome | null = DELIVERED): Promise<HandedOver[]> {
+export async function handOver(ctx: Context, workspaceId: string, to: readonly string[],
+  outcome: Outcome | null = DELIVERED): Promise<HandedOver[]> {
   await ctx.db.query(
-    `INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '1 day') ON CONFLICT DO NOTHING`)
+    `INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '1 day')
+     ON CONFLICT DO NOTHING`)
   const acceptor = createAcceptor(ctx)
   const submissions = to.map((address) => submissionOf(workspaceId, { recipients: recipientsOf(address) }))
   await Promise.all(submissions.map((submission) => acceptor.accept(submission)))
@@ -31,8 +36,10 @@ export async function handOver(ctx: Context, workspaceId: string, to: readonly s
   const now = new Date(ctx.clock.now())
   const claimed = await claimRecipients(ctx.db, LEASE, wanted, now)
   if (outcome !== null) {
-    const attemptAt = (one: { readonly domain: string }): Attempt => ({ outcome, host: `mx.${one.domain}`, address: null, source: null, tls: null, startedAt: now.getTime(), durationMs: 1, conversation: '' })
-    await moveRecipients(ctx.db, claimed.map((one) => moveFor(one, attemptAt(one), { scale: 1, lifetimeSeconds: null, nowMs: now.getTime() })), now)
+    const nowMs = now.getTime()
+    const attempt = { outcome, address: null, source: null, tls: null, startedAt: nowMs, durationMs: 1, conversation: '' }
+    const rules = { scale: 1, lifetimeSeconds: null, nowMs }
+    await moveRecipients(ctx.db, claimed.map((one) => moveFor(one, { ...attempt, host: `mx.${one.domain}` }, rules)), now)
   }
   return submissions.map(({ id }, i) => ({
     messageId: id, n: 0, address: to[i] ?? '',
