@@ -13,7 +13,7 @@ type Lift = (typeof EVENT_TYPES)[EventType]['lifts'][number]
 const LIFTS: Readonly<Record<Lift, ZodType>> = {
   bounce_type: z.enum(['hard', 'soft']).nullable().meta({ description: 'hard: for good; soft: given up for now' }),
   bounce_code: z.string().nullable().meta({ description: 'the enhanced status code, such as 5.1.1' }),
-  bounce_class: z.string().nullable().meta({ description: 'what kind of trouble it was, such as unknown-user' }),
+  bounce_class: z.string().nullable().meta({ description: 'what kind of trouble it was, such as no-such-user' }),
   bounce_message: z.string().nullable().meta({ description: 'the words of the remote server' }),
   url: z.string().nullable().meta({ description: 'the link that was followed' }),
   machine: z.boolean().nullable().meta({ description: 'true: a scanner or a proxy, not the person' }),

@@ -23,7 +23,7 @@ export const EVENT_TYPES = {
     sample: { reason: 'mailbox-busy', message: '4.2.1 The mailbox is busy', code: '4.2.1', tries: 1 } },
   'email.bounced':        { meaning: 'The message was refused: hard for good, soft for now and given up.',
     lifts: ['bounce_type', 'bounce_code', 'bounce_class', 'bounce_message'],
-    sample: { bounce_type: 'hard', bounce_code: '5.1.1', bounce_class: 'unknown-user', bounce_message: '5.1.1 No such user here' } },
+    sample: { bounce_type: 'hard', bounce_code: '5.1.1', bounce_class: 'no-such-user', bounce_message: '5.1.1 No such user here' } },
   'email.failed':         { meaning: 'We gave up, or could not or may not send it.', lifts: [],
     sample: { reason: 'suppressed', cause: 'hard bounce' } },
   'email.opened':         { meaning: 'The tracking pixel was loaded.', lifts: ['machine'], sample: MACHINE },
