@@ -157,6 +157,17 @@ describe('the pace of a receiver', function () {
     await receiver.until(420)
   })
 
+  it('a workspace is paused by hand: its mail is accepted, waits and says why; resumed, it goes out', async () => {
+    await office.open('paused.example')
+    const { workspaceId } = office.system
+    await cli('workspace', 'pause', workspaceId, '--reason', 'they asked for it')
+    const id = await office.send({ to: 'x@paused.example' })
+    await until(async () => /"held_by": "suspension"[^]*they asked for it/.test(await cli('explain', id)), () => 'it is not explained', 20_000)
+    await cli('workspace', 'resume', workspaceId)
+    assert.equal((await office.settle(id)).status, 'delivered')
+    await assert.rejects(cli('workspace', 'resume', workspaceId), /is not paused/)
+  })
+
   it('a dead site that returns gets its mail, and is not overrun', async () => {
     office.openNowhere('dead.example')
     await sendMany(['dead.example'], 20)
