@@ -87,6 +87,7 @@ const WRONG: readonly [what: string, file: string, line: number, text: RegExp][]
   ['a code that is no refusal', rules('{name: a, code: 250, action: slow}'), 6, /refusals/],
   ['a suspension without a time', rules('{name: a, code: 421, action: suspend}'), 6, /time/],
   ['a time without a suspension', rules('{name: a, code: 421, action: slow, for: 2h}'), 6, /only suspend/],
+  ['an alias that names nothing', '*-', 0, /alias/i],
   ['a pattern that could take for ever', rules('{name: a, text: "(a+)+", action: slow}'), 6, /group/],
 ]
 

@@ -128,12 +128,23 @@ export function readShaping(text: string): Read {
   if (document.errors.length > 0)
     return { kind: 'wrong', problems: document.errors.map((error) => ({ line: lines.linePos(error.pos[0]).line, text: error.message })) }
   const lineOf: Place = (path) => findLine(document, lines, path)
-  const parsed = fileSchema.safeParse(document.toJS({ maxAliasCount: 50 }))
+  const plain = readPlain(document)
+  if (!plain.ok) return { kind: 'wrong', problems: [{ line: 0, text: plain.text }] }
+  const parsed = fileSchema.safeParse(plain.value)
   if (!parsed.success)
     return { kind: 'wrong', problems: parsed.error.issues.map((issue) => problemOf(issue, lineOf)) }
   const missing = [FALLBACK, OWN_HOSTS].filter((one) => parsed.data.receivers[one] === undefined)
   if (missing.length > 0) return { kind: 'wrong', problems: missing.map((one) => ({ line: 0, text: `receivers: there is no ${one}` })) }
   return { kind: 'shaping', shaping: shapingOf(parsed.data), lineOf }
+}
+
+/** An alias that names nothing, or too many of them, is only found when the values are taken. */
+function readPlain(document: Document): { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string } {
+  try {
+    return { ok: true, value: document.toJS({ maxAliasCount: 50 }) }
+  } catch (error) {
+    return { ok: false, text: error instanceof Error ? error.message : String(error) }
+  }
 }
 
 function problemOf({ path: keys, message }: z.core.$ZodIssue, lineOf: Place): Problem {
