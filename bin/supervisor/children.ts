@@ -15,6 +15,8 @@ import { showWarnings } from './warnings.ts'
 export interface Role {
   readonly name: string
   readonly args: readonly string[]
+  /** Of Node, besides those that the supervisor was started with. */
+  readonly nodeArgs?: readonly string[]
 }
 
 export interface Children {
@@ -38,7 +40,8 @@ const LOOK_MS = 200
 /** The roles that `start` runs, in the order they are stopped: those of one row together. */
 export function rolesFor(isSandbox: boolean): readonly (readonly Role[])[] {
   const roles = [
-    { name: 'api', args: ['api'] },
+    // more than the others have, as bin/mailstead gives it; of two the last counts
+    { name: 'api', args: ['api'], nodeArgs: ['--max-semi-space-size=16'] },
     { name: 'mta', args: ['mta', '--roles', 'outbound'] },
     { name: 'worker', args: ['worker'] },
     { name: 'submission', args: ['mta', '--roles', 'submission'] },
@@ -68,7 +71,7 @@ async function startRole(role: Role, { logDir, env, say, signal }: Setting): Pro
   const logFile = join(logDir, `${role.name}.log`)
   const log = openLogFile(logFile)
   const show = showWarnings(role.name, logFile, say)
-  const child = spawn(process.execPath, [...process.execArgv, PROGRAM, ...role.args], { detached: true, env, stdio: ['ignore', log.fd, log.fd, 'ipc'] })
+  const child = spawn(process.execPath, [...process.execArgv, ...role.nodeArgs ?? [], PROGRAM, ...role.args], { detached: true, env, stdio: ['ignore', log.fd, log.fd, 'ipc'] })
   const watching = setInterval(() => show(log.read()), LOOK_MS)
   const endLog = (): void => {
     clearInterval(watching)
