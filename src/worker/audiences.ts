@@ -7,8 +7,11 @@ import { foldNotes } from '#src/contacts/fold.ts'
 import type { Context } from '#src/context.ts'
 import type { LoopSpec } from './loop.ts'
 
-/** Readers add up what is not folded, so that they have to read about a second of changes. */
-const FOLD_EVERY_MS = 1000
+/**
+ * Readers add up what is not folded: a quarter of a second of changes. Scoring after a large import makes some twenty thousand a second, and
+ * pages had to read that many.
+ */
+const FOLD_EVERY_MS = 250
 const CLEAR_EVERY_MS = 5000
 
 export function audienceFoldLoop(ctx: Context): LoopSpec {
