@@ -2,6 +2,7 @@
  * Deliverability scores: sweeps over the contacts that need one. While DNS does not answer, or contacts are being imported, it takes its
  * time. Where a sweep was is only in memory: begun anew, it meets nobody twice, for who was scored is out of it.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
 import { createDomainDns } from '#src/domains/dns.ts'
 import { isImporting } from '#src/imports/imports.ts'
@@ -11,6 +12,8 @@ import { FIRST, scoreBatch, SWEEPS, type ScoreMeans } from '#src/score/scoring.t
 import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 5000
+/** Between two batches of a sweep: a million contacts that were imported are no hurry, and those who read lists meanwhile are. */
+const BREATH_MS = 150
 
 export function scoreLoop(ctx: Context): LoopSpec {
   let means: ScoreMeans | null = null
@@ -26,8 +29,9 @@ export function scoreLoop(ctx: Context): LoopSpec {
       const result = await scoreBatch(ctx, means, SWEEPS[sweep] ?? 'unscored', after)
       if (result.kind === 'batch') after = result.last
       else nextSweep()
-      const mayGoOn = result.kind === 'batch' ? result.scored > 0 : sweep !== 0
-      return mayGoOn && !await isImporting(ctx.db)
+      const mayGoOn = (result.kind === 'batch' ? result.scored > 0 : sweep !== 0) && !await isImporting(ctx.db)
+      if (mayGoOn) await sleep(BREATH_MS)
+      return mayGoOn
     },
   }
 }
