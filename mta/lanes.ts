@@ -259,8 +259,8 @@ function isOurs(state: State, claimed: Claimed): boolean {
 
 /**
  * Some sessions are always left for sites that have none, however many others hang: on a busy process a site is given more as it finishes
- * what it has, never more than a part of what is free, and none of the last tenth unless it has nothing under way. A tenth on top is for instant mail only: a
- * process that is full of bulk still has room for a code.
+ * what it has, never more than a part of what is free, and none of the last tenth unless it has nothing under way. A tenth on top is for
+ * instant mail only: a process that is full of bulk still has room for a code.
  */
 function hasSession(state: State, lane: Lane): boolean {
   if (state.parts.isBehind()) return false

@@ -2,9 +2,9 @@
  * How often the public forms may be used: by one network, for one address, and how often one address is asked to confirm. Only digests
  * of addresses are counted. A customer's server that posts for its visitors is one network too: the bound of a network is a setting.
  */
-import ipaddr from 'ipaddr.js'
 import type { Context } from '#src/context.ts'
 import type { AttemptLimit, Attempts } from '#src/limits/attempts.ts'
+import { networkOf } from '#src/network.ts'
 
 export interface Pacing extends Pick<Context, 'config' | 'vault'> {
   readonly attempts: Attempts
@@ -14,8 +14,6 @@ const TEN_MINUTES_MS = 10 * 60 * 1000
 const HOUR_MS = 60 * 60 * 1000
 const PER_EMAIL: AttemptLimit = { max: 10, windowMs: HOUR_MS }
 const PER_LETTER: AttemptLimit = { max: 1, windowMs: TEN_MINUTES_MS }
-/** What one household or company is given. */
-const IPV6_BITS = 64
 
 /** Seconds to wait; null when it may go on. `address` is an IP address. */
 export function paceNetwork(ctx: Pacing, address: string): Promise<number | null> {
@@ -38,9 +36,4 @@ function nameOf(ctx: Pacing, what: string): string {
 
 function inboxOf(email: string): string {
   return email.toLowerCase().replace(/\+[^@]*(?=@)/, '')
-}
-
-function networkOf(address: string): string {
-  if (!ipaddr.IPv6.isValid(address)) return address
-  return ipaddr.IPv6.networkAddressFromCIDR(`${address}/${IPV6_BITS}`).toString()
 }
