@@ -1,7 +1,10 @@
 /** Enrolments on a real PostgreSQL: every way in, each exactly once, counted without waiting, gone with their contact. */
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { saveContacts } from '#src/contacts/save.ts'
 import { newId } from '#src/id.ts'
+import { runImports } from '#src/imports/run.ts'
+import { storeUpload } from '#src/imports/upload.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { changeAutomation, createAutomation, type AutomationChange } from './change.ts'
 import { enrolContact, listEnrolments, trackEvent, unenrolContact } from './enrol.ts'
@@ -50,6 +53,17 @@ describe('enrolments', () => {
   const track = (email: string, name: string): Promise<number> =>
     trackEvent(ctx.db, { workspaceId, email }, { name, properties: null }, now)
 
+  it('an import enrols those who join by it, and a dry run nobody', async () => {
+    const audienceId = await addAudience()
+    const automation = await onJoin(audienceId)
+    for (const [isDryRun, enrolled] of [[true, 0], [false, 3]] as const) {
+      const file = Readable.from([Buffer.from(`email,status\n${emails(3).map((email) => `${email},\n`).join('')}gone@x.example,unsubscribed\n`)])
+      const upload = await storeUpload(ctx, { workspaceId, audienceId, isDryRun, mapping: {}, unknownColumns: 'ignore' }, file)
+      assert.equal(upload.kind, 'stored')
+      while (await runImports(ctx)) { /* until none waits */ }
+      assert.deepEqual(await counts(automation), [enrolled, 0, enrolled])
+    }
+  })
   it('joining an audience is enrolling, in the same transaction', async () => {
     const audience = await addAudience()
     const [here, alsoHere] = [await onJoin(audience), await onJoin(audience)]

@@ -17,7 +17,11 @@ import { GHOST } from './ghost.ts'
 import { FIELDS, fieldText, givenBits, keepOrTake, type Profile } from './profile.ts'
 
 /** `email` is as `parseAddress` answers it, in lower case. */
-export type ContactRow = Profile & { readonly email: string }
+export type ContactRow = Profile & {
+  readonly email: string
+  /** One who joins does so without being subscribed: nothing begins for them. Says nothing of who is in the audience already. */
+  readonly isUnsubscribed?: boolean
+}
 
 export interface SavedContact {
   readonly contactId: string
@@ -92,6 +96,9 @@ const COLUMNS = FIELDS.map(({ column }) => column).join(', ')
 const VALUES = FIELDS.map(({ column, type, empty }) => `coalesce(i.${column}::${type}, ${empty})`).join(', ')
 const ARRAYS = FIELDS.map((_, i) => `$${i + 7}::text[]`).join(', ')
 
+/** Above the bits of the fields: the row's own word comes back with the contact, whose membership is made from it. */
+const UNSUBSCRIBED_BIT = 1 << 30
+
 /** One row for each contact, and one more for each that joined the audience. */
 const UPSERT = prepared('contacts-upsert', `
 WITH saved AS (
@@ -101,10 +108,10 @@ WITH saved AS (
   ON CONFLICT (workspace_id, email) DO UPDATE SET given = excluded.given,
   updated_at = CASE WHEN excluded.given = 0 THEN contacts.updated_at ELSE excluded.updated_at END,
   ${keepOrTake('excluded', 'contacts')}
-  RETURNING id, email, first_name, last_name, score, xmax = 0 AS is_new
+  RETURNING id, email, given, first_name, last_name, score, xmax = 0 AS is_new
 ), joined AS (
-  INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key, last_key, score, created_at, updated_at)
-  SELECT $2, id, $1, email, name_key(first_name), name_key(last_name), coalesce(score, 0) + 0, $3, $3 FROM saved WHERE $2::uuid IS NOT NULL
+  INSERT INTO memberships (audience_id, contact_id, workspace_id, is_subscribed, email, first_key, last_key, score, created_at, updated_at)
+  SELECT $2, id, $1, given & ${UNSUBSCRIBED_BIT} = 0, email, name_key(first_name), name_key(last_name), coalesce(score, 0) + 0, $3, $3 FROM saved WHERE $2::uuid IS NOT NULL
   ON CONFLICT (audience_id, contact_id) DO NOTHING
   RETURNING email
 )
@@ -115,7 +122,7 @@ interface UpsertRow { readonly id: string | null; readonly email: string; readon
 /** By address. The rows are in the order of addresses, and PostgreSQL takes them in this order. */
 async function upsert(tx: Queryable, to: Target, rows: readonly ContactRow[]): Promise<Map<string, SavedContact>> {
   const columns = columnsOf(rows, [
-    () => newId(to.now.getTime()), (row) => row.email, givenBits,
+    () => newId(to.now.getTime()), (row) => row.email, (row) => givenBits(row) | (row.isUnsubscribed === true ? UNSUBSCRIBED_BIT : 0),
     ...FIELDS.map((field) => (row: ContactRow) => fieldText(field, row)),
   ])
   const answered = await tx.query<UpsertRow>(UPSERT, [to.workspaceId, to.audienceId, to.now, ...columns])

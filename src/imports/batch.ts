@@ -127,7 +127,7 @@ SELECT count(*)::int AS unsubscribed FROM memberships WHERE audience_id = $1 AND
 /** Null when the audience is not there. No row brings anybody back; one that says "unsubscribed" is believed. */
 async function save(ctx: Pick<Context, 'clock'>, tx: Queryable, claim: Claim, { contacts, seen }: Known): Promise<Counted | null> {
   const now = new Date(ctx.clock.now())
-  const result = await saveContacts(tx, { ...claim, now }, contacts.map(({ contact }) => contact), { isBulk: true })
+  const result = await saveContacts(tx, { ...claim, now }, contacts.map(toRow), { isBulk: true })
   if (result.kind === 'no audience') return null
   const repeated = new Set(seen.repeated)
   const rows = contacts.map(({ contact, isUnsubscribed }, i) =>
@@ -138,6 +138,10 @@ async function save(ctx: Pick<Context, 'clock'>, tx: Queryable, claim: Claim, { 
   const out = mayBeOut.length === 0 ? 0 : await countUnsubscribed(tx, claim.audienceId, mayBeOut.map(({ contactId }) => contactId))
   const saved = [...new Map(rows.map((row) => [row.contactId, row])).values()]
   return { added: saved.filter(({ isNew }) => isNew).length, joined: saved.filter(({ isJoined }) => isJoined).length, unsubscribed: out }
+}
+
+function toRow({ contact, isUnsubscribed }: ContactOfRow): ContactRow {
+  return isUnsubscribed ? { ...contact, isUnsubscribed } : contact
 }
 
 async function countUnsubscribed(tx: Queryable, audienceId: string, contactIds: readonly unknown[]): Promise<number> {
