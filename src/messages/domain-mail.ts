@@ -6,7 +6,7 @@ import type { Context } from '#src/context.ts'
 import { announce } from '#src/events/news.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import { moveRecipients, type Moving } from './move.ts'
-import type { Cursor } from './waiting.ts'
+import { comesAfter, cursorValues, DUE_MICROS, type Cursor } from './waiting.ts'
 
 interface RemovedDomain {
   readonly domainId: string
@@ -14,10 +14,7 @@ interface RemovedDomain {
   readonly domain: string
 }
 
-interface Row {
-  readonly messageId: string
-  readonly n: number
-  readonly dueAt: Date
+interface Row extends Cursor {
   readonly isOurs: boolean
 }
 
@@ -49,14 +46,14 @@ async function failTier(ctx: Pick<Context, 'db' | 'redis' | 'clock'>, removed: R
 
 async function readSlice(ctx: Pick<Context, 'db'>, removed: RemovedDomain, tier: Tier, cursor: Cursor | null): Promise<Row[]> {
   const { rows } = await ctx.db.query<Row>(
-    `SELECT w.message_id AS "messageId", w.n, w.due_at AS "dueAt",
+    `SELECT w.message_id AS "messageId", w.n, ${DUE_MICROS} AS "dueMicros",
        EXISTS (SELECT FROM messages m WHERE m.id = w.message_id AND m.domain_id = $3) AS "isOurs"
      FROM (
        SELECT message_id, n, due_at FROM recipients
        WHERE tier = $1 AND is_open AND state IN ('scheduled', 'queued', 'deferred') AND workspace_id = $2
-         AND ($4::timestamptz IS NULL OR (due_at, message_id, n) > ($4, $5, $6))
+         AND ${comesAfter(4)}
        ORDER BY due_at, message_id, n LIMIT $7) w`,
-    [tier, removed.workspaceId, removed.domainId, cursor?.dueAt ?? null, cursor?.messageId ?? null, cursor?.n ?? null, SLICE])
+    [tier, removed.workspaceId, removed.domainId, ...cursorValues(cursor), SLICE])
   return rows
 }
 

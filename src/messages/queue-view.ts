@@ -6,7 +6,7 @@ import type { Queryable } from '#src/db.ts'
 import { hexOf, idOfHex } from '#src/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { State } from './state.ts'
-import type { Cursor } from './waiting.ts'
+import { comesAfter, cursorValues, DUE_MICROS, type Cursor } from './waiting.ts'
 
 /** Which open recipients are meant; what is given goes together, nothing given means all. */
 export interface QueueFilter {
@@ -29,6 +29,7 @@ export interface OpenRecipient extends Cursor {
   readonly state: State
   readonly tries: number
   readonly reason: string | null
+  readonly dueAt: Date
 }
 
 /** Of a recipient `r`, with the values of `filterValues` from the first parameter on. */
@@ -50,7 +51,7 @@ function firstIdAt(iso: string): string {
 }
 
 const COLUMNS = `r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.address, r.domain, r.tier, r.state,
-  r.due_at AS "dueAt", r.tries, r.reason`
+  r.due_at AS "dueAt", ${DUE_MICROS} AS "dueMicros", r.tries, r.reason`
 
 /** Soonest due first; `next` is null after the last. */
 export async function listOpen(
@@ -58,26 +59,22 @@ export async function listOpen(
 ): Promise<{ readonly open: OpenRecipient[]; readonly next: Cursor | null }> {
   const { rows } = await db.query<OpenRecipient>(
     `SELECT ${COLUMNS} FROM recipients r WHERE r.is_open AND ${MEANT}
-       AND ($9::timestamptz IS NULL OR (r.due_at, r.message_id, r.n) > ($9, $10, $11))
+       AND ${comesAfter(9)}
      ORDER BY r.due_at, r.message_id, r.n LIMIT $12`,
     [...filterValues(filter), ...cursorValues(at.cursor), at.limit])
   return { open: rows, next: rows.length < at.limit ? null : rows.at(-1) ?? null }
 }
 
-function cursorValues(cursor: Cursor | null): unknown[] {
-  return [cursor?.dueAt ?? null, cursor?.messageId ?? null, cursor?.n ?? null]
-}
-
 /** A cursor as it is handed out and comes back. */
-export function cursorText({ dueAt, messageId, n }: Cursor): string {
-  return `${dueAt.getTime()}_${hexOf(messageId)}_${n}`
+export function cursorText({ dueMicros, messageId, n }: Cursor): string {
+  return `${dueMicros}_${hexOf(messageId)}_${n}`
 }
 
 /** Null for what is none of ours. */
 export function readCursor(text: string): Cursor | null {
-  const [, due, hex, n] = /^(\d{1,15})_([0-9a-f]{32})_(\d{1,5})$/.exec(text) ?? []
+  const [, due, hex, n] = /^(\d{1,17})_([0-9a-f]{32})_(\d{1,5})$/.exec(text) ?? []
   if (due === undefined || hex === undefined || n === undefined || Number(n) > 32_767) return null
-  return { dueAt: new Date(Number(due)), messageId: idOfHex(hex), n: Number(n) }
+  return { dueMicros: due, messageId: idOfHex(hex), n: Number(n) }
 }
 
 const AGE = `extract(epoch FROM now()) - ('x' || substr(replace(r.message_id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0`

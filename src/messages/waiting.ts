@@ -14,12 +14,28 @@ interface OpenRow {
   readonly workspace_id: string
   readonly domain: string
   readonly due_at: Date
+  /** Of those that are walked through. */
+  readonly due_micros?: string
 }
 
+/** Where a walk by due time goes on. */
 export interface Cursor {
-  readonly dueAt: Date
+  /** Microseconds since 1970, as digits: of a time cut to milliseconds, a full slice in one of them would be met again for ever. */
+  readonly dueMicros: string
   readonly messageId: string
   readonly n: number
+}
+
+/** In SQL: the due time of a recipient as a cursor has it. */
+export const DUE_MICROS = '(extract(epoch FROM due_at) * 1000000)::bigint::text'
+
+/** In SQL: what comes after a cursor, whose `cursorValues` are the parameters from `first` on. */
+export function comesAfter(first: number): string {
+  return `($${first}::bigint IS NULL OR (due_at, message_id, n) > (timestamptz 'epoch' + $${first}::bigint * interval '1 microsecond', $${first + 1}, $${first + 2}))`
+}
+
+export function cursorValues(cursor: Cursor | null): (string | number | null)[] {
+  return [cursor?.dueMicros ?? null, cursor?.messageId ?? null, cursor?.n ?? null]
 }
 
 const COLUMNS = 'message_id, n, workspace_id, tier, domain, due_at'
@@ -31,7 +47,7 @@ function dueOf(row: OpenRow): Due {
 
 function cursorAfter(rows: readonly OpenRow[], limit: number): Cursor | null {
   const last = rows.at(-1)
-  return rows.length < limit || last === undefined ? null : { dueAt: last.due_at, messageId: last.message_id, n: last.n }
+  return rows.length < limit || last?.due_micros === undefined ? null : { dueMicros: last.due_micros, messageId: last.message_id, n: last.n }
 }
 
 /**
@@ -40,12 +56,12 @@ function cursorAfter(rows: readonly OpenRow[], limit: number): Cursor | null {
  */
 export async function readWaiting(db: Queryable, tier: Tier, until: Date, at: { readonly cursor: Cursor | null; readonly limit: number }): Promise<{ due: Due[]; next: Cursor | null }> {
   const { rows } = await db.query<OpenRow & { readonly is_held: boolean }>(
-    `SELECT ${COLUMNS}, ${heldByOwner('now()')} AS is_held FROM (
+    `SELECT ${COLUMNS}, ${DUE_MICROS} AS due_micros, ${heldByOwner('now()')} AS is_held FROM (
        SELECT ${COLUMNS} FROM recipients
-       WHERE tier = $1 AND ${WAITING} AND due_at <= $2 AND ($3::timestamptz IS NULL OR (due_at, message_id, n) > ($3, $4, $5))
+       WHERE tier = $1 AND ${WAITING} AND due_at <= $2 AND ${comesAfter(3)}
        ORDER BY due_at, message_id, n LIMIT $6) r
      ORDER BY due_at, message_id, n`,
-    [tier, until, at.cursor?.dueAt ?? null, at.cursor?.messageId ?? null, at.cursor?.n ?? null, at.limit],
+    [tier, until, ...cursorValues(at.cursor), at.limit],
   )
   return { due: rows.filter((row) => !row.is_held).map(dueOf), next: cursorAfter(rows, at.limit) }
 }
