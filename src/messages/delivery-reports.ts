@@ -118,7 +118,7 @@ function factsOf(row: Row, about: Pick<ReportFacts, 'id' | 'at' | 'from' | 'to' 
     orcpt: submitted?.wishes?.[row.n]?.orcpt ?? null, envid: submitted?.envid ?? null, subject: row.subject, arrivedAt: row.arrivedAt,
     reason: reasonOf(row),
     answer: host === null || code === null || attemptAt === null ? null
-      : { host, status: row.status, text: `${code} ${reply ?? ''}`, at: attemptAt },
+      : { host, status: row.status, text: [code, status, reply].filter((word) => word !== null).join(' '), at: attemptAt },
     original: original === null ? null : { octets: original, isWhole },
   }
 }

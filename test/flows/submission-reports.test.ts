@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { simpleParser } from 'mailparser'
 import { readReport, type Report } from '#mta/classify/report.ts'
-import { textOf } from '#test/support/api.ts'
+import { OPERATOR, textOf } from '#test/support/api.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import type { ReceivedMessage } from '#test/support/receiver-connection.ts'
@@ -36,15 +36,19 @@ describe('delivery reports of submission', function () {
   })
 
   /** Hands a mail in and waits until it is settled; answers its subject. */
-  const hand = async ({ from = 'app@sender.example', mail = '', rcpt = '', to = 'nobody@full.example', extra = '' }: Order): Promise<string> => {
+  const hand = async (order: Order): Promise<string> => {
+    const { id, subject } = await submit(order)
+    await office.settle(id)
+    return subject
+  }
+  const submit = async ({ from = 'app@sender.example', mail = '', rcpt = '', to = 'nobody@full.example', extra = '' }: Order): Promise<{ id: string; subject: string }> => {
     const subject = `mail ${++mails}`
     const talk = await logInSmtp(office.system.config.submissionPort, office.system.regular)
     for (const command of [`MAIL FROM:<${from}>${mail}`, `RCPT TO:<${to}>${rcpt}`, 'DATA']) assert.match(await talk.say(command), /^[23]/)
     talk.send(`From: shop@sender.example\r\nSubject: ${subject}\r\nX-Priority-Tier: instant\r\n${extra}\r\nThe body\r\n.\r\n`)
     const id = /em_[0-9a-f]{32}/.exec(await talk.hear())?.[0] ?? assert.fail()
     talk.hangUp()
-    await office.settle(id)
-    return subject
+    return { id, subject }
   }
   const about = (subject: string): ReceivedMessage[] => home.messages.filter(({ bytes }) => bytes.includes(`: ${subject}\r\n`))
   const reportOf = async (subject: string): Promise<{ message: ReceivedMessage; report: Report }> => {
@@ -95,6 +99,32 @@ describe('delivery reports of submission', function () {
     for (const order of Object.values(SILENT)) subjects.push(await hand(order))
     await reportOf(await hand({})) // one that came after them was reported
     assert.deepEqual(subjects.map((subject) => about(subject).length), subjects.map(() => 0))
+  })
+  it('what the operator gives up is reported: never tried, and after a try; NOTIFY=NEVER is not, nor what he drops without a bounce', async () => {
+    await office.open('busy.example', { on: { rcpt: '451 4.3.2 Come again' } })
+    const act = async (verb: string, body: object): Promise<void> => {
+      const answer = await office.system.call('POST', `/admin/queue/${verb}`, { key: OPERATOR, body })
+      assert.deepEqual([answer.status, answer.body['data']?.['moved'] as unknown], [200, 1], JSON.stringify(answer.body))
+    }
+    assert.equal((await office.system.call('POST', '/admin/suspensions', { key: OPERATOR, body: { domain: 'stopped.example' } })).status, 200)
+    const untried = await submit({ to: 'ann@stopped.example', mail: ' ENVID=u1' })
+    const [never, dropped] = [await submit({ to: 'ann@stopped.example', rcpt: ' NOTIFY=NEVER' }), await submit({ to: 'ann@stopped.example' })]
+    const tried = await submit({ to: 'ann@busy.example' })
+    await until(async () => (await office.tell(tried.id)).recipients[0]?.state === 'deferred')
+    await act('bounce', { message: never.id, reason: 'a wrong list' })
+    await act('drop', { message: dropped.id })
+    await act('bounce', { message: untried.id, reason: 'a wrong list' })
+    // between two tries of its own it is waiting; while it is being tried it is left alone
+    await office.system.call('POST', '/admin/suspensions', { key: OPERATOR, body: { domain: 'busy.example' } })
+    await until(async () => (await office.tell(tried.id)).recipients[0]?.state !== 'sending')
+    await act('bounce', { message: tried.id, reason: 'a wrong list' })
+    const first = await reportOf(untried.subject)
+    assert.match(first.message.bytes.toString(), /\r\nOriginal-Envelope-Id: u1\r\n[^]*\r\nAction: failed\r\nStatus: 5\.0\.0\r\n/)
+    assert.match(first.message.bytes.toString(), /\r\n {2}a wrong list\r\n/)
+    assert.deepEqual(first.report.recipients.map(({ address }) => address), ['ann@stopped.example'])
+    const second = (await reportOf(tried.subject)).message.bytes.toString()
+    assert.match(second, /\r\n {2}a wrong list\r\n[^]*\r\nAction: failed\r\nStatus: 4\.3\.2\r\nRemote-MTA: dns; mx1\.busy\.example\r\nDiagnostic-Code: smtp; 451 4\.3\.2 Come again/)
+    assert.deepEqual([about(never.subject).length, about(dropped.subject).length], [0, 0])
   })
   it('a report that bounces ends there', async () => {
     home.script = { on: { rcpt: '550 5.1.1 gone' } }
