@@ -40,7 +40,9 @@ describe('campaigns', () => {
   it('count what became of their recipients', async () => {
     const id = idOf(await create({}))
     const then = new Date()
-    const shared = { campaign_id: id, workspace_id: api.workspaceId, email: 'a@b.example' }
+    const shared = {
+      campaign_id: id, workspace_id: api.workspaceId, email: 'a@b.example', state: 'waiting', is_waiting: true, sends_at: then, generation: 1,
+    }
     const rows: readonly object[] = [
       {}, { dispatched_at: then, delivered_at: then, opened_at: then }, { dispatched_at: then, bounced_at: then, bounce_type: 'hard' },
       { dispatched_at: then, bounced_at: then, bounce_type: 'soft' }, { failed_at: then },

@@ -60,6 +60,7 @@ const CHILDREN: Readonly<Record<string, string>> = {
   automation_versions: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
   enrolment_changes: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
   campaign_recipients: 'campaign_id IN (SELECT id FROM campaigns WHERE workspace_id = $1)',
+  campaign_changes: 'campaign_id IN (SELECT id FROM campaigns WHERE workspace_id = $1)',
   import_chunks: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
   import_errors: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
   import_seen: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
