@@ -1,11 +1,9 @@
 /** Subject and parts of a message: as given, or rendered from a stored template. Whatever a template does wrong is INVALID_TEMPLATE. */
 import { refuse, type Refusal } from '#src/errors.ts'
-import { isHtml } from '#src/mail/html-signs.ts'
-import { findTemplate } from '#src/templates/store.ts'
+import { findTemplateVersion, type FinishedTemplate } from '#src/templates/versions.ts'
 import type { BodyText } from '#src/messages/submission.ts'
 import type { ApiContext } from '#api/context.ts'
 import type { SendBody } from './body.ts'
-import { divide } from './content.ts'
 
 export interface MessageContent {
   readonly subject: string
@@ -18,15 +16,20 @@ const MAX_SUBJECT = 998
 export async function renderContent(ctx: ApiContext, workspaceId: string, body: SendBody): Promise<MessageContent | Refusal> {
   const { templateId, subject, html, text } = body
   if (templateId === null) return { subject: subject ?? '', html, text }
-  const template = await findTemplate(ctx.db, workspaceId, templateId)
+  const template = await findTemplateVersion(ctx.db, workspaceId, templateId, null)
   if (template === null) return refuse('INVALID_TEMPLATE', 'There is no template with this template_id.')
-  const asHtml = body.isHtml ?? isHtml(template.body)
-  const rendered = await ctx.renderer.render({ template, params: body.params, isHtml: asHtml })
+  const rendered = await ctx.renderer.render({ template: overrule(template, body.isHtml), params: body.params })
   if (!rendered.ok) return refuse('INVALID_TEMPLATE', `The template cannot be rendered: ${rendered.reason}`)
   const line = subject ?? oneLine(rendered.subject)
   if (line === '' || line.length > MAX_SUBJECT)
     return refuse('INVALID_TEMPLATE', `The rendered subject must have 1 to ${MAX_SUBJECT} characters.`)
-  return { subject: line, ...divide(rendered.html, asHtml) }
+  return { subject: line, html: rendered.html, text: rendered.text }
+}
+
+/** `is_html` says how the body is meant, whatever it looks like. */
+function overrule(template: FinishedTemplate, asHtml: boolean | null): FinishedTemplate {
+  if (asHtml === null || asHtml === (template.html !== null)) return template
+  return asHtml ? { ...template, html: template.text, text: null } : { ...template, html: null, text: template.html }
 }
 
 /** What a variable brings into a subject must not end the line. */

@@ -2,10 +2,9 @@
  * X-Template-Id: the mail brings From, To, Cc, its Subject if it has one, and its own fields; the template brings the body, rendered with
  * X-Params. A body that stands in the mail is not sent: most programs cannot hand in a mail without one.
  */
-import { isHtml } from '#src/mail/html-signs.ts'
 import { readHeaderText } from '#src/mail/header-text.ts'
 import type { Submission } from '#src/messages/submission.ts'
-import { findTemplate } from '#src/templates/store.ts'
+import { findTemplateVersion } from '#src/templates/versions.ts'
 import type { SubmissionContext } from './context.ts'
 import type { Letter } from './letter.ts'
 import { isOption } from './options.ts'
@@ -21,14 +20,13 @@ type Rendered = Pick<Submission, 'subject' | 'html' | 'text' | 'headers'>
 
 /** @throws a Reply. */
 export async function renderLetter(ctx: SubmissionContext, workspaceId: string, { options, subject, fields }: Letter): Promise<Rendered> {
-  const template = await findTemplate(ctx.db, workspaceId, options.templateId ?? '')
+  const template = await findTemplateVersion(ctx.db, workspaceId, options.templateId ?? '', null)
   if (template === null) throw badContent('x-template-id: there is no such template')
-  const asHtml = isHtml(template.body)
-  const rendered = await ctx.renderer.render({ template, params: options.params, isHtml: asHtml })
+  const rendered = await ctx.renderer.render({ template, params: options.params })
   if (!rendered.ok) throw badContent(`The template cannot be rendered: ${rendered.reason}`)
   const line = subject || rendered.subject.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
   if (line === '' || line.length > MAX_SUBJECT) throw badContent(`The rendered subject must have 1 to ${MAX_SUBJECT} characters`)
-  return { subject: line, html: asHtml ? rendered.html : null, text: asHtml ? null : rendered.html, headers: ownFields(fields) }
+  return { subject: line, html: rendered.html, text: rendered.text, headers: ownFields(fields) }
 }
 
 function ownFields(fields: Letter['fields']): Submission['headers'] {

@@ -8,12 +8,12 @@ import type { Source } from './source.ts'
 let versions = 0
 
 function source(body: string, more: Partial<Source> = {}): Source {
-  return { key: `t:${versions++}`, subject: 's', body, isHtml: true, ...more }
+  return { key: `t:${versions++}`, subject: 's', html: body, text: null, ...more }
 }
 
 function render(body: string, params: string | object): string {
   const result = createEngine().render(source(body), typeof params === 'string' ? params : JSON.stringify(params))
-  return result.ok ? result.html : `FAILED ${result.reason}`
+  return result.ok ? result.html ?? '' : `FAILED ${result.reason}`
 }
 
 const HELPER_CASES: readonly [body: string, params: object, output: string][] = [
@@ -76,14 +76,16 @@ describe('rendering', () => {
   it('escapes in HTML bodies, neither in subjects nor in text bodies', () => {
     const engine = createEngine()
     const params = JSON.stringify({ name: `O'Neil & <Sons>` })
-    assert.deepEqual(engine.render(source('{{name}}', { subject: 'For {{name}}' }), params), { ok: true, subject: `For O'Neil & <Sons>`, html: 'O&#x27;Neil &amp; &lt;Sons&gt;' })
-    assert.deepEqual(engine.render(source('{{name}}', { isHtml: false }), params), { ok: true, subject: 's', html: `O'Neil & <Sons>` })
+    assert.deepEqual(engine.render(source('{{name}}', { subject: 'For {{name}}' }), params), { ok: true, subject: `For O'Neil & <Sons>`, html: 'O&#x27;Neil &amp; &lt;Sons&gt;', text: null })
+    assert.deepEqual(engine.render(source('', { html: null, text: '{{name}}' }), params), { ok: true, subject: 's', html: null, text: `O'Neil & <Sons>` })
   })
 
   it('says which part is wrong', () => {
     const engine = createEngine()
     assert.equal(engine.compile(source('fine', { subject: '{{foo bar}}' }))?.startsWith('the subject, line 1: there is no helper "foo"'), true)
     assert.equal(engine.compile(source('\n\n{{foo bar}}'))?.startsWith('the body, line 3: there is no helper "foo"'), true)
+    assert.equal(engine.compile(source('{{foo bar}}', { html: null, text: '{{foo bar}}' }))?.startsWith('the body, line 1: '), true)
+    assert.equal(engine.compile(source('fine', { text: '\n{{foo bar}}' }))?.startsWith('the text part, line 2: there is no helper "foo"'), true)
     assert.equal(engine.compile(source('{{fine}}')), null)
   })
 
@@ -100,8 +102,8 @@ describe('rendering', () => {
     assert.equal(engine.has(first), false)
     engine.render(first, '{}')
     assert.equal(engine.has(first), true)
-    assert.equal(engine.has({ ...first, isHtml: false }), false)
-    assert.deepEqual(engine.render({ ...first, body: 'two {{a}}' }, '{"a":1}'), { ok: true, subject: 's', html: 'two 1' })
+    assert.equal(engine.has({ ...first, text: 'x' }), false)
+    assert.deepEqual(engine.render({ ...first, html: 'two {{a}}' }, '{"a":1}'), { ok: true, subject: 's', html: 'two 1', text: null })
     assert.equal(engine.has(first), false)
   })
 

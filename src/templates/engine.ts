@@ -24,9 +24,13 @@ const MAX_KEPT = 500
 
 interface Compiled {
   readonly source: Source
-  readonly subject: Handlebars.TemplateDelegate<unknown>
-  readonly body: Handlebars.TemplateDelegate<unknown>
+  readonly subject: Template
+  readonly html: Template | null
+  readonly text: Template | null
 }
+
+type Template = Handlebars.TemplateDelegate<unknown>
+type Part = 'subject' | 'body' | 'text part'
 
 export function createEngine(): Engine {
   const handlebars = fence(Handlebars.create())
@@ -58,9 +62,10 @@ export function createEngine(): Engine {
   }
 
   function compile(source: Source): Compiled {
+    const part = (name: Part, text: string | null, noEscape: boolean): Template | null =>
+      text === null ? null : within(name, () => build(handlebars, text, noEscape))
     const subject = within('subject', () => build(handlebars, source.subject, true))
-    const body = within('body', () => build(handlebars, source.body, !source.isHtml))
-    return keep({ source, subject, body })
+    return keep({ source, subject, html: part('body', source.html, false), text: part(nameOfText(source), source.text, true) })
   }
 
   return {
@@ -75,13 +80,19 @@ export function createEngine(): Engine {
 }
 
 function renderBoth(compiled: Compiled, params: unknown): Rendered {
+  const part = (name: Part, template: Template | null): string | null =>
+    template === null ? null : within(name, () => bounded(run(template, params)))
   const subject = within('subject', () => bounded(run(compiled.subject, params)))
-  const html = within('body', () => bounded(run(compiled.body, params)))
-  return { ok: true, subject, html }
+  return { ok: true, subject, html: part('body', compiled.html), text: part(nameOfText(compiled.source), compiled.text) }
+}
+
+/** A text alone is what its author calls the body. */
+function nameOfText(source: Source): Part {
+  return source.html === null ? 'body' : 'text part'
 }
 
 function lengthOf(source: Source | undefined): number {
-  return source === undefined ? 0 : source.subject.length + source.body.length
+  return source === undefined ? 0 : source.subject.length + (source.html?.length ?? 0) + (source.text?.length ?? 0)
 }
 
 /** Our helpers in, `log` out (it writes to our own log). */
@@ -115,13 +126,13 @@ function adapt(name: string, helper: Helper): Handlebars.HelperDelegate {
   }
 }
 
-function build(handlebars: typeof Handlebars, text: string, noEscape: boolean): Handlebars.TemplateDelegate<unknown> {
+function build(handlebars: typeof Handlebars, text: string, noEscape: boolean): Template {
   inspect(text)
   const code: unknown = handlebars.precompile(text, { noEscape })
   return handlebars.template<unknown>(new Script(`(${String(code)})`, { filename: 'template' }).runInThisContext() as TemplateSpecification)
 }
 
-function run(template: Handlebars.TemplateDelegate<unknown>, params: unknown): string {
+function run(template: Template, params: unknown): string {
   return template(params, { allowProtoPropertiesByDefault: false, allowProtoMethodsByDefault: false })
 }
 
@@ -138,7 +149,7 @@ function readParams(json: string): unknown {
 }
 
 /** Says which part a problem is in. */
-function within<T>(part: 'subject' | 'body', work: () => T): T {
+function within<T>(part: Part, work: () => T): T {
   try {
     return work()
   } catch (error) {

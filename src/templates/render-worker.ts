@@ -18,7 +18,7 @@ function carryOut(batch: Batch, index: number): Rendered {
     Atomics.store(progress, 0, stepOf(index, 'compile'))
     const reason = engine.compile(source)
     if (reason !== null) return { ok: false, reason }
-    if (job.params === null) return { ok: true, subject: '', html: '' }
+    if (job.params === null) return { ok: true, subject: '', html: null, text: null }
   }
   Atomics.store(progress, 0, stepOf(index, 'render'))
   return engine.render(source, job.params)

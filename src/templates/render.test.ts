@@ -1,6 +1,7 @@
 /** The renderer with its real threads: what hangs or grows is ended alone, and nobody who waited notices more than a delay. */
 import assert from 'node:assert/strict'
-import { createRenderer, type Renderer, type RenderResult } from './render.ts'
+import { createRenderer, type Renderer } from './render.ts'
+import type { Rendered } from './source.ts'
 
 const LIST = Array.from({ length: 20_000 }, (_, i) => i)
 const ENDLESS = '{{#each a}}{{#each ../a}}{{#each ../../a}}{{/each}}{{/each}}{{/each}}'
@@ -13,17 +14,17 @@ describe('the renderer', () => {
   beforeEach(() => { renderer = createRenderer() })
   afterEach(() => renderer.stop())
 
-  function render(body: string, params: Record<string, unknown> = {}, id = `t${ids++}`): Promise<RenderResult> {
-    return renderer.render({ template: { id, version: 1, subject: 'For {{name}}', body }, params })
+  function render(body: string, params: Record<string, unknown> = {}, id = `t${ids++}`): Promise<Rendered> {
+    return renderer.render({ template: { id, version: 1, subject: 'For {{name}}', html: body, text: null }, params })
   }
 
   it('renders subject and body', async () => {
-    assert.deepEqual(await render('<p>{{name}}</p>', { name: 'A & B' }), { ok: true, subject: 'For A & B', html: '<p>A &amp; B</p>' })
+    assert.deepEqual(await render('<p>{{name}}</p>', { name: 'A & B' }), { ok: true, subject: 'For A & B', html: '<p>A &amp; B</p>', text: null })
   })
 
   it('does not escape in a text body', async () => {
-    const result = await renderer.render({ template: { id: 't', version: 1, subject: 's', body: '{{name}}' }, params: { name: 'A & B' }, isHtml: false })
-    assert.deepEqual(result, { ok: true, subject: 's', html: 'A & B' })
+    const result = await renderer.render({ template: { id: 't', version: 1, subject: 's', html: null, text: '{{name}}' }, params: { name: 'A & B' } })
+    assert.deepEqual(result, { ok: true, subject: 's', html: null, text: 'A & B' })
   })
 
   it('renders many at once, each with its own params', async () => {
@@ -31,43 +32,56 @@ describe('the renderer', () => {
     assert.deepEqual(results.map((result) => result.ok && result.html), Array.from({ length: 500 }, (_, i) => String(i)))
   })
 
+  it('renders one source for many, in their order; each fails by itself', async () => {
+    const source = { key: 'many', subject: '{{n}}', html: '<p>{{upper n}}</p>', text: '{{n}} & {{n}}' }
+    const results = await renderer.renderMany(source, [...Array.from({ length: 200 }, (_, n) => JSON.stringify({ n: `n${n}` })), '{"n":{}}'])
+    const wanted = Array.from({ length: 200 }, (_, n) => ({ ok: true, subject: `n${n}`, html: `<p>N${n}</p>`, text: `n${n} & n${n}` }))
+    assert.deepEqual(results, [...wanted, { ok: false, reason: 'the body, line 1: upper takes a text, not an object' }])
+  })
+
+  it('ends the one render of many that never ends; the others are done', async () => {
+    const source = { key: 'some', subject: 's', html: ENDLESS, text: null }
+    const results = await renderer.renderMany(source, ['{}', JSON.stringify({ a: LIST }), '{"a":[]}'])
+    assert.deepEqual(results, [{ ok: true, subject: 's', html: '', text: null }, TOO_SLOW, { ok: true, subject: 's', html: '', text: null }])
+  })
+
   it('ends a render that does not end by itself, and goes on with a new thread', async () => {
     assert.deepEqual(await render(ENDLESS, { a: LIST }), TOO_SLOW)
-    assert.deepEqual(await render('fine'), { ok: true, subject: 'For ', html: 'fine' })
+    assert.deepEqual(await render('fine'), { ok: true, subject: 'For ', html: 'fine', text: null })
   })
 
   it('ends a render that takes too much memory', async () => {
     const result = await render('{{#each a}}{{upper ../b}}{{/each}}', { a: LIST.slice(0, 2000), b: 'y'.repeat(800_000) })
     assert.deepEqual(result, { ok: false, reason: 'it needs too much memory' })
-    assert.deepEqual(await render('fine'), { ok: true, subject: 'For ', html: 'fine' })
+    assert.deepEqual(await render('fine'), { ok: true, subject: 'For ', html: 'fine', text: null })
   })
 
   it('does the others that waited with a bad one, whatever its place', async () => {
     const isBad = (i: number): boolean => i === 0 || i === 13 || i === 39
     const results = await Promise.all(Array.from({ length: 40 }, (_, i) => isBad(i) ? render(ENDLESS, { a: LIST }) : render('{{i}}', { i })))
-    assert.deepEqual(results, results.map((_, i) => isBad(i) ? TOO_SLOW : { ok: true, subject: 'For ', html: String(i) }))
+    assert.deepEqual(results, results.map((_, i) => isBad(i) ? TOO_SLOW : { ok: true, subject: 'For ', html: String(i), text: null }))
   })
 
   it('leaves a template alone that was ended three times in a row, and only that one', async () => {
     for (let i = 0; i < 3; i++) assert.deepEqual(await render(ENDLESS, { a: LIST }, 'bad'), TOO_SLOW)
     assert.deepEqual(await render(ENDLESS, { a: [] }, 'bad'), { ok: false, reason: 'it took too long 3 times in a row and is not tried again for 10 s' })
-    assert.deepEqual(await render(ENDLESS, { a: [] }, 'good'), { ok: true, subject: 'For ', html: '' })
+    assert.deepEqual(await render(ENDLESS, { a: [] }, 'good'), { ok: true, subject: 'For ', html: '', text: null })
   })
 
   it('forgives a template that did well in between', async () => {
     for (const a of [LIST, LIST, [], LIST, LIST]) await render(ENDLESS, { a }, 'moody')
-    assert.deepEqual(await render(ENDLESS, { a: [] }, 'moody'), { ok: true, subject: 'For ', html: '' })
+    assert.deepEqual(await render(ENDLESS, { a: [] }, 'moody'), { ok: true, subject: 'For ', html: '', text: null })
   })
 
   it('checks templates, also those that no parser gets to the end of', async () => {
-    assert.deepEqual(await renderer.check({ subject: 'Hi {{name}}', body: '{{#if a}}x{{/if}}' }), { ok: true })
+    assert.deepEqual(await renderer.check({ subject: 'Hi {{name}}', html: '{{#if a}}x{{/if}}', text: null }), { ok: true })
     const cases: readonly [subject: string, body: string, reason: RegExp][] = [
       ['s', '\n{{foo bar}}', /^the body, line 2: there is no helper "foo"/],
       ['{{#if a}}', 'b', /^the subject, line 1: cannot be read/],
       ['s', '{{#if a}}'.repeat(50_000) + '{{/if}}'.repeat(50_000), /^compiling it takes longer than 1000 ms$/],
     ]
     for (const [subject, body, reason] of cases) {
-      const result = await renderer.check({ subject, body })
+      const result = await renderer.check({ subject, html: body, text: null })
       assert.match(result.ok ? 'fine' : result.reason, reason)
     }
   })

@@ -5,23 +5,25 @@
  */
 import { RenderPool } from './render-pool.ts'
 import type { Limits } from './render-thread.ts'
-import type { Rendered } from './source.ts'
+import type { Rendered, Source } from './source.ts'
 
 export interface RenderRequest {
-  readonly template: { readonly id: string; readonly version: number; readonly subject: string; readonly body: string }
+  readonly template: { readonly id: string; readonly version: number } & Omit<Source, 'key'>
   readonly params: Readonly<Record<string, unknown>>
-  /** False for a text body: nothing is escaped in it. True when not said. */
-  readonly isHtml?: boolean
 }
 
-export type RenderResult = Rendered
 export type CheckResult = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 export interface Renderer {
   /** `reason` is for the author of the template; it names part and line where that is known. */
-  render(request: RenderRequest): Promise<RenderResult>
+  render(request: RenderRequest): Promise<Rendered>
+  /**
+   * One source for many: it is compiled once, and travels once for each batch. `params` are JSON objects; the answers are in their order.
+   * Each fails by itself.
+   */
+  renderMany(source: Source, params: readonly string[]): Promise<readonly Rendered[]>
   /** Whether a template may be saved: it can be parsed and compiled, and calls only helpers that exist. */
-  check(template: { readonly subject: string; readonly body: string }): Promise<CheckResult>
+  check(template: Omit<Source, 'key'>): Promise<CheckResult>
   stop(): Promise<void>
 }
 
@@ -37,35 +39,36 @@ const MAX_PARAMS = 1_000_000
 const STRIKES = 3
 const PAUSE_MS = 10_000
 const MAX_STRUCK = 1000
+const TOO_LARGE = `params are nested too deeply or larger than ${MAX_PARAMS} characters`
 const PAUSED = `it took too long ${STRIKES} times in a row and is not tried again for ${PAUSE_MS / 1000} s`
 
 /** Threads start when they are first needed. */
 export function createRenderer(options: RendererOptions = {}): Renderer {
   const pool = new RenderPool(options.threads ?? THREADS, options.limits ?? LIMITS)
   const strikes = new Strikes()
+  const renderOne = async (source: Source, json: string | null): Promise<Rendered> => {
+    if (strikes.isPaused(source.key)) return { ok: false, reason: PAUSED }
+    if (json === null || json.length > MAX_PARAMS) return { ok: false, reason: TOO_LARGE }
+    const { wasKilled, ...result } = await pool.add(source, json)
+    strikes.count(source.key, wasKilled === true)
+    return result
+  }
   return {
-    async render({ template, params, isHtml = true }) {
-      const key = `${template.id}:${template.version}${isHtml ? '' : ':text'}`
-      if (strikes.isPaused(key)) return { ok: false, reason: PAUSED }
-      const json = toJson(params)
-      if (json === null) return { ok: false, reason: `params are nested too deeply or larger than ${MAX_PARAMS} characters` }
-      const { wasKilled, ...result } = await pool.add({ key, subject: template.subject, body: template.body, isHtml }, json)
-      strikes.count(key, wasKilled === true)
-      return result
-    },
-    async check({ subject, body }) {
-      const result = await pool.add({ key: 'check', subject, body, isHtml: true }, null)
-      return result.ok ? { ok: true } : { ok: false, reason: result.reason }
+    render: ({ template: { id, version, subject, html, text }, params }) =>
+      renderOne({ key: `${id}:${version}:${html === null ? '' : 'h'}${text === null ? '' : 't'}`, subject, html, text }, toJson(params)),
+    renderMany: (source, params) => Promise.all(params.map((json) => renderOne(source, json))),
+    async check({ subject, html, text }) {
+      const result = await pool.add({ key: 'check', subject, html, text }, null)
+      return result.ok ? { ok: true } : result
     },
     stop: () => pool.stop(),
   }
 }
 
-/** Null for what is too deep or too large to be params. */
+/** Null for what is too deep to be params. */
 function toJson(params: unknown): string | null {
   try {
-    const json = JSON.stringify(params)
-    return json.length > MAX_PARAMS ? null : json
+    return JSON.stringify(params)
   } catch (error) {
     if (error instanceof RangeError) return null
     throw error

@@ -1,17 +1,18 @@
-/** A version of a template, and what comes of rendering it. */
+/** A version of a template in its finished form, and what comes of rendering it. */
 export interface Source {
-  /** Names this version of a template. */
+  /** Names this version of a template: what was compiled is kept by it. */
   readonly key: string
   readonly subject: string
-  readonly body: string
-  /** What variables bring into the body is escaped; into a text body (and the subject) it is put as it is. */
-  readonly isHtml: boolean
+  /** What variables bring into it is escaped. Null: there is none. */
+  readonly html: string | null
+  /** The text part; into it (and the subject) variables are put as they are. Null: there is none. */
+  readonly text: string | null
 }
 
 export type Rendered =
-  | { readonly ok: true; readonly subject: string; readonly html: string }
+  | { readonly ok: true; readonly subject: string; readonly html: string | null; readonly text: string | null }
   | { readonly ok: false; readonly reason: string }
 
 export function isSame(a: Source, b: Source): boolean {
-  return a.key === b.key && a.subject === b.subject && a.body === b.body && a.isHtml === b.isHtml
+  return a.key === b.key && a.subject === b.subject && a.html === b.html && a.text === b.text
 }

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { prepared, type Queryable } from '#src/db.ts'
 import { isUuid, newId } from '#src/id.ts'
+import { isHtml } from '#src/mail/html-signs.ts'
 import type { Renderer } from './render.ts'
 
 export interface Template {
@@ -51,28 +52,35 @@ const COLUMNS = 'id, name, subject, body, description, category, version, create
 
 const INSERT = `
 INSERT INTO templates (id, workspace_id, name, subject, body, description, category)
-VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${COLUMNS}`
+VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *`
 
 // what is left out keeps its value, null clears it
 const UPDATE = `
 UPDATE templates SET name = $3, subject = $4, body = $5, description = CASE WHEN $8 THEN $6 ELSE description END,
   category = CASE WHEN $9 THEN $7 ELSE category END, version = version + 1, updated_at = now()
-WHERE id = $1 AND workspace_id = $2 RETURNING ${COLUMNS}`
+WHERE id = $1 AND workspace_id = $2 RETURNING *`
 
 const FIND = prepared('template-find', `SELECT ${COLUMNS} FROM templates WHERE id = $1 AND workspace_id = $2`)
 
 const LIST = `
 SELECT ${COLUMNS} FROM templates WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`
 
+/** The row as it is now also becomes a version, in the same statement: a save that dies leaves the old one. */
+const keepVersion = (save: string): string => `
+WITH saved AS (${save}), kept AS (
+  INSERT INTO template_versions (template_id, version, workspace_id, name, subject, body, created_at)
+  SELECT id, version, workspace_id, name, subject, body, updated_at FROM saved)
+SELECT ${COLUMNS} FROM saved`
+
 /** Makes a template, or with an id its next version. */
 export async function saveTemplate({ db, renderer }: TemplateStore, workspaceId: string, fields: TemplateFields): Promise<SavedTemplate> {
-  const checked = await renderer.check(fields)
+  const checked = await renderer.check(isHtml(fields.body) ? { subject: fields.subject, html: fields.body, text: null } : { subject: fields.subject, html: null, text: fields.body })
   if (!checked.ok) return { kind: 'invalid', reason: checked.reason }
   const { id, name, subject, body, description, category } = fields
   const values = [id ?? newId(), workspaceId, name, subject, body, description ?? null, category ?? null]
   const { rows: [template] } = id === undefined || id === null
-    ? await db.query<Template>(INSERT, values)
-    : await db.query<Template>(UPDATE, [...values, description !== undefined, category !== undefined])
+    ? await db.query<Template>(keepVersion(INSERT), values)
+    : await db.query<Template>(keepVersion(UPDATE), [...values, description !== undefined, category !== undefined])
   return template === undefined ? { kind: 'not-found' } : { kind: 'saved', template }
 }
 

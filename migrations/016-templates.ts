@@ -1,0 +1,57 @@
+/**
+ * Templates keep all their versions. Beside what the author wrote (`body`, `text_body`) stands the finished form, with partials put in,
+ * MJML compiled and CSS inlined; null where that is the same. A template of before is its own first version here.
+ */
+import type { Knex } from 'knex'
+
+/** Of the latest version in `templates`, of each in `template_versions`. */
+const CONTENT: readonly (readonly [column: string, type: string])[] = [
+  // null: saved before formats were kept
+  ['format', `text CONSTRAINT templates_format CHECK (format IN ('html', 'text', 'mjml'))`],
+  // the text part as written; null: none
+  ['text_body', 'text'],
+  // what body and text_body became; null: they are what is rendered
+  ['finished', 'text'],
+  ['finished_text', 'text'],
+  // params for previews; what it names is declared
+  ['sample_data', 'jsonb'],
+  // {name: version} of those that were put in
+  ['partials', `jsonb NOT NULL DEFAULT '{}'`],
+]
+
+const TABLES = `
+ALTER TABLE templates ${CONTENT.map((column) => `ADD COLUMN ${column.join(' ')}`).join(', ')};
+CREATE TABLE template_versions (
+  template_id uuid NOT NULL REFERENCES templates ON DELETE CASCADE,
+  version integer NOT NULL,
+  workspace_id uuid NOT NULL,
+  name text NOT NULL,
+  subject text NOT NULL,
+  body text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  ${CONTENT.map((column) => column.join(' ')).join(',\n  ')},
+  PRIMARY KEY (template_id, version)
+);
+INSERT INTO template_versions (template_id, version, workspace_id, name, subject, body, created_at)
+SELECT id, version, workspace_id, name, subject, body, updated_at FROM templates;
+-- Pieces that templates of the workspace share: put in when a template is saved.
+CREATE TABLE template_partials (
+  workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  name text COLLATE "C" NOT NULL,
+  body text NOT NULL,
+  version integer NOT NULL DEFAULT 1,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (workspace_id, name)
+);
+CREATE INDEX templates_partials ON templates (workspace_id) WHERE partials <> '{}';
+`
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(TABLES)
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw('DROP TABLE template_versions, template_partials')
+  await knex.raw(`ALTER TABLE templates ${CONTENT.map(([column]) => `DROP COLUMN ${column}`).join(', ')}`)
+}

@@ -1,0 +1,98 @@
+/**
+ * What the mail of a campaign or an automation may name: the table below is the list that authors are shown (docs/templates.md says the
+ * same, a test compares them) and that `check` judges by. A contact's own attributes stand under `attributes` and, where no variable of
+ * the table has their name, also by their bare name. Every name of two words may also be written with an underscore.
+ */
+
+/** What is known of the one who gets the mail; a found contact is one. */
+export interface ContactFacts {
+  readonly id: string
+  readonly email: string
+  readonly firstName: string | null
+  readonly lastName: string | null
+  readonly companyName: string | null
+  readonly jobTitle: string | null
+  readonly phoneNumber: string | null
+  readonly linkedin: string | null
+  readonly timezone: string | null
+  readonly tags: readonly string[]
+  readonly customAttributes: Readonly<Record<string, unknown>>
+}
+
+/** What the mail itself brings. */
+export interface MailFacts {
+  readonly unsubscribeUrl: string
+  readonly preferencesUrl: string
+  readonly viewInBrowserUrl: string
+  readonly campaign?: { readonly id: string; readonly name: string } | undefined
+  readonly workspace: { readonly name: string }
+  /** Properties of the event that set an automation off. */
+  readonly event?: Readonly<Record<string, unknown>> | undefined
+}
+
+interface Variable {
+  readonly does: string
+  readonly sample: unknown
+  readonly read: (contact: ContactFacts, mail: MailFacts) => unknown
+}
+
+export const VARIABLES: Readonly<Record<string, Variable>> = {
+  email: { does: 'the address the mail goes to', sample: 'ada@example.com', read: ({ email }) => email },
+  firstName: { does: 'first name', sample: 'Ada', read: ({ firstName }) => firstName },
+  lastName: { does: 'last name', sample: 'Lovelace', read: ({ lastName }) => lastName },
+  fullName: { does: 'first and last name, as far as they are known', sample: 'Ada Lovelace', read: (contact) => fullNameOf(contact) },
+  company: { does: 'company', sample: 'Analytical Engines', read: ({ companyName }) => companyName },
+  companyName: { does: 'the same', sample: 'Analytical Engines', read: ({ companyName }) => companyName },
+  jobTitle: { does: 'job title', sample: 'Mathematician', read: ({ jobTitle }) => jobTitle },
+  phoneNumber: { does: 'telephone number', sample: '+44 20 7946 0000', read: ({ phoneNumber }) => phoneNumber },
+  linkedin: { does: 'LinkedIn profile', sample: 'https://www.linkedin.com/in/ada', read: ({ linkedin }) => linkedin },
+  timezone: { does: 'time zone', sample: 'Europe/London', read: ({ timezone }) => timezone },
+  tags: { does: 'a list of tags: `{{#each tags}}{{this}} {{/each}}`', sample: ['customer'], read: ({ tags }) => tags },
+  attributes: {
+    does: 'custom attributes: `{{attributes.plan}}`; also `{{plan}}`, where no variable of this table is called so',
+    sample: {}, read: ({ customAttributes }) => customAttributes,
+  },
+  unsubscribeUrl: {
+    does: 'where this person unsubscribes; a campaign must have it', sample: 'https://example.com/unsubscribe',
+    read: (_, { unsubscribeUrl }) => unsubscribeUrl,
+  },
+  preferencesUrl: {
+    does: 'where this person chooses what to get', sample: 'https://example.com/preferences', read: (_, { preferencesUrl }) => preferencesUrl,
+  },
+  viewInBrowserUrl: {
+    does: 'where this mail stands as a page', sample: 'https://example.com/view', read: (_, { viewInBrowserUrl }) => viewInBrowserUrl,
+  },
+  campaign: {
+    does: '`{{campaign.name}}` and `{{campaign.id}}`; empty in an automation', read: (_, { campaign }) => campaign ?? {},
+    sample: { id: '00000000-0000-7000-8000-000000000000', name: 'Spring' },
+  },
+  workspace: { does: '`{{workspace.name}}`', sample: { name: 'Example' }, read: (_, { workspace }) => workspace },
+  event: { does: 'properties of the event that set an automation off: `{{event.order_id}}`', sample: {}, read: (_, { event }) => event ?? {} },
+}
+
+/** `firstName` → `first_name`. */
+export function snakeOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+const READERS: readonly (readonly [name: string, read: Variable['read']])[] = Object.entries(VARIABLES)
+  .flatMap(([name, { read }]) => [...new Set([name, snakeOf(name)])].map((spelling) => [spelling, read] as const))
+
+/** Every name that a mail may use without the attributes of its contact. */
+export const VARIABLE_NAMES: ReadonlySet<string> = new Set(READERS.map(([name]) => name))
+
+/** The params of one mail: plain data for `renderMany`, once it is JSON. */
+export function variablesOf(contact: ContactFacts, mail: MailFacts): Record<string, unknown> {
+  const params: Record<string, unknown> = { ...contact.customAttributes }
+  for (const [name, read] of READERS) params[name] = read(contact, mail)
+  return params
+}
+
+/** Params for a preview without a contact. */
+export function sampleVariables(): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(VARIABLES).flatMap(([name, { sample }]) => [[name, sample], [snakeOf(name), sample]]))
+}
+
+function fullNameOf({ firstName, lastName }: ContactFacts): string {
+  return [firstName, lastName].filter((part) => part !== null && part !== '').join(' ')
+}
