@@ -15,7 +15,11 @@ interface Derived {
   readonly publicUrl: string
   /** The form of an audience is at `/s/<token>` below it. */
   readonly subscribeBaseUrl: string
+  /** Scheme and host of tracking and unsubscribe links that have no name of a customer in them; no slash at the end. */
+  readonly trackingUrl: string
   readonly bounceDomain: string
+  /** Mail to it goes to the built-in receiver in any mode, and is kept for the workspace that sent it. */
+  readonly captureDomain: string
   /** The name we say in EHLO and put into Message-ID. */
   readonly serverName: string
   /** Mail goes through the whole path to the built-in MX instead of the internet. */
@@ -69,8 +73,10 @@ function derive(values: Values): Config {
     ...values,
     publicUrl,
     subscribeBaseUrl: values.subscribeBaseUrl ?? publicUrl,
+    trackingUrl: new URL(values.trackingUrl ?? publicUrl).origin,
     serverName,
     bounceDomain: (values.bounceDomain ?? (isPublic ? `bounces.${serverName}` : 'bounces.mailstead.test')).toLowerCase(),
+    captureDomain: (values.captureDomain ?? (isPublic ? `capture.${serverName}` : 'capture.mailstead.test')).toLowerCase(),
     isSandbox,
     dnsServers: isSandbox ? [`127.0.0.1:${values.sandboxDnsPort}`] : values.dnsServers,
     smtpOutPort: isSandbox ? values.sandboxSmtpPort : values.smtpOutPort,

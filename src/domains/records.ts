@@ -30,8 +30,8 @@ export interface Place {
   readonly trackingHost: string | null
 }
 
-export function placeOf(config: Pick<Config, 'bounceDomain' | 'serverName' | 'publicUrl' | 'isSandbox'>): Place {
-  const { hostname } = new URL(config.publicUrl)
+export function placeOf(config: Pick<Config, 'bounceDomain' | 'serverName' | 'trackingUrl' | 'isSandbox'>): Place {
+  const { hostname } = new URL(config.trackingUrl)
   const isPublic = hostname.includes('.') && isIP(hostname) === 0 && !hostname.startsWith('[')
   const serverName = config.isSandbox ? SANDBOX_MX : config.serverName
   return { bounceDomain: config.bounceDomain, serverName, trackingHost: isPublic ? hostname : null }
@@ -46,7 +46,8 @@ export function mailFromOf(domain: string): string {
   return `bounce.${domain}`
 }
 
-function trackingNameOf(domain: string): string {
+/** The subdomain that stands in tracking links of a domain's mail. */
+export function trackingNameOf(domain: string): string {
   return `track.${domain}`
 }
 

@@ -5,47 +5,14 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 import { hexOf, idOfHex } from '#src/id.ts'
+import { fromBase32, toBase32 } from './base32.ts'
 
 const PREFIX = 'b-'
 const MAC_BYTES = 10
 const PLAIN_BYTES = 18
-const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /** A keyed digest; `ctx.vault.mac('return-path', …)`. */
 export type Mac = (data: Buffer) => Buffer
-
-function toBase32(bytes: Buffer): string {
-  let text = ''
-  let bits = 0
-  let value = 0
-  for (const byte of bytes) {
-    value = (value << 8) | byte
-    bits += 8
-    while (bits >= 5) {
-      bits -= 5
-      text += ALPHABET[(value >>> bits) & 31]
-    }
-    value &= 31
-  }
-  return bits > 0 ? text + ALPHABET[(value << (5 - bits)) & 31] : text
-}
-
-function fromBase32(text: string): Buffer | null {
-  const bytes: number[] = []
-  let bits = 0
-  let value = 0
-  for (const letter of text) {
-    const digit = ALPHABET.indexOf(letter)
-    if (digit < 0) return null
-    value = (value << 5) | digit
-    bits += 5
-    if (bits < 8) continue
-    bits -= 8
-    bytes.push((value >>> bits) & 255)
-    value &= (1 << bits) - 1
-  }
-  return Buffer.from(bytes)
-}
 
 /** The envelope sender for one recipient of one message. */
 export function returnPathOf(recipient: { readonly messageId: string; readonly n: number }, mac: Mac, bounceDomain: string): string {

@@ -1,0 +1,121 @@
+/**
+ * The tokens in the links of a mail. Each names what it is about and proves by a keyed digest that we made it; nothing is stored for it, so
+ * it does not expire, and it works when the mail itself is gone. Each use has a key of its own: a token for one is none for another.
+ *
+ * What an open, a click and a view is about: 16 bytes of message id, 2 of recipient number, 12 of digest. The digest of a click is also over
+ * its URL: a redirect leads only to what stood in that mail for that recipient. Unsubscribing carries who leaves what: message, recipient,
+ * workspace, contact, audience. In a local part there is room for contact, audience and 6 bytes of digest; the ids are not known to others.
+ */
+import { timingSafeEqual } from 'node:crypto'
+import { hexOf, idOfHex } from '#src/id.ts'
+import { fromBase32, toBase32 } from '#src/mail/base32.ts'
+import type { Vault } from '#src/vault.ts'
+
+export interface HitRef {
+  readonly messageId: string
+  /** Number of the recipient. */
+  readonly n: number
+}
+
+/** Who leaves what, and by which mail. */
+export interface ListRef extends HitRef {
+  readonly workspaceId: string
+  /** Null where the mail was to an address and no contact. */
+  readonly contactId: string | null
+  /** Null: mail that belongs to no audience. */
+  readonly audienceId: string | null
+}
+
+export type MailboxRef = Pick<ListRef, 'audienceId'> & { readonly contactId: string }
+
+type HitUse = 'open' | 'click' | 'view'
+
+export interface Tokens {
+  /** `url` only of a click. */
+  hit(use: HitUse, ref: HitRef, url?: string): string
+  /** Null for what we did not make. */
+  readHit(use: HitUse, token: string, url?: string): HitRef | null
+  list(ref: ListRef): string
+  readList(token: string): ListRef | null
+  /** For the local part of an address: case does not matter, 61 characters. */
+  mailbox(ref: MailboxRef): string
+  readMailbox(token: string): MailboxRef | null
+}
+
+const HIT_BYTES = 18
+const LIST_BYTES = HIT_BYTES + 48
+const MAILBOX_BYTES = 32
+const MAC_BYTES = 12
+/** A local part has at most 64 octets (RFC 5321 4.5.3.1.1). */
+const MAILBOX_MAC_BYTES = 6
+const NOBODY = '0'.repeat(32)
+const BASE64URL = /^[A-Za-z0-9_-]+$/
+
+export function createTokens(vault: Pick<Vault, 'mac'>): Tokens {
+  const digest = (purpose: string, data: Buffer, bytes = MAC_BYTES): Buffer => vault.mac(purpose, data).subarray(0, bytes)
+  const hitDigest = (use: HitUse, plain: Buffer, url: string): Buffer => digest(`tracking-${use}`, Buffer.concat([plain, Buffer.from(url)]))
+  return {
+    hit: (use, ref, url = '') => {
+      const plain = writeHit(ref)
+      return Buffer.concat([plain, hitDigest(use, plain, url)]).toString('base64url')
+    },
+    readHit: (use, token, url = '') => {
+      const plain = proved(bytesOf(token, HIT_BYTES + MAC_BYTES), HIT_BYTES, (data) => hitDigest(use, data, url))
+      return plain === null ? null : readHit(plain)
+    },
+    list: (ref) => {
+      const plain = Buffer.concat([writeHit(ref), idBytes(ref.workspaceId), idBytes(ref.contactId), idBytes(ref.audienceId)])
+      return Buffer.concat([plain, digest('unsubscribe', plain)]).toString('base64url')
+    },
+    readList: (token) => {
+      const plain = proved(bytesOf(token, LIST_BYTES + MAC_BYTES), LIST_BYTES, (data) => digest('unsubscribe', data))
+      if (plain === null) return null
+      return { ...readHit(plain), workspaceId: idOfHex(plain.toString('hex', 18, 34)), contactId: idAt(plain, 34), audienceId: idAt(plain, 50) }
+    },
+    mailbox: ({ contactId, audienceId }) => {
+      const plain = Buffer.concat([idBytes(contactId), idBytes(audienceId)])
+      return toBase32(Buffer.concat([plain, digest('unsubscribe-mailbox', plain, MAILBOX_MAC_BYTES)]))
+    },
+    readMailbox: (token) => {
+      const bytes = fromBase32(token.toLowerCase())
+      const plain = proved(bytes, MAILBOX_BYTES, (data) => digest('unsubscribe-mailbox', data, MAILBOX_MAC_BYTES))
+      const contactId = plain === null ? null : idAt(plain, 0)
+      return plain === null || contactId === null ? null : { contactId, audienceId: idAt(plain, 16) }
+    },
+  }
+}
+
+function writeHit({ messageId, n }: HitRef): Buffer {
+  const plain = Buffer.alloc(HIT_BYTES)
+  plain.write(hexOf(messageId), 'hex')
+  plain.writeUInt16BE(n, 16)
+  return plain
+}
+
+function readHit(plain: Buffer): HitRef {
+  return { messageId: idOfHex(plain.toString('hex', 0, 16)), n: plain.readUInt16BE(16) }
+}
+
+function idBytes(id: string | null): Buffer {
+  return Buffer.from(id === null ? NOBODY : hexOf(id), 'hex')
+}
+
+function idAt(plain: Buffer, at: number): string | null {
+  const hex = plain.toString('hex', at, at + 16)
+  return hex === NOBODY ? null : idOfHex(hex)
+}
+
+/** One text for each token: what decodes to the same bytes but is written otherwise is none of ours. */
+function bytesOf(token: string, length: number): Buffer | null {
+  if (!BASE64URL.test(token)) return null
+  const bytes = Buffer.from(token, 'base64url')
+  return bytes.length === length && bytes.toString('base64url') === token ? bytes : null
+}
+
+function proved(bytes: Buffer | null, length: number, digest: (plain: Buffer) => Buffer): Buffer | null {
+  if (bytes === null || bytes.length <= length) return null
+  const plain = bytes.subarray(0, length)
+  const wanted = digest(plain)
+  const given = bytes.subarray(length)
+  return given.length === wanted.length && timingSafeEqual(given, wanted) ? plain : null
+}
