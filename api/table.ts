@@ -9,6 +9,7 @@ import { AUDIENCE_ROUTES } from './routes/audiences.ts'
 import { AUTOMATION_ROUTES } from './routes/automations.ts'
 import { sendBatch } from './routes/batch.ts'
 import { CAMPAIGN_ROUTES } from './routes/campaigns.ts'
+import { CAPTURED_ROUTES } from './routes/captured.ts'
 import { CONTACT_ROUTES } from './routes/contacts.ts'
 import { DOCS_ROUTES } from './routes/docs.ts'
 import { DOMAIN_ROUTES } from './routes/domains.ts'
@@ -38,6 +39,7 @@ export const ROUTES: readonly AnyRoute[] = [
   scheduleEmail,
   listScheduledEmails,
   cancelScheduledEmail,
+  ...CAPTURED_ROUTES,
   ...EMAIL_ROUTES,
   listEvents,
   ...TEMPLATE_ROUTES,

@@ -107,7 +107,8 @@ export async function startOutbound(ctx: Context, redisUrl: string, registry: Re
 }
 
 async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt: Attempt): Promise<void> {
-  const rules = { scale: ctx.config.retryScale, lifetimeSeconds: ctx.config.messageLifetimeSeconds, nowMs: ctx.clock.now() }
+  const { retryScale: scale, messageLifetimeSeconds: lifetimeSeconds, captureDomain } = ctx.config
+  const rules = { scale, lifetimeSeconds, captureDomain, nowMs: ctx.clock.now() }
   const { moving, refused } = withRefusal(ctx.config, claimed, attempt, moveFor(claimed, attempt, rules))
   const isMoved = await settler.settle({ claimed, moving, refused })
   const { messageId: id, address: to, tier, content } = claimed

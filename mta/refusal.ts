@@ -3,7 +3,7 @@
  * sandbox that play a refusal are left out, so that they can be used again.
  */
 import type { Config } from '#config/load.ts'
-import { isSimulator } from '#mta/sandbox/simulators.ts'
+import { isPlayed } from '#mta/sandbox/simulators.ts'
 import { newId } from '#src/id.ts'
 import type { Claimed } from '#src/messages/claim.ts'
 import type { Moving } from '#src/messages/move.ts'
@@ -17,11 +17,11 @@ export interface Condemning {
 }
 
 /** The move, with the id of its event where an entry of the list will name it. */
-export function withRefusal(config: Pick<Config, 'isSandbox'>, claimed: Claimed, attempt: Attempt, moving: Moving): Condemning {
+export function withRefusal(config: Pick<Config, 'isSandbox' | 'captureDomain'>, claimed: Claimed, attempt: Attempt, moving: Moving): Condemning {
   const { outcome, host } = attempt
   if (outcome.kind !== 'bounced' || !outcome.isHard || outcome.scope !== 'recipient') return { moving, refused: null }
   const { workspaceId, address, domain, messageId } = claimed
-  if (config.isSandbox && isSimulator(address)) return { moving, refused: null }
+  if (isPlayed(config, address)) return { moving, refused: null }
   const eventId = newId()
   const { reply, detail } = outcome
   return {

@@ -31,6 +31,10 @@ export const getWorkspace = route({
       request_rate: z.object({ per_second: z.number().nullable() }),
       domains: z.object({ limit: count.nullable() }),
       keys: z.object({ admin: count, admin_limit: count, regular: count }),
+      capture: z.object({
+        address: z.string().meta({ description: 'what is sent there takes the whole path and never leaves: get-captured-emails' }),
+        domain: z.string().meta({ description: 'so does what is sent to any address of it' }),
+      }),
       created_at: moment,
     }),
   ),
@@ -39,7 +43,7 @@ export const getWorkspace = route({
     const now = new Date(ctx.clock.now())
     const usage = await readUsage(ctx.db, caller.workspaceId, now)
     if (usage === null) return refuse('NOT_FOUND', 'The workspace is gone.')
-    const { name, used, adminKeys, regularKeys, createdAt } = usage
+    const { name, keyPart, used, adminKeys, regularKeys, createdAt } = usage
     const { monthlyQuota, requestsPerSecond, maxDomains, isLaunch } = planOf(ctx, caller.plan)
     const remaining = monthlyQuota === null ? null : Math.max(0, monthlyQuota - used)
     const data = {
@@ -51,6 +55,7 @@ export const getWorkspace = route({
       request_rate: { per_second: requestsPerSecond },
       domains: { limit: maxDomains },
       keys: { admin: adminKeys, admin_limit: MAX_ADMIN_KEYS, regular: regularKeys },
+      capture: { address: `${keyPart}@${ctx.config.captureDomain}`, domain: ctx.config.captureDomain },
       created_at: createdAt.toISOString(),
     }
     return { body: { success: true, message: `The workspace is on the plan ${caller.plan}.`, data } }

@@ -45,9 +45,11 @@ export function rolesFor(isSandbox: boolean): readonly (readonly Role[])[] {
     { name: 'mta', args: ['mta', '--roles', 'outbound'] },
     { name: 'worker', args: ['worker'] },
     { name: 'submission', args: ['mta', '--roles', 'submission'] },
-    { name: 'inbound', args: ['mta', '--roles', 'inbound'] },
   ]
-  return isSandbox ? [roles, [{ name: 'sandbox', args: ['mta', '--roles', 'sandbox'] }]] : [roles]
+  const inbound = { name: 'inbound', args: ['mta', '--roles', 'inbound'] }
+  // outside of sandbox mode the built-in receiver has only captured mail to take: no process of its own
+  if (!isSandbox) return [[...roles, { ...inbound, args: ['mta', '--roles', 'inbound,sandbox'] }]]
+  return [[...roles, inbound], [{ name: 'sandbox', args: ['mta', '--roles', 'sandbox'] }]]
 }
 
 /** Starts all roles and waits until each says it is ready. Throws Trouble (with nothing left running) when one ends before that. */

@@ -31,7 +31,7 @@ describe('sandbox ports', () => {
     tcp.close()
   })
 
-  it('are nobody\'s business outside of sandbox mode', async () => {
-    assert.deepEqual(await sandboxPorts(loadConfig({ HOSTNAME: 'mail.example.com' })), {})
+  it('are told outside of sandbox mode too, for captured mail', async () => {
+    assert.deepEqual(Object.keys(await sandboxPorts(loadConfig({ HOSTNAME: 'mail.example.com' }))), ['SANDBOX_DNS_PORT', 'SANDBOX_SMTP_PORT'])
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Where the sandbox of this start listens: the ports of the settings, or free ones where another program (another Mailstead) has them.
- * Nobody outside talks to the sandbox, so any port will do, but all roles have to agree: they are told by their environment.
+ * Where the built-in receiver and DNS server of this start listen: the ports of the settings, or free ones where another program (another Mailstead) has them.
+ * Nobody outside talks to them, so any port will do, but all roles have to agree: they are told by their environment.
  */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -10,9 +10,8 @@ import type { Config } from '#config/load.ts'
 
 const HOST = '127.0.0.1'
 
-/** Environment for the roles; empty outside of sandbox mode. */
-export async function sandboxPorts(config: Pick<Config, 'isSandbox' | 'sandboxDnsPort' | 'sandboxSmtpPort'>): Promise<NodeJS.ProcessEnv> {
-  if (!config.isSandbox) return {}
+/** Environment for the roles. */
+export async function sandboxPorts(config: Pick<Config, 'sandboxDnsPort' | 'sandboxSmtpPort'>): Promise<NodeJS.ProcessEnv> {
   const taken: number[] = []
   for (const [wanted, isFree] of [[config.sandboxDnsPort, isFreeForDns], [config.sandboxSmtpPort, isFreeForTcp]] as const) {
     taken.push(await firstFree(wanted, (port) => (taken.includes(port) ? Promise.resolve(false) : isFree(port))))

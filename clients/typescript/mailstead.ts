@@ -496,6 +496,26 @@ export type CancelScheduledAnswer = {
   }
 }
 
+export type CapturedEmail = {
+  readonly id: string
+  readonly received_at: string
+  readonly mail_from: string
+  readonly recipient: string
+  readonly from: string | null
+  readonly subject: string | null
+  readonly email_id: string | null
+  readonly tls: string | null
+  /** bytes */
+  readonly size: number
+  readonly dkim: readonly ({
+    readonly domain: string
+    readonly selector: string
+    readonly algorithm: string
+    readonly result: string
+    readonly comment: string | null
+  })[]
+}
+
 export type Contact = {
   readonly id: string
   readonly email: string
@@ -726,6 +746,14 @@ export type CreateWebhookBody = {
   readonly is_active?: boolean | null
 }
 
+export type DeleteCapturedEmailAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly deleted: number
+  }
+}
+
 export type DeleteSuppressionAnswer = {
   readonly success: true
   readonly message: string
@@ -844,7 +872,7 @@ export type DomainVerifiedEvent = {
 export type Email = {
   readonly id: string
   readonly object: "email" | "scheduled_email"
-  readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "suppressed" | "cancelled"
+  readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "captured" | "suppressed" | "cancelled"
   readonly from: string
   readonly to: readonly string[]
   readonly subject: string
@@ -861,7 +889,7 @@ export type Email = {
   readonly data: {
     readonly id: string
     readonly object: "email" | "scheduled_email"
-    readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "suppressed" | "cancelled"
+    readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "captured" | "suppressed" | "cancelled"
     readonly from: string
     readonly to: readonly string[]
     readonly subject: string
@@ -879,8 +907,8 @@ export type Email = {
       readonly address: string
       readonly email: string
       readonly kind: "to" | "cc" | "bcc"
-      readonly state: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "bounced" | "failed" | "suppressed" | "cancelled"
-      readonly status: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "bounced" | "failed" | "suppressed" | "cancelled"
+      readonly state: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "captured" | "bounced" | "failed" | "suppressed" | "cancelled"
+      readonly status: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "captured" | "bounced" | "failed" | "suppressed" | "cancelled"
       readonly reason: string | null
       readonly tries: number
       readonly next_try_at: string | null
@@ -1098,7 +1126,7 @@ export type EmailExplanation = {
     readonly says: string
     readonly until: string | null
     readonly email_id: string
-    readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "suppressed" | "cancelled"
+    readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "captured" | "suppressed" | "cancelled"
     readonly tier: "instant" | "high" | "normal" | "bulk"
     readonly recipients: readonly ({
       /** the first gate that holds it; null when none does */
@@ -1108,7 +1136,7 @@ export type EmailExplanation = {
       readonly until: string | null
       readonly address: string
       readonly email: string
-      readonly state: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "bounced" | "failed" | "suppressed" | "cancelled"
+      readonly state: "scheduled" | "queued" | "sending" | "deferred" | "sent" | "unknown" | "delivered" | "captured" | "bounced" | "failed" | "suppressed" | "cancelled"
       readonly tries: number
       readonly next_try_at: string | null
       /** in the order in which they are met */
@@ -1306,7 +1334,7 @@ export type Event = {
 export type FoundEmail = {
   readonly id: string
   readonly object: "email" | "scheduled_email"
-  readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "suppressed" | "cancelled"
+  readonly status: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "captured" | "suppressed" | "cancelled"
   readonly from: string
   readonly to: readonly string[]
   readonly subject: string
@@ -1419,6 +1447,52 @@ export type GetCampaignsAnswer = {
   }
 }
 
+export type GetCapturedEmailAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly received_at: string
+    readonly mail_from: string
+    readonly recipient: string
+    readonly from: string | null
+    readonly subject: string | null
+    readonly email_id: string | null
+    readonly tls: string | null
+    /** bytes */
+    readonly size: number
+    readonly dkim: readonly ({
+      readonly domain: string
+      readonly selector: string
+      readonly algorithm: string
+      readonly result: string
+      readonly comment: string | null
+    })[]
+    readonly headers: string
+    readonly text: string | null
+    readonly html: string | null
+    /** null, as text and html, for more than 256 KB: fetch it whole */
+    readonly attachments: readonly ({
+      readonly filename: string | null
+      readonly content_type: string
+      readonly size: number
+    })[] | null
+  }
+}
+
+export type GetCapturedEmailsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly emails: readonly CapturedEmail[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
 export type GetContactAnswer = {
   readonly success: true
   readonly message: string
@@ -1495,6 +1569,12 @@ export type GetWorkspaceAnswer = {
       readonly admin: number
       readonly admin_limit: number
       readonly regular: number
+    }
+    readonly capture: {
+      /** what is sent there takes the whole path and never leaves: get-captured-emails */
+      readonly address: string
+      /** so does what is sent to any address of it */
+      readonly domain: string
     }
     readonly created_at: string
   }
@@ -2407,6 +2487,48 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/send-email/schedule/{id}' }, input, options)
   }
 
+  /** Emails that were captured instead of being sent, the newest first. Whatever is sent to the capture domain (`capture` of the workspace tells it) takes the whole real path to a built-in receiver, ends in the state `captured`, and is kept for seven days. The part before the "@" may ask for another outcome. Either kind of key. */
+  getCapturedEmails(input: {
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+    }
+  } = {}, options?: CallOptions): Promise<GetCapturedEmailsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/captured' }, input, options)
+  }
+
+  /** Forget all captured emails. Either kind of key. */
+  deleteCapturedEmails(options?: CallOptions): Promise<DeleteCapturedEmailAnswer> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/emails/captured' }, {}, options)
+  }
+
+  /** One captured email: headers, text, HTML, signatures. Either kind of key. */
+  getCapturedEmail(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<GetCapturedEmailAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/captured/{id}' }, input, options)
+  }
+
+  /** Forget one captured email. Either kind of key. */
+  deleteCapturedEmail(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<DeleteCapturedEmailAnswer> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/emails/captured/{id}' }, input, options)
+  }
+
+  /** One captured email, octet for octet. Either kind of key. */
+  getCapturedEmailRaw(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<string> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/captured/{id}/raw' }, input, options)
+  }
+
   /** Find messages, the newest first. The answer has `next`, a cursor for what follows, and is never late: a search that would have to look at very many messages answers what it has found, perhaps nothing, with `next` to go on. `total` is counted up to 10,000 and where counting is cheap; else it is what is known, and `total_is_exact` is false. Either kind of key. */
   searchEmails(input: {
     readonly query?: {
@@ -2419,7 +2541,7 @@ export class Mailstead {
       /** a part of it; case does not matter */
       readonly subject?: string
       readonly tag?: string
-      readonly status?: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "suppressed" | "cancelled"
+      readonly status?: "scheduled" | "queued" | "sending" | "deferred" | "unknown" | "bounced" | "failed" | "sent" | "delivered" | "captured" | "suppressed" | "cancelled"
       readonly tier?: "instant" | "high" | "normal" | "bulk" | "async"
       /** accepted since then */
       readonly after?: string

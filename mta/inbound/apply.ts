@@ -14,9 +14,10 @@ import { raiseRecipientEvents } from '#src/messages/recipient-events.ts'
 import { condemn } from '#src/suppression/condemn.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { addCounts } from '#src/workspaces/rates.ts'
-import { isSimulator } from '#mta/sandbox/simulators.ts'
+import { isPlayed } from '#mta/sandbox/simulators.ts'
 import { appliedOf, type Case, countOf, eventOf, movingOf, refusedOf, type Subject, wishOf } from './consequences.ts'
 import type { Reader } from './reader.ts'
+import type { RecentRaws } from './recent-raws.ts'
 import { type Applied, type DueReport, lockDue, writeApplied } from './store.ts'
 import { judge, type Result } from './verdict.ts'
 
@@ -24,15 +25,16 @@ const MOST = 64
 
 export interface Applying {
   readonly reader: Reader
+  readonly recent: RecentRaws
   /** Told of each report once it is committed. */
   readonly count: (kind: string, result: Result) => void
 }
 
 /** Reads and applies what is due. True when there may be more. */
-export async function applyDue(ctx: Context, { reader, count }: Applying): Promise<boolean> {
+export async function applyDue(ctx: Context, { reader, recent, count }: Applying): Promise<boolean> {
   const now = new Date(ctx.clock.now())
   const done = await ctx.db.transaction(async (tx) => {
-    const due = await lockDue(tx, now, MOST)
+    const due = await lockDue(tx, recent, { now, most: MOST })
     // one of each recipient: the others come in the next round, and see what this one changed
     const first = [...new Map(due.toReversed().map((one) => [keyOf(one), one])).values()].toReversed()
     const reports = await reader.read(first.map(({ raw }) => raw))
@@ -82,7 +84,7 @@ async function carryOut(ctx: Context, tx: Queryable, cases: readonly Case[], now
   const moved = await moveRecipients(tx, moving, now)
   const hasMoved = new Set(moving.filter((_, i) => moved.done.has(i)).map(keyOf))
   const raised = await raiseRecipientEvents(tx, cases.flatMap(eventOf), now)
-  const isListed = ({ address }: { readonly address: string }): boolean => !ctx.config.isSandbox || !isSimulator(address)
+  const isListed = ({ address }: { readonly address: string }): boolean => !isPlayed(ctx.config, address)
   const refused = cases.flatMap((one) => hasMoved.has(keyOf(one.due)) ? refusedOf(one) : []).filter(isListed)
   await condemn(tx, { refused, deliveries: NONE }, now)
   await suppress(tx, cases.flatMap((one) => raised.raised.has(one.eventId) ? wishOf(one) : []).filter(isListed), now)

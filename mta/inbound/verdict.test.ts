@@ -14,7 +14,7 @@ const told = (verdict: Verdict): string => verdict.kind === 'nothing' ? verdict.
 describe('what a report means', () => {
   const BOUNCED: Readonly<Record<State, string>> = {
     scheduled: 'repeated', queued: 'repeated', sending: 'waits', deferred: 'repeated', sent: 'bounce', unknown: 'bounce',
-      delivered: 'bounce',
+      delivered: 'bounce', captured: 'bounce',
     bounced: 'repeated', failed: 'repeated', suppressed: 'repeated', cancelled: 'repeated',
   }
   for (const state of Object.keys(STATES) as State[]) {

@@ -48,7 +48,7 @@ describe('router', () => {
 
   function router(change: Partial<RouterOptions['config']> = {}): Router {
     const config = {
-      routes: [], serverName: 'mail.us.example', smtpOutPort: 25, allowPrivateTargets: [], isSandbox: false, dnsServers: [dns.server], dnsMxCacheSeconds: 300, ...change,
+      routes: [], serverName: 'mail.us.example', smtpOutPort: 25, allowPrivateTargets: [], isSandbox: false, dnsServers: [dns.server], dnsMxCacheSeconds: 300, captureDomain: 'capture.us.example', sandboxSmtpPort: 2552, ...change,
     }
     const clock = { now: () => 0 }
     const made = createRouter({ config, clock, log, random: () => 0.5, resolver: createResolver({ config, clock, timeoutMs: 200 }) })

@@ -1,5 +1,6 @@
 /**
- * Where a recipient domain's mail goes: the hosts to try, in order, and the key of their site. The transport map is asked first, then DNS (RFC 5321 5.1).
+ * Where a recipient domain's mail goes: the hosts to try, in order, and the key of their site. The transport map is asked first, then DNS (RFC 5321 5.1);
+ * what is to be captured goes to the built-in receiver.
  * Three ends, all values: hosts; refused, on positive evidence only (a null MX, no such domain, no host); unknown while DNS does not answer, which is temporary.
  * The wait for DNS is bounded and nothing here throws.
  */
@@ -35,7 +36,7 @@ export interface Router {
 }
 
 export interface RouterOptions {
-  readonly config: Pick<Config, 'routes' | 'serverName' | 'smtpOutPort' | 'allowPrivateTargets' | 'isSandbox' | 'dnsServers' | 'dnsMxCacheSeconds'>
+  readonly config: Pick<Config, 'captureDomain' | 'sandboxSmtpPort' | 'routes' | 'serverName' | 'smtpOutPort' | 'allowPrivateTargets' | 'isSandbox' | 'dnsServers' | 'dnsMxCacheSeconds'>
   readonly clock: Clock
   readonly log: Log
   readonly resolver?: Resolver
@@ -50,6 +51,7 @@ const REFUSALS: Readonly<Record<Refusal, { readonly status: string; readonly tex
   'loop': { status: '5.4.6', text: 'leads back to this server' },
 }
 
+const LOCALHOST = '127.0.0.1'
 const LOOPBACK = cidrs('127.0.0.0/8,::1')
 
 export function createRouter({ config, clock, log, resolver = createResolver({ config, clock }), random = Math.random }: RouterOptions): Router {
@@ -57,7 +59,7 @@ export function createRouter({ config, clock, log, resolver = createResolver({ c
   const isIpv6First = watchIpv6(clock)
 
   async function route(domain: string): Promise<Route> {
-    const mapped = config.routes.find((rule) => rule.domain === domain) ?? config.routes.find((rule) => rule.domain === '*')
+    const mapped = mappedTo(domain)
     if (mapped !== undefined) {
       return { kind: 'hosts', site: siteOfRoute(mapped.host, mapped.port), hosts: [{ name: mapped.host, preference: 0, port: mapped.port, isOurs: true }] }
     }
@@ -65,6 +67,12 @@ export function createRouter({ config, clock, log, resolver = createResolver({ c
     if (mx.kind === 'failed') return unknown(domain, `MX of ${domain}: ${mx.text}`)
     if (mx.kind === 'nothing') return routeToItself(domain, mx.isName)
     return fromMx(domain, judgeMx(mx.records, config.serverName, random))
+  }
+
+  function mappedTo(domain: string): { readonly host: string; readonly port: number } | undefined {
+    // what is captured stays on this machine, whatever the map says
+    if (domain === config.captureDomain) return { host: LOCALHOST, port: config.sandboxSmtpPort }
+    return config.routes.find((rule) => rule.domain === domain) ?? config.routes.find((rule) => rule.domain === '*')
   }
 
   function fromMx(domain: string, verdict: MxVerdict): Route {

@@ -2,6 +2,8 @@
  * Addresses that make an outcome happen: one row each, found by the local part, at any domain (`bounce-5.1.1@anything`).
  * A sub-address and case make no difference (`Defer-3+monday@`). `docs/sandbox.md` is written from this table; a test keeps them equal.
  */
+import type { Config } from '#config/load.ts'
+
 export type Act =
   /** Says no to the recipient: `code` and `text` are the reply. */
   | { readonly kind: 'refuse'; readonly code: number; readonly text: string }
@@ -83,8 +85,13 @@ export function simulate(recipient: string): Act {
   return { kind: 'take' }
 }
 
-/** Addresses and domains of the sandbox whose outcome is meant to be seen again and again. */
-export function isSimulator(address: string): boolean {
+/** Nothing that comes of it may go on the suppression list: it is meant to be seen again and again. */
+export function isPlayed(config: Pick<Config, 'isSandbox' | 'captureDomain'>, address: string): boolean {
+  return address.toLowerCase().endsWith(`@${config.captureDomain}`) || (config.isSandbox && isSimulator(address))
+}
+
+/** Addresses and domains of the sandbox that play an outcome. */
+function isSimulator(address: string): boolean {
   const [local = ''] = address.slice(0, Math.max(address.lastIndexOf('@'), 0)).toLowerCase().split('+')
   return address.toLowerCase().endsWith('.mailstead.test') || SIMULATORS.some(({ pattern }) => pattern.test(local))
 }

@@ -32,6 +32,14 @@ describe('what an outcome means for a recipient', () => {
       assert.equal(moving.isCounted, counted)
     })
   }
+  it('what the capture domain takes is captured, and says so; what it refuses bounces', () => {
+    const rules = { scale: 1, lifetimeSeconds: null, captureDomain: 'capture.example', nowMs: NOW }
+    const at = (domain: string, outcome: Outcome): ReturnType<typeof moveFor> => moveFor(claimedOf({ domain, submitted: null }), attemptOf(outcome), rules)
+    const taken = at('capture.example', { kind: 'delivered', reply })
+    assert.deepEqual([taken.move, taken.eventData], ['capture', { reply: 'later', code: 451, tls: null, captured: true }])
+    assert.equal(at('other.example', { kind: 'delivered', reply }).move, 'deliver')
+    assert.equal(at('capture.example', { kind: 'bounced', scope: 'recipient', reason: 'no-such-user', isHard: true, detail: '550', reply }).move, 'bounce')
+  })
   it('waits grow with the tries, within their jitter, and scale', () => {
     const wait = (tries: number, scale = 1): number => (moveFor(claimedOf({ tries, attempt: tries + 1 }), attemptOf(deferred(true)), { scale, lifetimeSeconds: null, nowMs: NOW }).dueAt?.getTime() ?? 0) - NOW
     for (const [tries, seconds] of [[0, 120], [1, 900], [2, 7200]] as const) {

@@ -14,6 +14,8 @@ export interface RetryRules {
   readonly scale: number
   /** MESSAGE_LIFETIME_SECONDS; null = by tier. */
   readonly lifetimeSeconds: number | null
+  /** What is taken there is captured, not delivered. */
+  readonly captureDomain?: string
 }
 
 type Verdict = Pick<Moving, 'move' | 'reason' | 'dueAt' | 'isCounted' | 'eventData'>
@@ -48,7 +50,11 @@ function judge(claimed: Claimed, { outcome, tls }: Ended, rules: RetryRules & { 
   if (outcome.kind === 'delivered' || outcome.kind === 'handed-over') {
     const isReported = outcome.kind === 'delivered' && claimed.submitted !== null && wantsReport(claimed.submitted, claimed.n, 'SUCCESS')
     const eventData = { reply: outcome.reply.text, code: outcome.reply.code, tls, ...(isReported ? { dsn: 'relayed' } : {}) }
-    return { move: outcome.kind === 'delivered' ? 'deliver' : 'hand_off', reason: null, dueAt: null, isCounted: true, eventData }
+    const isCaptured = claimed.domain === rules.captureDomain
+    return {
+      move: isCaptured ? 'capture' : outcome.kind === 'delivered' ? 'deliver' : 'hand_off', reason: null, dueAt: null, isCounted: true,
+      eventData: isCaptured ? { ...eventData, captured: true } : eventData,
+    }
   }
   if (outcome.kind === 'bounced') return { move: 'bounce', reason: outcome.detail, dueAt: null, isCounted: true, eventData: bounceData(outcome) }
   if (outcome.kind === 'failed') return { move: 'expire', reason: outcome.detail, dueAt: null, isCounted: false, eventData: { reason: outcome.reason, message: outcome.detail } }

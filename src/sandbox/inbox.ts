@@ -1,6 +1,6 @@
 /**
- * What the built-in receiver of sandbox mode took: written by it, read by the command line and the pages. One row for each recipient.
- * It is kept for a week; nothing else depends on it.
+ * What the built-in receiver took: written by it, read by the command line, and by the workspace whose message it is. One row for each
+ * recipient. It is kept for a week; nothing else depends on it.
  */
 import { prepared, type Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
@@ -37,8 +37,8 @@ export interface InboxMail extends InboxLine {
 }
 
 const KEEP = prepared('sandbox-keep', `
-  INSERT INTO sandbox_inbox (id, received_at, rcpt_to, mail_from, header_from, subject, message_id, tls, dkim, raw)
-  SELECT id, $3, rcpt_to, $4, $5, $6, $7, $8, $9, $10 FROM unnest($1::uuid[], $2::text[]) AS each (id, rcpt_to)`)
+  INSERT INTO sandbox_inbox (id, received_at, rcpt_to, mail_from, header_from, subject, message_id, tls, dkim, raw, workspace_id)
+  SELECT id, $3, rcpt_to, $4, $5, $6, $7, $8, $9, $10, (SELECT workspace_id FROM messages WHERE id = $7) FROM unnest($1::uuid[], $2::text[]) AS each (id, rcpt_to)`)
 
 const COLUMNS = `id, received_at AS "receivedAt", mail_from AS "mailFrom", rcpt_to AS "rcptTo", header_from AS "headerFrom", subject,
   message_id AS "messageId", tls, dkim`
@@ -70,5 +70,38 @@ export async function findInboxMail(db: Queryable, wanted: { readonly idEnd: str
 /** Forgets what was received before that moment; answers how much. */
 export async function pruneInbox(db: Queryable, before: Date): Promise<number> {
   const { rowCount } = await db.query('DELETE FROM sandbox_inbox WHERE received_at < $1', [before])
+  return rowCount ?? 0
+}
+
+/** A line of a workspace's own. */
+export interface CapturedLine extends InboxLine {
+  /** Bytes. */
+  readonly size: number
+}
+
+/** What a workspace's messages brought here, the newest first. */
+export async function listCaptured(
+  db: Queryable,
+  workspaceId: string,
+  { page, limit }: { readonly page: number; readonly limit: number },
+): Promise<{ items: CapturedLine[]; total: number }> {
+  const [{ rows: items }, { rows: [counted] }] = await Promise.all([
+    db.query<CapturedLine>(
+      `SELECT ${COLUMNS}, octet_length(raw) AS size FROM sandbox_inbox WHERE workspace_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`,
+      [workspaceId, limit, (page - 1) * limit]),
+    db.query<{ total: number }>('SELECT count(*) AS total FROM sandbox_inbox WHERE workspace_id = $1', [workspaceId]),
+  ])
+  return { items, total: counted?.total ?? 0 }
+}
+
+/** Null: the workspace has none with this id. */
+export async function findCaptured(db: Queryable, workspaceId: string, id: string): Promise<InboxMail | null> {
+  const { rows } = await db.query<InboxMail>(`SELECT ${COLUMNS}, raw FROM sandbox_inbox WHERE workspace_id = $1 AND id = $2`, [workspaceId, id])
+  return rows[0] ?? null
+}
+
+/** Forgets one, or with null all of a workspace; answers how many. */
+export async function forgetCaptured(db: Queryable, workspaceId: string, id: string | null): Promise<number> {
+  const { rowCount } = await db.query('DELETE FROM sandbox_inbox WHERE workspace_id = $1 AND ($2::uuid IS NULL OR id = $2)', [workspaceId, id])
   return rowCount ?? 0
 }

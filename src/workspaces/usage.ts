@@ -3,6 +3,7 @@ import type { Queryable } from '#src/db.ts'
 
 export interface Usage {
   readonly name: string
+  readonly keyPart: string
   readonly createdAt: Date
   /** Recipients accepted in the month of `now` (UTC). */
   readonly used: number
@@ -13,7 +14,7 @@ export interface Usage {
 
 const LIVE = 'is_active AND (expires_at IS NULL OR expires_at > $2)'
 const READ = `
-SELECT w.name, w.created_at AS "createdAt",
+SELECT w.name, w.key_part AS "keyPart", w.created_at AS "createdAt",
   coalesce((SELECT used FROM usage
     WHERE workspace_id = w.id AND period = date_trunc('month', $2::timestamptz AT TIME ZONE 'UTC')), 0) AS used,
   count(k.id) FILTER (WHERE k.kind = 'admin') AS "adminKeys", count(k.id) FILTER (WHERE k.kind = 'regular') AS "regularKeys"

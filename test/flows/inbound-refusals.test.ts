@@ -166,7 +166,7 @@ describe('refusals and the suppression list', function () {
     const attempt: Attempt =
       { outcome: gone(), host: null, address: null, source: null, tls: null, startedAt: 0, durationMs: 0, conversation: '' }
     const moving = moveFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
-    assert.equal(withRefusal({ isSandbox: true }, claimed, attempt, moving).refused, null)
-    assert.notEqual(withRefusal({ isSandbox: false }, claimed, attempt, moving).refused, null)
+    assert.equal(withRefusal({ isSandbox: true, captureDomain: 'capture.example' }, claimed, attempt, moving).refused, null)
+    assert.notEqual(withRefusal({ isSandbox: false, captureDomain: 'capture.example' }, claimed, attempt, moving).refused, null)
   })
 })

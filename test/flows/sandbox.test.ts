@@ -9,7 +9,7 @@ import { generateDkimKeys } from '#src/domains/dkim-key.ts'
 import { newId } from '#src/id.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { readMessage, type RecipientView } from '#src/messages/read.ts'
-import { findInboxMail, type InboxMail } from '#src/sandbox/inbox.ts'
+import { findInboxMail, listCaptured, type InboxMail } from '#src/sandbox/inbox.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
 
@@ -106,6 +106,18 @@ describe('sandbox, end to end', () => {
     assert.deepEqual(mail?.dkim.map(({ result, domain, algorithm }) => `${result} ${domain} ${algorithm}`), ['pass sender.example rsa-sha256', 'pass sender.example ed25519-sha256'])
     assert.match(mail?.tls ?? '', /^TLSv1\.3 /)
     assert.match(mail?.mailFrom ?? '', /^b-[a-z2-7]{45}@bounces\.mailstead\.test$/)
+  })
+
+  it('what goes to the capture domain is captured for its workspace, and an outcome asked for there comes about', async () => {
+    const { captureDomain } = ctx.config
+    const [taken, refused] = [await send(`anybody@${captureDomain}`), await send(`bounce-5.1.1@${captureDomain}`)]
+    assert.equal((await outcomeOf(taken, 1)).state, 'captured')
+    assert.equal((await outcomeOf(refused, 1)).state, 'bounced')
+    const { items } = await listCaptured(ctx.db, workspaceId, { page: 1, limit: 100 })
+    assert.deepEqual(items.filter(({ rcptTo }) => rcptTo.endsWith(captureDomain)).map(({ messageId }) => messageId), [taken])
+    const { events = [] } = await readMessage(ctx.db, workspaceId, taken) ?? {}
+    assert.deepEqual(events.map(({ type }) => type), ['email.queued', 'email.sent', 'email.delivered'])
+    assert.deepEqual((await ctx.db.query('SELECT 1 FROM suppressions WHERE address LIKE $1', [`%@${captureDomain}`])).rows, [])
   })
 
   it('is delivered without TLS where the handshake fails', async () => {

@@ -3,7 +3,8 @@
  * every text of it: where that shows up in somebody else's answer, something came through.
  */
 import assert from 'node:assert/strict'
-import { newId } from '#src/id.ts'
+import { messageIdOf, newId } from '#src/id.ts'
+import { keepMail } from '#src/sandbox/inbox.ts'
 import { listOf, textOf, type Json, type Tenant, type TestApi } from './api.ts'
 
 export const MARK = 'zzmarkzz'
@@ -30,6 +31,7 @@ export interface Belongings {
   readonly campaign: readonly string[]
   readonly message: readonly string[]
   readonly scheduled: readonly string[]
+  readonly captured: readonly string[]
   readonly import: readonly string[]
   readonly segment: readonly string[]
   readonly suppression: readonly string[]
@@ -65,6 +67,9 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
   const segment = newId()
   await api.db.query(`INSERT INTO segments (id, workspace_id, name, filter) VALUES ($1, $2, $3, $4)`,
     [segment, tenant.workspaceId, `Seg ${mark}`, JSON.stringify({ tag: `tag-${mark}`, has: true })])
+  const [captured = ''] = await keepMail(api.db, {
+    mailFrom: '', headerFrom: mail.from, subject: mail.subject, messageId: messageIdOf(textOf(sent['id'])), tls: null, dkim: [], raw: Buffer.from(mark),
+  }, [email], new Date())
   const suppression = `never-${mark}@people.example`
   await admin('POST', '/public/suppressions', { email: suppression, reason: mark })
   const minted = await admin('POST', '/public/domains/api-keys/create', { name: `K ${mark}`, custom_domain_id: tenant.domainId })
@@ -77,7 +82,7 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
   return {
     audience: [audience], form: [textOf(list['data']?.['subscribeUrl']).replace(/^.*\//, '')], contact: [contact], email: [email],
     template: [template], domain: [tenant.domainId, tenant.domain],
-    account: [account], mailbox: [mailbox], sender: [mail.from], webhook: [webhook], event: [event], message: spellingsOf(sent), scheduled: spellingsOf(scheduled),
+    account: [account], mailbox: [mailbox], sender: [mail.from], webhook: [webhook], event: [event], message: spellingsOf(sent), scheduled: spellingsOf(scheduled), captured: [captured],
     import: [dataId(file)], segment: [segment], suppression: [suppression], key: [textOf(minted['data']?.['api_key']?.['id'])],
     tag: [`tag-${mark}`],
     ...(await fillPlans(admin, { audience, email, mark, domain: tenant.domain })),

@@ -77,6 +77,7 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
     ...['after', 'cursor'].map((field): Make => ({ event }) => ({ query: { [field]: event }, isFilter: true })),
     ...['email_id', 'message_id'].map((field): Make => ({ message }) => ({ query: { [field]: message }, isFilter: true })),
   ],
+  'get-captured-email': [byId('captured')], 'get-captured-email-raw': [byId('captured')], 'delete-captured-email': [byId('captured')],
   'explain-email': [byQuery('message'), byQuery('scheduled')],
   'explain-email-by-path': [byId('message')],
   'get-template': [byId('template')],

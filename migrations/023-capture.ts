@@ -1,0 +1,15 @@
+/** Mail that was captured belongs to the workspace that sent it, and is listed for it. */
+import type { Knex } from 'knex'
+
+const UP = `
+ALTER TABLE sandbox_inbox ADD COLUMN workspace_id uuid;  -- null: it is no mail of ours
+CREATE INDEX sandbox_inbox_workspace ON sandbox_inbox (workspace_id, id) WHERE workspace_id IS NOT NULL;
+`
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(UP)
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw('ALTER TABLE sandbox_inbox DROP COLUMN workspace_id')
+}

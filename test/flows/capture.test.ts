@@ -1,0 +1,50 @@
+/** A system that sends to the internet: what goes to the capture domain stays here, whatever the transport map says of all mail. */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
+import { loadConfig } from '#config/load.ts'
+import { startOutbound, type Outbound } from '#mta/outbound.ts'
+import { startSandbox, type Sandbox } from '#mta/sandbox/sandbox.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { readMessage } from '#src/messages/read.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { submissionOf } from '#test/support/submission.ts'
+
+const PATIENCE_MS = 15_000
+
+describe('captured mail', () => {
+  let ctx: TestContext
+  let sandbox: Sandbox
+  let outbound: Outbound
+
+  before(async () => {
+    const ports = await sandboxPorts(loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0' }))
+    ctx = await createContext({ ...ports as Record<string, string>, HOSTNAME: 'mail.sender.example', ROUTES: '*=smtp://127.0.0.1:9' })
+    sandbox = await startSandbox(ctx)
+    outbound = await startOutbound(ctx, ctx.redisUrl)
+  })
+  after(async () => {
+    await outbound.stop()
+    await sandbox.stop()
+    await ctx.close()
+  })
+
+  async function stateOf(to: string, isSettled: (state: string) => boolean): Promise<string> {
+    const workspaceId = await ctx.newWorkspace()
+    const [, domain = ''] = to.split('@')
+    const submission = submissionOf(workspaceId, { tier: 'instant', to: [{ email: to, name: null }], recipients: [{ address: to, domain, kind: 'to' }] })
+    await createAcceptor(ctx).accept(submission)
+    for (const end = Date.now() + PATIENCE_MS; ; await sleep(20)) {
+      const [recipient] = (await readMessage(ctx.db, workspaceId, submission.id))?.recipients ?? []
+      if (recipient !== undefined && isSettled(recipient.state)) return recipient.state
+      if (Date.now() > end) assert.fail(`still ${recipient?.state}`)
+    }
+  }
+
+  it('ends as captured', async () =>
+    assert.equal(await stateOf('shop@capture.mail.sender.example', (state) => !['queued', 'sending'].includes(state)), 'captured'))
+  it('is refused where that was asked for', async () =>
+    assert.equal(await stateOf('bounce@capture.mail.sender.example', (state) => !['queued', 'sending'].includes(state)), 'bounced'))
+  it('all other mail goes where the map says', async () =>
+    assert.equal(await stateOf('shop@elsewhere.example', (state) => state === 'deferred'), 'deferred'))
+})
