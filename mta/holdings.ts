@@ -17,6 +17,8 @@ const MOST = 10_000
 export interface Held extends Member {
   readonly tier: Tier
   readonly lease: number
+  /** Left out where it is not known. */
+  readonly campaignId?: string | null
 }
 
 export class Holdings {

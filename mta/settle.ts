@@ -23,7 +23,7 @@ const RETRY_MS = 300
 const COUNT_MS = 5000
 
 export interface Settlement {
-  readonly claimed: Pick<Claimed, 'messageId' | 'n' | 'workspaceId' | 'domain' | 'tier'>
+  readonly claimed: Pick<Claimed, 'messageId' | 'n' | 'workspaceId' | 'domain' | 'tier'> & Partial<Pick<Claimed, 'campaignId'>>
   readonly moving: Moving
   /** A hard refusal of the recipient. */
   readonly refused?: Refused | null
@@ -142,11 +142,12 @@ async function moveUntilDone(parts: Parts, batch: readonly Settlement[]): Promis
 async function moveOnce({ ctx, deliveries }: Parts, batch: readonly Settlement[]): Promise<Moved> {
   const moves = batch.map(({ moving }) => moving)
   const now = new Date(ctx.clock.now())
-  if (batch.every(({ refused }) => refused === null || refused === undefined)) return moveRecipients(ctx.db, moves, now)
+  const ledgers = batch.some(({ claimed }) => claimed.campaignId !== null) ? 'follow' : 'none'
+  if (batch.every(({ refused }) => refused === null || refused === undefined)) return moveRecipients(ctx.db, moves, now, ledgers)
   const taken = deliveries.take()
   try {
     return await ctx.db.transaction(async (tx) => {
-      const moved = await moveRecipients(tx, moves, now)
+      const moved = await moveRecipients(tx, moves, now, ledgers)
       const refused = batch.flatMap((one, i) => moved.done.has(i) && one.refused ? [one.refused] : [])
       await condemn(tx, { refused, deliveries: taken }, now)
       return moved

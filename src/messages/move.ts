@@ -7,7 +7,7 @@
  * ends one of them whole, and it is done again (`isWorthRepeating`).
  */
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
-import { prepared, type Queryable } from '#src/db.ts'
+import { prepared, type Queryable, type Statement } from '#src/db.ts'
 import type { News } from '#src/events/news.ts'
 import { newId } from '#src/id.ts'
 import type { Attempt } from './outcome.ts'
@@ -38,17 +38,33 @@ export interface Moved extends News {
   readonly done: ReadonlySet<number>
 }
 
-const MOVE = prepared('recipients-move', `
+/** Whether a batch may hold mail of campaigns, whose ledgers follow in the same statement; mail without one is spared the looking. */
+export type Ledgers = 'follow' | 'none'
+
+const INPUT = 'message_id, n, from_states, to_state, is_open, lease, due_at, reason, counted, released, event_count'
+const LEDGER_INPUT = ', $33::text[], $34::text[]'
+
+/** What of a ledger row follows its recipient; a retry has another message, so the ledger hears no more of the one before. */
+const FOLLOW = `, ledger AS (
+  UPDATE campaign_recipients l SET state = v.ledger_state, reason = v.reason,
+    delivered_at = CASE v.ledger_state WHEN 'delivered' THEN $12 WHEN 'bounced' THEN NULL ELSE l.delivered_at END,
+    bounced_at = CASE v.ledger_state WHEN 'bounced' THEN $12 ELSE l.bounced_at END,
+    bounce_type = CASE v.ledger_state WHEN 'bounced' THEN v.bounce_type ELSE l.bounce_type END,
+    failed_at = CASE v.ledger_state WHEN 'failed' THEN $12 ELSE l.failed_at END
+  FROM moved v WHERE v.campaign_id IS NOT NULL AND v.ledger_state IS NOT NULL AND l.message_id = v.message_id AND l.campaign_id = v.campaign_id
+)`
+
+const moveText = (ledgers: Ledgers): string => `
 WITH input AS (
-  SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::boolean[], $6::bigint[], $7::timestamptz[], $8::text[], $9::smallint[], $10::smallint[], $11::smallint[])
-    WITH ORDINALITY AS i (message_id, n, from_states, to_state, is_open, lease, due_at, reason, counted, released, event_count, ord)
+  SELECT * FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::text[], $5::boolean[], $6::bigint[], $7::timestamptz[], $8::text[], $9::smallint[], $10::smallint[], $11::smallint[]${ledgers === 'follow' ? LEDGER_INPUT : ''})
+    WITH ORDINALITY AS i (${INPUT}${ledgers === 'follow' ? ', ledger_state, bounce_type' : ''}, ord)
 ), moved AS (
   UPDATE recipients r SET state = i.to_state, is_open = i.is_open, lease = NULL, due_at = coalesce(i.due_at, r.due_at), tries = r.tries + i.counted, attempts = r.attempts - i.released,
     reason = i.reason, updated_at = $12, sequence = CASE WHEN r.is_only THEN r.sequence + i.event_count ELSE r.sequence END
   FROM input i
   WHERE r.message_id = i.message_id AND r.n = i.n
     AND r.state = ANY (string_to_array(i.from_states, ',')) AND (i.lease IS NULL OR r.lease = i.lease)
-  RETURNING i.ord, i.event_count, r.message_id, r.n, r.workspace_id, r.address, r.is_only, r.sequence
+  RETURNING i.ord, i.event_count, r.message_id, r.n, r.workspace_id, r.address, r.is_only, r.sequence${ledgers === 'follow' ? ', r.reason, r.campaign_id, i.ledger_state, i.bounce_type' : ''}
 ), shared AS (
   UPDATE messages m SET event_count = m.event_count + s.events
   FROM (SELECT message_id, sum(event_count) AS events FROM moved WHERE NOT is_only GROUP BY message_id) s
@@ -75,14 +91,23 @@ WITH input AS (
   SELECT e.id, w.id, e.workspace_id, $12
   FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]
   RETURNING 1
-)
+)${ledgers === 'follow' ? FOLLOW : ''}
 SELECT ARRAY(SELECT ord FROM moved) AS done, (SELECT count(*) FROM new_deliveries) AS deliveries,
-  ARRAY(SELECT DISTINCT workspace_id::text FROM moved WHERE event_count > 0) AS workspaces`)
+  ARRAY(SELECT DISTINCT workspace_id::text FROM moved WHERE event_count > 0) AS workspaces`
 
-/** Carries out a batch of moves in one statement, which is one transaction. A recipient may stand in a batch once. */
-export async function moveRecipients(db: Queryable, moves: readonly Moving[], now: Date): Promise<Moved> {
-  const values = [...moveColumns(moves), now, ...attemptColumns(moves), ...eventColumns(moves, now)]
-  const { rows: [row] } = await db.query<{ done: (string | number)[]; deliveries: number; workspaces: string[] }>(MOVE, values)
+const STATEMENTS: Readonly<Record<Ledgers, Statement>> = {
+  none: prepared('recipients-move', moveText('none')),
+  follow: prepared('recipients-move-with-ledger', moveText('follow')),
+}
+
+/**
+ * Carries out a batch of moves in one statement, which is one transaction. A recipient may stand in a batch once. The ledgers of campaigns
+ * follow; only who knows that the batch has no mail of a campaign says `none`.
+ */
+export async function moveRecipients(db: Queryable, moves: readonly Moving[], now: Date, ledgers: Ledgers = 'follow'): Promise<Moved> {
+  const plain = [...moveColumns(moves), now, ...attemptColumns(moves), ...eventColumns(moves, now)]
+  const values = ledgers === 'none' ? plain : [...plain, ...ledgerColumns(moves, now)]
+  const { rows: [row] } = await db.query<{ done: (string | number)[]; deliveries: number; workspaces: string[] }>(STATEMENTS[ledgers], values)
   return {
     done: new Set(row?.done.map((ordinality) => Number(ordinality) - 1)), hasDeliveries: (row?.deliveries ?? 0) > 0,
     workspaces: row?.workspaces ?? [],
@@ -102,6 +127,21 @@ function moveColumns(moves: readonly Moving[]): unknown[][] {
   return columnsOf(moves, [
     (m) => m.messageId, (m) => m.n, (m) => MOVES[m.move].from.join(','), (m) => MOVES[m.move].to, (m) => isOpen(MOVES[m.move].to), (m) => m.lease, (m) => m.dueAt,
     (m) => m.reason, (m) => m.isCounted ? 1 : 0, (m) => m.move === 'release' ? 1 : 0, (m) => emitted(m).length,
+  ])
+}
+
+/** What a ledger says of a recipient in a state; of those that are not here it says that it was dispatched. */
+const LEDGER_STATES: Readonly<Record<string, string>> = {
+  deferred: 'deferred', unknown: 'deferred', sent: 'sent', delivered: 'delivered', captured: 'delivered', bounced: 'bounced', failed: 'failed',
+  suppressed: 'suppressed', cancelled: 'cancelled',
+}
+
+/** What is given back for later waits as what was deferred does: it is not in the way of others. */
+function ledgerColumns(moves: readonly Moving[], now: Date): unknown[][] {
+  return columnsOf(moves, [
+    ({ move, dueAt }) => LEDGER_STATES[MOVES[move].to] ?? (dueAt !== null && dueAt > now ? 'deferred' : null),
+    ({ move, eventData }) => MOVES[move].to !== 'bounced' ? null
+      : eventData !== null && 'bounce_type' in eventData && eventData.bounce_type === 'hard' ? 'hard' : 'soft',
   ])
 }
 

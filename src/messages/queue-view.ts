@@ -37,7 +37,7 @@ const MEANT = `($1::text IS NULL OR r.domain = $1) AND ($2::text IS NULL OR r.ti
   AND ($4::uuid IS NULL OR r.message_id = $4) AND ($5::uuid IS NULL OR r.workspace_id = $5)
   AND ($6::uuid IS NULL OR r.message_id < $6)
   AND ($7::text IS NULL OR EXISTS (SELECT FROM domain_sites d WHERE d.domain = r.domain AND d.site = $7))
-  AND ($8::uuid IS NULL OR EXISTS (SELECT FROM campaign_recipients c WHERE c.message_id = r.message_id AND c.campaign_id = $8))`
+  AND ($8::uuid IS NULL OR r.campaign_id = $8)`
 
 function filterValues(filter: QueueFilter): (string | null)[] {
   const { domain, tier, state, message, workspace, before, site, campaign } = filter
@@ -86,7 +86,7 @@ const COUNTED_BY = {
   domain: 'r.domain',
   site: `coalesce((SELECT d.site FROM domain_sites d WHERE d.domain = r.domain), 'not looked up yet')`,
   workspace: 'r.workspace_id::text',
-  campaign: `coalesce((SELECT c.campaign_id::text FROM campaign_recipients c WHERE c.message_id = r.message_id LIMIT 1), 'none')`,
+  campaign: `coalesce(r.campaign_id::text, 'none')`,
   age: `CASE WHEN ${AGE} < 60 THEN 'under 1 minute' WHEN ${AGE} < 600 THEN 'under 10 minutes' WHEN ${AGE} < 3600 THEN 'under 1 hour'
     WHEN ${AGE} < 21600 THEN 'under 6 hours' WHEN ${AGE} < 86400 THEN 'under 1 day' ELSE '1 day and more' END`,
 } as const satisfies Record<string, string>

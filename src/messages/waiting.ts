@@ -57,7 +57,7 @@ function cursorAfter(rows: readonly OpenRow[], limit: number): Cursor | null {
 export async function readWaiting(db: Queryable, tier: Tier, until: Date, at: { readonly cursor: Cursor | null; readonly limit: number }): Promise<{ due: Due[]; next: Cursor | null }> {
   const { rows } = await db.query<OpenRow & { readonly is_held: boolean }>(
     `SELECT ${COLUMNS}, ${DUE_MICROS} AS due_micros, ${heldByOwner('now()')} AS is_held FROM (
-       SELECT ${COLUMNS} FROM recipients
+       SELECT ${COLUMNS}, campaign_id FROM recipients
        WHERE tier = $1 AND ${WAITING} AND due_at <= $2 AND ${comesAfter(3)}
        ORDER BY due_at, message_id, n LIMIT $6) r
      ORDER BY due_at, message_id, n`,

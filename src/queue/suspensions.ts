@@ -34,12 +34,15 @@ export const PAUSED = 'for its rates: '
 
 const LOOK_MS = 5000
 
-/** In SQL: is a recipient `r` (message_id, workspace_id) of a workspace or campaign that is stopped at this time? */
+/**
+ * In SQL: is a recipient `r` (workspace_id, campaign_id) of a workspace or campaign that is stopped at this time, or of a campaign that was
+ * paused or cancelled by its owner? Mail that is of no campaign is asked no further.
+ */
 export function heldByOwner(now: string): string {
   const inForce = `(s.until IS NULL OR s.until > ${now}::timestamptz)`
   const of = (kind: SuspendableKind): string => `SELECT s.subject::uuid FROM suspensions s WHERE s.kind = '${kind}' AND ${inForce}`
-  return `(r.workspace_id = ANY (ARRAY(${of('workspace')})) OR (EXISTS (${of('campaign')}) AND EXISTS (
-    SELECT FROM campaign_recipients c WHERE c.message_id = r.message_id AND c.campaign_id = ANY (ARRAY(${of('campaign')})))))`
+  return `(r.workspace_id = ANY (ARRAY(${of('workspace')})) OR (r.campaign_id IS NOT NULL AND (r.campaign_id = ANY (ARRAY(${of('campaign')}))
+    OR EXISTS (SELECT FROM campaigns p WHERE p.id = r.campaign_id AND p.status IN ('PAUSED', 'CANCELLED')))))`
 }
 
 type Wanted = Pick<Context, 'db' | 'redis'>
@@ -145,6 +148,7 @@ export async function findStops(db: Queryable, { messageId, workspaceId, domains
 }
 
 async function findCampaigns(db: Queryable, messageId: string): Promise<string[]> {
-  const { rows } = await db.query<{ campaign_id: string }>('SELECT campaign_id FROM campaign_recipients WHERE message_id = $1', [messageId])
+  const { rows } = await db.query<{ campaign_id: string }>(
+    'SELECT DISTINCT campaign_id FROM recipients WHERE message_id = $1 AND campaign_id IS NOT NULL', [messageId])
   return rows.map((row) => row.campaign_id)
 }
