@@ -30,9 +30,16 @@ export function readMail(raw: Buffer): Part {
 }
 
 function cutLines(text: string): string {
-  const lines = text.split('\n')
-  if (lines.every(({ length }) => length <= MAX_LINE)) return text
-  return lines.map((line) => line.length <= MAX_LINE ? line : cutLine(line)).join('\n')
+  if (!hasLongLine(text)) return text
+  return text.split('\n').map((line) => line.length <= MAX_LINE ? line : cutLine(line)).join('\n')
+}
+
+function hasLongLine(text: string): boolean {
+  for (let at = 0, end = 0; end >= 0; at = end + 1) {
+    end = text.indexOf('\n', at)
+    if ((end < 0 ? text.length : end) - at > MAX_LINE) return true
+  }
+  return false
 }
 
 function cutLine(line: string): string {
@@ -51,7 +58,7 @@ function readChildren(type: string, params: Part['params'], body: string, { dept
   if (type === 'message/rfc822' || type === 'message/global') return [readPart(body.replace(/^\n+/, ''), depth, budget)]
   const boundary = chooseBoundary(type, params, body)
   if (boundary === null) return []
-  const pieces = cut(body, boundary).slice(0, Math.max(0, budget.left))
+  const pieces = cut(body, boundary, budget.left)
   budget.left -= pieces.length
   return pieces.map((piece) => readPart(piece, depth, budget))
 }
@@ -59,31 +66,40 @@ function readChildren(type: string, params: Part['params'], body: string, { dept
 /** That of the header; where it is missing or names nothing in the body, the first line that looks like one. */
 function chooseBoundary(type: string, params: Part['params'], body: string): string | null {
   const told = params['boundary']
-  if (told !== undefined && `\n${body}`.includes(`\n--${told}`)) return told
+  if (told !== undefined && (body.startsWith(`--${told}`) || body.includes(`\n--${told}`))) return told
   const isPlain = type.startsWith('text/') && told === undefined
   if (isPlain && !/^(?:This is a|[^\n]*MIME)[^\n]*\n/i.test(body) && !body.startsWith('--')) return null
   return /(?:^|\n)--([^\s]{8,200}[^\s-]|[^\s]{8,200})\nContent-[A-Z][\w-]*:/i.exec(body)?.[1] ?? null
 }
 
-function cut(body: string, boundary: string): string[] {
+/** What stands between the lines of the boundary, at most so many pieces; of the last also where its end is missing. */
+function cut(body: string, boundary: string, most: number): string[] {
   const pieces: string[] = []
-  let current: string[] | null = null
-  for (const line of body.split('\n')) {
-    const isMark = line.startsWith('--') && line.startsWith(boundary, 2)
-    if (!isMark) {
-      current?.push(line)
-      continue
-    }
-    const tail = line.slice(boundary.length + 2).trimEnd()
-    if (tail !== '' && tail !== '--') {
-      current?.push(line)
-      continue
-    }
-    if (current !== null) pieces.push(current.join('\n'))
-    current = tail === '--' ? null : []
+  let begin: number | null = null
+  for (const { at, end, isLast } of marksIn(body, `--${boundary}`)) {
+    if (begin !== null) pieces.push(body.slice(begin, Math.max(begin, at - 1)))
+    if (pieces.length >= most) return pieces
+    begin = isLast ? null : end + 1
   }
-  if (current !== null) pieces.push(current.join('\n'))
+  if (begin !== null && pieces.length < most) pieces.push(body.slice(begin))
   return pieces
+}
+
+/** Lines that consist of the mark, perhaps with `--` behind it. */
+function* marksIn(body: string, mark: string): Generator<{ readonly at: number; readonly end: number; readonly isLast: boolean }> {
+  for (let at = body.startsWith(mark) ? 0 : after(body, mark, 0); at >= 0;) {
+    const next = body.indexOf('\n', at)
+    const end = next < 0 ? body.length : next
+    const tail = body.slice(at + mark.length, end).trimEnd()
+    if (tail === '' || tail === '--') yield { at, end, isLast: tail === '--' }
+    at = next < 0 ? -1 : after(body, mark, next)
+  }
+}
+
+/** Where a line begins with the mark, behind this place; -1 where none does. */
+function after(body: string, mark: string, place: number): number {
+  const at = body.indexOf(`\n${mark}`, place)
+  return at < 0 ? -1 : at + 1
 }
 
 /** The first of that name, unfolded. */

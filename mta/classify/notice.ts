@@ -141,11 +141,23 @@ function addressIn(line: string, before: string, shapes: readonly Shape[]): stri
   return null
 }
 
-const ANY_ADDRESS = new RegExp(ADDRESS, 'g')
+const LONGEST_LOCAL = 128
+const LOCAL = /(?:"(?:[^"\\\n]|\\.){1,64}"|[^\s<>()[\]:;,"'@]{1,128})$/
+const DOMAIN = /[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}/y
 
-/** Every address in a text, once. */
+/** Every address in a text, once. From each @ outwards: ADDRESS over a long text would try each letter as the beginning of one. */
 export function addressesIn(text: string): string[] {
-  return [...new Set([...text.matchAll(ANY_ADDRESS)].map(([address]) => address.replace(/[.]+$/, '')))]
+  const found = new Set<string>()
+  let end = 0
+  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
+    const local = LOCAL.exec(text.slice(Math.max(end, at - LONGEST_LOCAL), at))?.[0]
+    DOMAIN.lastIndex = at + 1
+    const domain = local === undefined ? undefined : DOMAIN.exec(text)?.[0]
+    if (domain === undefined) continue
+    end = at + 1 + domain.length
+    found.add(`${local}@${domain}`)
+  }
+  return [...found]
 }
 
 /** The mail that is given back, as far as there is some: a part of its own, or what stands below the notice. */

@@ -21,7 +21,7 @@ import type { RecentRaws } from './recent-raws.ts'
 import { type Applied, type DueReport, lockDue, writeApplied } from './store.ts'
 import { judge, type Result } from './verdict.ts'
 
-const MOST = 64
+const MOST = 128
 
 export interface Applying {
   readonly reader: Reader

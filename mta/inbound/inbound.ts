@@ -11,6 +11,7 @@ import { applyDue } from './apply.ts'
 import { createLetterBox } from './letter-box.ts'
 import { type Incoming, Reply, startListener } from './listener.ts'
 import { createReader } from './reader.ts'
+import { createRecentRaws } from './recent-raws.ts'
 import { type Arrived, createTaking } from './store.ts'
 import { findToken } from './target.ts'
 
@@ -28,9 +29,10 @@ export async function startInbound(ctx: Context, registry: Registry = createRegi
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
   const certificate = await loadServerCertificate(ctx)
   const reader = createReader()
+  const recent = createRecentRaws()
   const count = (kind: string, result: string): void => registry.add('mailstead_inbound_reports_total', [kind, result])
-  const applying = startApplying(ctx, () => applyDue(ctx, { reader, count }))
-  const taking = createTaking(ctx, () => applying.wake())
+  const applying = startApplying(ctx, () => applyDue(ctx, { reader, recent, count }))
+  const taking = createTaking(ctx, recent, () => applying.wake())
   const letters = createLetterBox(() => ctx.clock.now())
   const recipientOf = ({ target, raw }: Incoming): Arrived['recipient'] => {
     if (target.kind === 'return-path') return target

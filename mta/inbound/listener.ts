@@ -8,8 +8,9 @@
  * broken client, handshake or mail disturbs no other.
  */
 import type { Server, Socket } from 'node:net'
-import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
+import type { SMTPServer, SMTPServerAddress, SMTPServerDataStream, SMTPServerOptions, SMTPServerSession } from 'smtp-server'
 import { listenAt } from '#mta/listen.ts'
+import { PromptServer } from '#mta/prompt-greeting.ts'
 import type { Certificate } from '#mta/sandbox/certificate.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
@@ -85,7 +86,7 @@ export async function startListener(parts: ListenerParts): Promise<Listener> {
 }
 
 function createServer(parts: ListenerParts, clients: Clients): SMTPServer {
-  const server = new SMTPServer({
+  const server = new PromptServer({
     ...optionsOf(parts),
     onMailFrom: (address, _session, reply) => reply(judgeSender(address)),
     onRcptTo: ({ address }, _session, reply) => reply(readTarget(address, targetsOf(parts)) === null ? NOT_OURS : null),

@@ -4,11 +4,13 @@
  * there is nothing more to be learned. Letters (what no token says the subject of) are few and kept for the operator.
  */
 import { createBatcher, type Batcher } from '#src/batcher.ts'
+import { binaryColumnsOf, type Column } from '#src/binary-columns.ts'
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
 import type { Incoming } from './listener.ts'
+import type { RecentRaws } from './recent-raws.ts'
 import type { Result } from './verdict.ts'
 
 /** A report may be 128 KB: a batch stays a few MB. */
@@ -22,6 +24,8 @@ export interface Arrived extends Incoming {
   readonly recipient: { readonly messageId: string; readonly n: number } | null
 }
 
+type Row = Arrived & { readonly id: string; readonly place: number }
+
 const INSERT = prepared('inbound-take', `
 INSERT INTO inbound_reports (id, received_at, target, message_id, n, mail_from, peer, size, raw, due_at, result)
 SELECT i.id, $10::timestamptz, i.target, i.message_id, i.n, i.mail_from, i.peer, i.size, i.raw,
@@ -31,14 +35,20 @@ FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[], $5::text[], $6::
 WHERE i.message_id IS NULL
   OR (SELECT count(*) FROM inbound_reports r WHERE r.message_id = i.message_id AND r.n = i.n) + i.place < ${MOST_OF_ONE_RECIPIENT}`)
 
-/** Resolves when the report is committed, or is one too many of its recipient. */
-export function createTaking(ctx: Context, onStored: () => void): Batcher<Arrived, null> {
+const COLUMNS: readonly Column<Row>[] = [
+  ['uuid', (t) => t.id], ['text', (t) => t.target.kind], ['uuid', (t) => t.recipient?.messageId ?? null],
+  ['smallint', (t) => t.recipient?.n ?? null], ['text', (t) => plain(t.mailFrom).slice(0, MAX_SENDER)], ['text', (t) => t.peer],
+  ['integer', (t) => t.size], ['bytea', (t) => t.raw], ['smallint', (t) => t.place],
+]
+
+/** Resolves when the report is committed, or is one too many of its recipient. `recent` keeps what is stored at hand for reading. */
+export function createTaking(ctx: Context, recent: RecentRaws, onStored: () => void): Batcher<Arrived, null> {
   return createBatcher<Arrived, null>(async (batch) => {
     const now = new Date(ctx.clock.now())
-    await ctx.db.query(INSERT, [...columnsOf(batch, [
-      () => newId(now.getTime()), (t) => t.target.kind, (t) => t.recipient?.messageId ?? null, (t) => t.recipient?.n ?? null,
-      (t) => plain(t.mailFrom).slice(0, MAX_SENDER), (t) => t.peer, (t) => t.size, (t) => t.raw,
-    ]), placesOf(batch), now])
+    const places = placesOf(batch)
+    const rows = batch.map((one, i): Row => ({ ...one, id: newId(now.getTime()), place: places[i] ?? 0 }))
+    await ctx.db.query(INSERT, [...binaryColumnsOf(rows, COLUMNS), now])
+    for (const { id, recipient, raw } of rows) if (recipient !== null) recent.put(id, raw)
     onStored()
     return batch.map(() => null)
   }, { max: MAX_BATCH, lanes: LANES })
@@ -70,12 +80,22 @@ export interface DueReport {
 }
 
 const DUE = prepared('inbound-due', `
-SELECT id, message_id AS "messageId", n, tries, raw FROM inbound_reports
+SELECT id, message_id AS "messageId", n, tries FROM inbound_reports
 WHERE due_at <= $1 ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED`)
 
-/** Locked for this transaction: what another process has is skipped, and what it leaves behind when it dies comes again. */
-export async function lockDue(tx: Queryable, now: Date, most: number): Promise<DueReport[]> {
-  return (await tx.query<DueReport>(DUE, [now, most])).rows
+const RAWS = prepared('inbound-raws', 'SELECT id, raw FROM inbound_reports WHERE id = ANY ($1::uuid[])')
+
+/**
+ * Locked for this transaction: what another process has is skipped, and what it leaves behind when it dies comes again. The bytes of those
+ * that this process took a moment ago are at hand and need not come back.
+ */
+export async function lockDue(tx: Queryable, recent: RecentRaws, { now, most }: { now: Date; most: number }): Promise<DueReport[]> {
+  const { rows } = await tx.query<Omit<DueReport, 'raw'>>(DUE, [now, most])
+  const raws = new Map(rows.map(({ id }) => [id, recent.take(id)]))
+  const missing = rows.flatMap(({ id }) => raws.get(id) === undefined ? [id] : [])
+  const stored = missing.length === 0 ? [] : (await tx.query<{ id: string; raw: Buffer }>(RAWS, [missing])).rows
+  for (const { id, raw } of stored) raws.set(id, raw)
+  return rows.map((row) => ({ ...row, raw: raws.get(row.id) ?? Buffer.alloc(0) }))
 }
 
 /** What became of a report. */

@@ -1,15 +1,16 @@
 /**
  * smtp-server as a submission port needs it. It is changed in four places, each because there is no option for it:
- * - its greeting comes at once: the pause of 100 ms that unmasks spammers' programs would hold every client that opens a connection for
- *   each mail to ten mails a second;
+ * - its greeting comes at once (mta/prompt-greeting.ts): the pause would hold every client that opens a connection for each mail to ten
+ *   mails a second;
  * - AUTH is neither offered nor taken where the password could be read on the way;
  * - a reply that brings its own enhanced code gets no second one;
  * - every visit has a deadline besides the idle timeout, so that a client that sends a byte now and then is cut off too.
  */
 import type { Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
-import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { Clock } from '#src/clock.ts'
+import { PromptConnection } from '#mta/prompt-greeting.ts'
 import { isLoopback } from '#src/network.ts'
 
 /** A step of a visit has so long: to log in, from one command to the next, for one mail. */
@@ -18,7 +19,7 @@ const SWEEP_MS = 1000
 const STATUS = /^[245]\.\d{1,3}\.\d{1,3} /
 
 /** One connection. */
-export class Visit extends SMTPConnection {
+export class Visit extends PromptConnection {
   /** The API key it logged in with. */
   key: string | null = null
   failedLogins = 0
@@ -26,7 +27,6 @@ export class Visit extends SMTPConnection {
   deadlineMs = Infinity
   readonly #server: SubmissionServer
   readonly #socket: Socket
-  #isGreeted = false
 
   constructor(server: SubmissionServer, socket: Socket, options: SMTPConnectionOptions | null | undefined) {
     super(server, socket, options ?? null)
@@ -46,14 +46,6 @@ export class Visit extends SMTPConnection {
   override init(): void {
     this.allow(STEP_MS.login)
     super.init()
-    this.connectionReady()
-  }
-
-  /** Called once more after the pause. */
-  override connectionReady(next?: () => void): void {
-    if (this.#isGreeted) return
-    this.#isGreeted = true
-    super.connectionReady(next)
   }
 
   override send(code: number, data?: string | string[] | null, context?: string | false): void {

@@ -134,6 +134,7 @@ describe('inbound faults', function () {
     let [refused, peakMb] = [0, 0]
     const watching = setInterval(() => { peakMb = Math.max(peakMb, memoryOf(dir)) }, 200)
     const begunAt = performance.now()
+    const [ours, theirs] = [cpuOf([pidOf(dir)]), cpuOf(await databasePids())]
     await inLanes(chunksOf(sent.map((one, i) => ({ ...one, i })), 100), 20, async (chunk) => {
       const talk = await talkSmtp(port)
       await talk.say('EHLO client.example')
@@ -142,7 +143,9 @@ describe('inbound faults', function () {
     })
     await until(isApplied, () => 'not all was applied', 120_000)
     clearInterval(watching)
-    process.stdout.write(`    ${FLOOD} reports in ${((performance.now() - begunAt) / 1000).toFixed(1)} s, at most ${peakMb} MB\n`)
+    const seconds = [(performance.now() - begunAt) / 1000, cpuOf([pidOf(dir)]) - ours, cpuOf(await databasePids()) - theirs]
+    const [took, process_, postgresql] = seconds.map((one) => one.toFixed(1))
+    process.stdout.write(`    ${FLOOD} reports in ${took} s, at most ${peakMb} MB, CPU: process ${process_} s, PostgreSQL ${postgresql} s\n`)
     assert.equal(refused, FLOOD / 10)
     assert.ok(peakMb < MOST_MEMORY_MB, `${peakMb} MB`)
     const honest = sent.filter((_, i) => i % 10 > 1)
@@ -150,6 +153,10 @@ describe('inbound faults', function () {
     const { rows } = await ctx.db.query(`SELECT 1 FROM events WHERE type = 'email.bounced' GROUP BY message_id, n HAVING count(*) > 1`)
     assert.equal(rows.length, 0)
   })
+
+  async function databasePids(): Promise<number[]> {
+    return (await ctx.db.query<{ pid: number }>('SELECT pid FROM pg_stat_activity')).rows.map(({ pid }) => pid)
+  }
 
   /** False when it was refused, as it is right for a forged one. */
   async function bringOn(talk: Talk, { i, returnPath, address }: HandedOver & { readonly i: number }): Promise<boolean> {
@@ -179,12 +186,27 @@ function chunksOf<T>(items: readonly T[], size: number): T[][] {
 
 /** MB that the process has in memory now. */
 function memoryOf(home: string): number {
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readProc(pidOf(home), 'status'))?.[1] ?? 0) / 1024)
+}
+
+function pidOf(home: string): string {
+  return readFileSync(join(home, 'run/mta-inbound.pid'), 'utf8').trim()
+}
+
+/** '' where there is no /proc, or the process is gone. */
+function readProc(pid: number | string, file: string): string {
   try {
-    const pid = readFileSync(join(home, 'run/mta-inbound.pid'), 'utf8').trim()
-    return Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024)
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch {
-    return 0 // no /proc, or it is gone
+    return ''
   }
+}
+
+/** Seconds of CPU that these processes have used, all their threads together. */
+function cpuOf(pids: readonly (number | string)[]): number {
+  const TICKS = 100
+  const ticks = pids.map((pid) => readProc(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [])
+  return ticks.reduce((sum, fields) => sum + Number(fields[11] ?? 0) + Number(fields[12] ?? 0), 0) / TICKS
 }
 
 async function freePort(): Promise<number> {
