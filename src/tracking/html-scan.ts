@@ -1,0 +1,176 @@
+/**
+ * Finds the links of an HTML text by where they stand, without building a tree: the states of the HTML standard's tokenizer that decide
+ * what is a tag and what is an attribute (13.2.5). One pass, time grows with the length, nothing throws.
+ *
+ * In doubt a link is not found: what stands in a comment, in CDATA, in style, script and their like, behind a tag that never ends. Only
+ * comments of Outlook (`<!--[if mso]> … <![endif]-->`) are looked into, for its readers see what is in them.
+ */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+/** The value of the first href of an a or area, without its quotes. */
+export interface Link extends Span {
+  /** It has the attribute data-no-track. */
+  readonly isExempt: boolean
+}
+
+export interface Scan {
+  readonly links: readonly Link[]
+  /** Where something may be put in at the end of what is shown. */
+  readonly end: number
+}
+
+interface Attribute extends Span {
+  readonly name: string
+}
+
+interface Tag {
+  readonly name: string
+  readonly isEnd: boolean
+  readonly attributes: readonly Attribute[]
+  readonly end: number
+}
+
+/** Their content is text up to their end tag. */
+const RAW_TEXT: ReadonlySet<string> = new Set(['style', 'script', 'xmp', 'iframe', 'noembed', 'noframes', 'textarea', 'title'])
+const LINKS: ReadonlySet<string> = new Set(['a', 'area'])
+/** Attributes of one tag that are looked at. */
+const MOST_ATTRIBUTES = 200
+
+export function scanHtml(html: string): Scan {
+  const links: Link[] = []
+  let bodyEnd = -1
+  const take = (tag: Tag, from: number): void => {
+    if (tag.isEnd) {
+      if (tag.name === 'body' || (tag.name === 'html' && bodyEnd < 0)) bodyEnd = from
+      return
+    }
+    const link = LINKS.has(tag.name) ? linkOf(tag) : null
+    if (link !== null) links.push(link)
+  }
+  const stopped = scanRegion(html, { from: 0, to: html.length }, take)
+  return { links, end: bodyEnd >= 0 ? bodyEnd : stopped }
+}
+
+type Take = (tag: Tag, from: number) => void
+
+/** Answers where it stopped: the end, or the beginning of what never ends. */
+function scanRegion(html: string, { from, to }: Span, take: Take): number {
+  let at = from
+  for (;;) {
+    const open = html.indexOf('<', at)
+    if (open < 0 || open >= to) return to
+    const next = passOne(html, { from: open, to }, take)
+    if (next === null) return open
+    at = next
+  }
+}
+
+/** Past what begins with the `<` at `from`; null when it does not end before `to`. */
+function passOne(html: string, region: Span, take: Take): number | null {
+  const { from, to } = region
+  const second = html.charAt(from + 1)
+  if (second === '!') return passMarked(html, region, take)
+  if (second === '?') return within(html.indexOf('>', from), to, 1)
+  const isEnd = second === '/'
+  const first = isEnd ? html.charAt(from + 2) : second
+  if (!/[a-z]/i.test(first)) return isEnd ? within(html.indexOf('>', from), to, 1) : from + 1
+  const tag = readTag(html, from + (isEnd ? 2 : 1), to)
+  if (tag === null) return null
+  take({ ...tag, isEnd }, from)
+  return isEnd ? tag.end : passRawText(html, tag, to)
+}
+
+function within(found: number, to: number, length: number): number | null {
+  return found < 0 || found + length > to ? null : found + length
+}
+
+/** Comments, CDATA, doctype. */
+function passMarked(html: string, { from, to }: Span, take: Take): number | null {
+  if (html.startsWith('<!--', from)) return passComment(html, { from, to }, take)
+  // one that does not end: nothing behind it is sure
+  if (html.startsWith('<![CDATA[', from)) return within(html.indexOf(']]>', from), to, 3)
+  return within(html.indexOf('>', from), to, 1)
+}
+
+const COMMENT_END = /--!?>/g
+const OUTLOOK = /^<!--\[if [^\]>]{1,200}\]>/i
+
+function passComment(html: string, { from, to }: Span, take: Take): number | null {
+  const short = /^<!--(?:-?>)/.exec(html.slice(from, from + 6))
+  if (short !== null) return from + short[0].length
+  COMMENT_END.lastIndex = from + 4
+  const found = COMMENT_END.exec(html)
+  const end = found === null ? null : within(found.index, to, found[0].length)
+  if (found === null || end === null) return null
+  const outlook = OUTLOOK.exec(html.slice(from, from + 220))
+  // what stands in it may not be the end of the body
+  if (outlook !== null) scanRegion(html, { from: from + outlook[0].length, to: found.index }, (tag, at) => { if (!tag.isEnd) take(tag, at) })
+  return end
+}
+
+/** `at` is the first letter of the name. Null when the tag does not end. */
+function readTag(html: string, at: number, to: number): Omit<Tag, 'isEnd'> | null {
+  let i = at
+  while (i < to && !isSpace(html, i) && html[i] !== '/' && html[i] !== '>') i++
+  const name = html.slice(at, i).toLowerCase()
+  const attributes: Attribute[] = []
+  for (;;) {
+    while (i < to && (isSpace(html, i) || html[i] === '/')) i++
+    if (i >= to) return null
+    if (html[i] === '>') return { name, attributes, end: i + 1 }
+    const read = readAttribute(html, i, to)
+    if (read === null) return null
+    if (attributes.length < MOST_ATTRIBUTES) attributes.push(read.attribute)
+    i = read.next
+  }
+}
+
+function readAttribute(html: string, at: number, to: number): { readonly attribute: Attribute; readonly next: number } | null {
+  let i = at + 1 // whatever it begins with is part of its name, even `=`
+  while (i < to && !isSpace(html, i) && html[i] !== '/' && html[i] !== '>' && html[i] !== '=') i++
+  const name = html.slice(at, i).toLowerCase()
+  let value = i
+  while (value < to && isSpace(html, value)) value++
+  if (html[value] !== '=' || value >= to) return { attribute: { name, from: i, to: i }, next: i }
+  value++
+  while (value < to && isSpace(html, value)) value++
+  const quote = html[value]
+  if (quote === '"' || quote === '\'') {
+    const end = html.indexOf(quote, value + 1)
+    return end < 0 || end >= to ? null : { attribute: { name, from: value + 1, to: end }, next: end + 1 }
+  }
+  let end = value
+  while (end < to && !isSpace(html, end) && html[end] !== '>') end++
+  return { attribute: { name, from: value, to: end }, next: end }
+}
+
+function isSpace(html: string, i: number): boolean {
+  const c = html.charCodeAt(i)
+  return c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09 || c === 0x0c
+}
+
+/** Past the content of an element that has text in it and no tags. */
+function passRawText(html: string, { name, end }: Omit<Tag, 'isEnd'>, to: number): number | null {
+  if (name === 'plaintext') return null
+  if (!RAW_TEXT.has(name)) return end
+  const closing = new RegExp(`</${name}(?=[\\s/>])`, 'gi')
+  closing.lastIndex = end
+  const found = closing.exec(html)
+  if (found === null || found.index >= to) return null
+  // a script in a comment in a script: its end tag does not end the outer one
+  return name === 'script' && isTwofold(html.slice(end, found.index)) ? null : found.index
+}
+
+function isTwofold(script: string): boolean {
+  const comment = script.indexOf('<!--')
+  return comment >= 0 && /<script/i.test(script.slice(comment))
+}
+
+function linkOf({ attributes }: Tag): Link | null {
+  const href = attributes.find(({ name }) => name === 'href')
+  if (href === undefined || href.from === href.to) return null
+  return { from: href.from, to: href.to, isExempt: attributes.some(({ name }) => name === 'data-no-track') }
+}
