@@ -15,6 +15,7 @@ import type { AccountLetter } from '#mta/transport/relay.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Claimed } from '#src/messages/claim.ts'
+import type { Made } from '#src/recipes/recipes.ts'
 import { accountAt } from '#src/providers/destination.ts'
 import { lastMoment } from '#src/messages/settle.ts'
 import type { Gate } from './lane.ts'
@@ -90,6 +91,7 @@ async function prepareForAccount(stages: Stages, claimed: Claimed, { accountId, 
 /** The message as it goes over the wire. */
 async function write(stages: Stages, claimed: Claimed, keys: readonly SigningKey[]): Promise<Pick<Mail, 'data' | 'smtputf8'> | Outcome> {
   const draft = await draftOf(stages, claimed)
+  if ('kind' in draft) return draft
   const composed = await stages.compose(draft).catch(poison)
   if ('kind' in composed) return composed
   const data = assemble(composed, await stages.sign(composed, keys))
@@ -108,11 +110,24 @@ function mayNotSend(kind: 'gone' | 'not-verified', { content }: Claimed): Outcom
   return { kind: 'failed', reason: `domain-${kind}`, detail: `the sending domain of ${content.from.email} ${what}` }
 }
 
-async function draftOf(stages: Stages, claimed: Claimed): Promise<Draft> {
-  const { content, messageId } = claimed
+async function draftOf(stages: Stages, claimed: Claimed): Promise<Draft | Outcome> {
+  const { content, messageId, recipe } = claimed
+  if (recipe !== null) return draftOfRecipe(await stages.recipe({ ...claimed, recipe }), claimed)
   const texts = content.isLarge ? await stages.texts(messageId) : {}
   const attachments = content.hasAttachments ? await stages.attachments(messageId) : []
   return { ...content, ...texts, messageId, attachments }
+}
+
+/** Mail of a campaign or an automation is made when it is sent: whoever left in the meantime does not get it. */
+function draftOfRecipe(made: Made, { content, messageId }: Claimed): Draft | Outcome {
+  if (made.kind === 'mail') {
+    const { subject, html, text, headers } = made
+    return { ...content, subject, html, text, headers: [...content.headers, ...headers], messageId, attachments: [] }
+  }
+  if (made.kind === 'unsubscribed')
+    return { kind: 'suppressed', reason: 'suppressed', detail: 'it has unsubscribed since the mail was queued', cause: 'unsubscribed', causeKind: 'unsubscribe' }
+  const detail = made.kind === 'contact-gone' ? 'the contact was deleted' : `the template cannot be rendered for this contact: ${made.reason}`
+  return { kind: 'failed', reason: made.kind, detail }
 }
 
 function suppressed({ suppression }: Claimed): Outcome | null {

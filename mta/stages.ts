@@ -21,6 +21,10 @@ import { createDirect } from '#mta/transport/direct.ts'
 import type { OpeningParts, Resolve } from '#mta/transport/opening.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { loadAttachments, loadTexts, type Claimed, type Texts } from '#src/messages/claim.ts'
+import { createRecipes, type Made, type RecipeMail } from '#src/recipes/recipes.ts'
+import { createRenderer } from '#src/templates/render.ts'
+import { createLinks } from '#src/tracking/links.ts'
+import { createTrackingCache } from '#src/tracking/settings.ts'
 import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
 import type { Attachment } from '#src/messages/submission.ts'
 import { startAccounts, type ConnectedAccounts } from './accounts.ts'
@@ -40,6 +44,8 @@ export interface Stages {
   /** Its signing keys and where its bounces come to. */
   sendingDomain(domainId: string | null): Promise<SendingDomain>
   texts(messageId: string): Promise<Texts>
+  /** What mail of a campaign or an automation says. */
+  recipe(mail: RecipeMail): Promise<Made>
   attachments(messageId: string): Promise<readonly Attachment[]>
   compose(draft: Draft): Promise<Composed>
   sign(composed: Composed, keys: readonly SigningKey[]): Promise<string>
@@ -74,6 +80,8 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
   const transport = createTransport({ direct, egress, now: () => clock.now() })
   const accounts = startAccounts(ctx)
   const domains = createSendingDomainCache(ctx)
+  const renderer = createRenderer()
+  const recipes = createRecipes({ ctx, renderer, links: createLinks(ctx), tracking: createTrackingCache(ctx) })
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
   const stages: Stages = {
     now: () => clock.now(),
@@ -83,6 +91,7 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
     sendingDomain: (domainId) => domainId === null ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null, pool: REGIONS[DEFAULT_REGION].pool }) : domains.find(domainId),
     texts: (messageId) => loadTexts(ctx.db, messageId),
+    recipe: (mail) => recipes.make(mail),
     attachments: (messageId) => loadAttachments(ctx.db, messageId),
     compose,
     sign: (composed, signingKeys) => sign(composed, signingKeys, new Date(clock.now())),
@@ -97,6 +106,7 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     close: async () => {
       await transport.close()
       await accounts.stop()
+      await renderer.stop()
       await egress.stop()
       await security.stop()
       router.stop()

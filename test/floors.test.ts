@@ -8,7 +8,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['src/queue', 'src/shaping', 'src/limits', 'src/workspaces', 'src/auth', 'src/domains', 'src/templates', 'src/sandbox', 'src/providers', 'src/events', 'src/suppression',
     'src/contacts', 'src/imports', 'src/segments', 'src/score', 'src/egress', 'src/metrics'], // facts
   ['src/messages', 'src/webhooks', 'src/tracking'],
-  ['src/campaigns', 'src/automations', 'src/subscribe', 'src/operator', 'src/tls-reports'],
+  ['src/recipes', 'src/campaigns', 'src/automations', 'src/subscribe', 'src/operator', 'src/tls-reports'],
   ['mta/claim', 'mta/compose', 'mta/route', 'mta/egress', 'mta/limits', 'mta/smtp', 'mta/security', 'mta/classify'],       // stages
   ['mta/transport'],
   ['mta', 'mta/inbound', 'mta/submission', 'mta/sandbox', 'mta/dry-run', 'api', 'api/routes', 'api/sending', 'api/pages', 'src/worker'],   // wiring and mains

@@ -1,0 +1,173 @@
+/**
+ * From a recipe to what a mail says: content and contact are loaded for many at once, rendered in the threads that can be killed, and given
+ * the headers of unsubscribing. The same recipe of the same contact makes the same mail. Nothing of it is stored.
+ *
+ * A contact that is gone, or a template that fails for one contact, is the answer for that mail alone. Rejects when a store is away.
+ */
+import { createShelf } from '#src/auth/shelf.ts'
+import { createBatcher } from '#src/batcher.ts'
+import { columnsOf } from '#src/columns.ts'
+import type { Context } from '#src/context.ts'
+import { prepared, type Queryable } from '#src/db.ts'
+import type { Recipe } from '#src/messages/claim.ts'
+import { variablesOf, type ContactFacts } from '#src/templates/variables.ts'
+import type { Renderer } from '#src/templates/render.ts'
+import type { Rendered } from '#src/templates/source.ts'
+import type { Links, MailRef } from '#src/tracking/links.ts'
+import type { TrackingCache } from '#src/tracking/settings.ts'
+import { findContent, type MailContent } from './contents.ts'
+
+export interface RecipeMail {
+  readonly messageId: string
+  readonly n: number
+  readonly workspaceId: string
+  readonly campaignId: string | null
+  readonly recipe: Recipe
+  /** Somebody looks at what was sent: who has unsubscribed since may do so too. */
+  readonly isForReader?: true
+}
+
+export type Made =
+  | {
+    readonly kind: 'mail'
+    readonly subject: string
+    readonly html: string | null
+    readonly text: string | null
+    readonly headers: readonly (readonly [name: string, value: string])[]
+    /** Whom its links are about. */
+    readonly ref: MailRef
+  }
+  /** The contact was deleted. */
+  | { readonly kind: 'contact-gone' }
+  /** It is no longer subscribed to the audience that it gets the mail as a member of. */
+  | { readonly kind: 'unsubscribed' }
+  | { readonly kind: 'cannot-render'; readonly reason: string }
+
+export interface Recipes {
+  make(mail: RecipeMail): Promise<Made>
+}
+
+export interface RecipeParts {
+  readonly ctx: Pick<Context, 'db' | 'clock'>
+  readonly renderer: Pick<Renderer, 'renderMany'>
+  readonly links: Links
+  readonly tracking: TrackingCache
+}
+
+/** Mails that are made together: as many as a thread renders in one trip, a few times. */
+const BATCH = { max: 128, lanes: 4 }
+const KEPT = { max: 500, ttlMs: 60_000 }
+
+export function createRecipes({ ctx, renderer, links, tracking }: RecipeParts): Recipes {
+  const contents = createShelf<Promise<MailContent | null>>(ctx.clock, KEPT)
+  const campaigns = createShelf<Promise<string>>(ctx.clock, KEPT)
+  const kept = <T>(shelf: { get(name: string): T | undefined; put(name: string, value: T): void }, name: string, find: () => T): T => {
+    const known = shelf.get(name)
+    if (known !== undefined) return known
+    const found = find()
+    shelf.put(name, found)
+    return found
+  }
+  const contentOf = ({ workspaceId, recipe: { contentId } }: RecipeMail): Promise<MailContent | null> => kept(contents, contentId, () =>
+    forgetting(contents, contentId, findContent(ctx.db, workspaceId, contentId)))
+  const campaignOf = async ({ workspaceId, campaignId: id }: RecipeMail): Promise<{ id: string; name: string } | undefined> => id === null
+    ? undefined : { id, name: await kept(campaigns, id, () => forgetting(campaigns, id, findCampaignName(ctx.db, workspaceId, id))) }
+
+  /** The params of one mail as JSON, and whom its links are about. */
+  async function fill(mail: RecipeMail, contact: ContactFacts, content: MailContent): Promise<{ ref: MailRef; params: string }> {
+    const { messageId, n, workspaceId, recipe } = mail
+    const { base } = await tracking.find(workspaceId)
+    const ref = { base, messageId, n, workspaceId, contactId: recipe.contactId, audienceId: recipe.audienceId }
+    const params = variablesOf(contact, {
+      unsubscribeUrl: links.unsubscribe(ref), preferencesUrl: links.preferences(ref), viewInBrowserUrl: links.view(ref),
+      campaign: await campaignOf(mail), workspace: { name: content.workspaceName }, event: eventOf(recipe),
+    })
+    return { ref, params: JSON.stringify(params) }
+  }
+
+  async function finish(mail: RecipeMail, contact: KnownContact | null): Promise<Made> {
+    if (contact === null) return { kind: 'contact-gone' }
+    if (contact.isSubscribed === false && mail.isForReader !== true) return { kind: 'unsubscribed' }
+    const content = await contentOf(mail)
+    if (content === null) return { kind: 'cannot-render', reason: 'its content is gone' }
+    const { ref, params } = await fill(mail, contact, content)
+    const { id, subject, html, text } = content
+    const [rendered] = await renderer.renderMany({ key: id, subject, html, text }, [params])
+    return rendered === undefined ? { kind: 'cannot-render', reason: 'nothing came of it' } : mailOf(rendered, ref)
+  }
+
+  function mailOf(rendered: Rendered, ref: MailRef): Made {
+    if (!rendered.ok) return { kind: 'cannot-render', reason: rendered.reason }
+    const { subject, html, text } = rendered
+    return { kind: 'mail', subject: oneLine(subject), html, text, headers: links.listUnsubscribe(ref), ref }
+  }
+
+  const batcher = createBatcher<RecipeMail, Made>(async (mails) => {
+    const contacts = await loadContacts(ctx.db, mails)
+    // rendered in the same turn, they travel to a thread together
+    return Promise.all(mails.map((mail, i) => finish(mail, contacts[i] ?? null)))
+  }, BATCH)
+  return { make: (mail) => batcher.add(mail) }
+}
+
+/** A question that failed is not remembered. */
+function forgetting<T>(shelf: { drop(name: string): void }, name: string, question: Promise<T>): Promise<T> {
+  question.catch(() => shelf.drop(name))
+  return question
+}
+
+function eventOf({ params }: Recipe): Readonly<Record<string, unknown>> | undefined {
+  const event = params?.['event']
+  return typeof event === 'object' && event !== null ? event as Readonly<Record<string, unknown>> : undefined
+}
+
+/** What a contact brings into a subject must not begin a header of its own. */
+function oneLine(subject: string): string {
+  return subject.replaceAll(/\p{Cc}+/gu, ' ')
+}
+
+interface KnownContact extends ContactFacts {
+  /** Null: the mail belongs to no audience. */
+  readonly isSubscribed: boolean | null
+}
+
+const CONTACTS = prepared('recipes-contacts', `
+SELECT i.ord::int AS ord, c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName",
+  c.job_title AS "jobTitle", c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes",
+  CASE WHEN i.audience_id IS NOT NULL THEN coalesce(m.is_subscribed, false) END AS "isSubscribed"
+FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS i (workspace_id, contact_id, audience_id, ord)
+JOIN contacts c ON c.id = i.contact_id AND c.workspace_id = i.workspace_id
+LEFT JOIN memberships m ON m.audience_id = i.audience_id AND m.contact_id = i.contact_id`)
+
+/** In the order of the mails. */
+async function loadContacts(db: Queryable, mails: readonly RecipeMail[]): Promise<(KnownContact | undefined)[]> {
+  const columns = columnsOf(mails, [(m) => m.workspaceId, (m) => m.recipe.contactId, (m) => m.recipe.audienceId])
+  const { rows } = await db.query<KnownContact & { ord: number }>(CONTACTS, columns)
+  const byPlace = new Map(rows.map((row) => [row.ord - 1, row]))
+  return mails.map((_, i) => byPlace.get(i))
+}
+
+const CAMPAIGN_NAME = prepared('recipes-campaign-name', 'SELECT name FROM campaigns WHERE workspace_id = $1 AND id = $2')
+
+async function findCampaignName(db: Queryable, workspaceId: string, id: string): Promise<string> {
+  const { rows } = await db.query<{ name: string }>(CAMPAIGN_NAME, [workspaceId, id])
+  return rows[0]?.name ?? ''
+}
+
+const STORED = prepared('recipes-stored', `
+SELECT m.workspace_id AS "workspaceId", m.campaign_id AS "campaignId", m.content_id AS "contentId", m.contact_id AS "contactId",
+  m.audience_id AS "audienceId", m.params FROM messages m WHERE m.id = $1 AND m.content_id IS NOT NULL`)
+
+interface StoredRecipe extends Pick<RecipeMail, 'workspaceId' | 'campaignId'>, Pick<Recipe, 'contentId' | 'contactId' | 'audienceId' | 'params'> {}
+
+/**
+ * What a mail of a campaign or an automation says, for who looks at it again: `n` is its recipient. Made anew of what is known of the
+ * contact now; one that has unsubscribed since may still read it. Null: the message is none of these.
+ */
+export async function renderRecipe(parts: RecipeParts, messageId: string, n = 0): Promise<Made | null> {
+  const { rows: [row] } = await parts.ctx.db.query<StoredRecipe>(STORED, [messageId])
+  if (row === undefined) return null
+  const { workspaceId, campaignId, ...recipe } = row
+  const mail = { messageId, n, workspaceId, campaignId, recipe: { ...recipe, trackOpens: false, trackClicks: false }, isForReader: true as const }
+  return createRecipes(parts).make(mail)
+}
