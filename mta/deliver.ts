@@ -92,7 +92,7 @@ async function prepareForAccount(stages: Stages, claimed: Claimed, { accountId, 
 async function write(stages: Stages, claimed: Claimed, keys: readonly SigningKey[]): Promise<Pick<Mail, 'data' | 'smtputf8'> | Outcome> {
   const draft = await draftOf(stages, claimed)
   if ('kind' in draft) return draft
-  const composed = await stages.compose(draft).catch(poison)
+  const composed = await stages.compose(await stages.mark(draft, claimed)).catch(poison)
   if ('kind' in composed) return composed
   const data = assemble(composed, await stages.sign(composed, keys))
   // programs have always written 8-bit headers without asking for SMTPUTF8, and servers have always let them through

@@ -28,6 +28,7 @@ import { createTrackingCache } from '#src/tracking/settings.ts'
 import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
 import type { Attachment } from '#src/messages/submission.ts'
 import { startAccounts, type ConnectedAccounts } from './accounts.ts'
+import { createMarking, type Marking } from './marking.ts'
 import { createMemory, type Memory } from './memory.ts'
 import { startTransportSecurity } from './transport-security.ts'
 
@@ -47,6 +48,8 @@ export interface Stages {
   /** What mail of a campaign or an automation says. */
   recipe(mail: RecipeMail): Promise<Made>
   attachments(messageId: string): Promise<readonly Attachment[]>
+  /** Puts tracking in, where it is wished. */
+  readonly mark: Marking
   compose(draft: Draft): Promise<Composed>
   sign(composed: Composed, keys: readonly SigningKey[]): Promise<string>
   /** `mailFrom` is the sending domain's own bounce domain; null = the operator's. */
@@ -81,7 +84,8 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
   const accounts = startAccounts(ctx)
   const domains = createSendingDomainCache(ctx)
   const renderer = createRenderer()
-  const recipes = createRecipes({ ctx, renderer, links: createLinks(ctx), tracking: createTrackingCache(ctx) })
+  const [links, tracking] = [createLinks(ctx), createTrackingCache(ctx)]
+  const recipes = createRecipes({ ctx, renderer, links, tracking })
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
   const stages: Stages = {
     now: () => clock.now(),
@@ -93,6 +97,7 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     texts: (messageId) => loadTexts(ctx.db, messageId),
     recipe: (mail) => recipes.make(mail),
     attachments: (messageId) => loadAttachments(ctx.db, messageId),
+    mark: createMarking(links, tracking),
     compose,
     sign: (composed, signingKeys) => sign(composed, signingKeys, new Date(clock.now())),
     // of a report nothing may come back (RFC 5321 4.5.5)

@@ -25,8 +25,8 @@ WITH claimed AS (
 SELECT c.*, s.cause, s.kind AS cause_kind, m.domain_id, m.from_email, m.from_name, m.reply_to, m.to_list, m.cc_list, m.subject, m.headers, m.has_attachments, m.content_size,
   CASE WHEN m.content_size <= ${LARGE} THEN m.html END AS html, CASE WHEN m.content_size <= ${LARGE} THEN m.body_text END AS body_text,
   CASE WHEN m.content_size <= ${LARGE} THEN m.raw END AS raw,
-  CASE WHEN m.content_id IS NOT NULL THEN jsonb_build_object('contentId', m.content_id, 'contactId', m.contact_id, 'audienceId', m.audience_id, 'params', m.params,
-    'trackOpens', m.track_opens, 'trackClicks', m.track_clicks) END AS recipe,
+  CASE WHEN m.content_id IS NOT NULL THEN jsonb_build_object('contentId', m.content_id, 'contactId', m.contact_id, 'audienceId', m.audience_id, 'params', m.params) END AS recipe,
+  m.track_opens, m.track_clicks,
   m.submitted, m.recipient_count, m.expires_at, coalesce(m.scheduled_at, m.created_at) AS began_at, m.created_at
 FROM claimed c JOIN messages m ON m.id = c.message_id
 LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`)
@@ -63,6 +63,8 @@ interface ClaimedRow {
   readonly content_size: number
   readonly submitted: SubmittedEnvelope | null
   readonly recipe: Recipe | null
+  readonly track_opens: boolean | null
+  readonly track_clicks: boolean | null
   readonly campaign_id: string | null
   readonly recipient_count: number
   readonly expires_at: Date | null
@@ -78,9 +80,6 @@ export interface Recipe {
   readonly audienceId: string | null
   /** Further variables. */
   readonly params: Readonly<Record<string, unknown>> | null
-  /** Null: as the workspace has it. */
-  readonly trackOpens: boolean | null
-  readonly trackClicks: boolean | null
 }
 
 /** A recipient that is ours to send, with its message. */
@@ -107,6 +106,9 @@ export interface Claimed {
   readonly submitted: SubmittedEnvelope | null
   readonly campaignId: string | null
   readonly recipe: Recipe | null
+  /** What the message itself says; null: as the workspace has it. */
+  readonly trackOpens: boolean | null
+  readonly trackClicks: boolean | null
   /** Its address is on the suppression list: nothing may be sent to it. */
   readonly suppression: { readonly cause: string; readonly kind: string } | null
   readonly content: Content
@@ -141,7 +143,7 @@ function claimedOf(row: ClaimedRow, lease: number): Claimed {
   return {
     messageId: row.message_id, n: row.n, workspaceId: row.workspace_id, domainId: row.domain_id, tier: row.tier, address: row.address, domain: row.domain,
     attempt: row.attempts, lease, tries: row.tries, beganAt: row.began_at, dueAt: row.due_at, expiresAt: row.expires_at, recipientCount: row.recipient_count, submitted: row.submitted,
-    campaignId: row.campaign_id, recipe: row.recipe,
+    campaignId: row.campaign_id, recipe: row.recipe, trackOpens: row.track_opens, trackClicks: row.track_clicks,
     suppression: row.cause === null ? null : { cause: row.cause, kind: row.cause_kind ?? '' },
     content: {
       createdAt: row.created_at, from: { email: row.from_email, name: row.from_name }, replyTo: row.reply_to, to: row.to_list, cc: row.cc_list ?? [],

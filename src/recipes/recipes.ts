@@ -127,14 +127,14 @@ function oneLine(subject: string): string {
 }
 
 interface KnownContact extends ContactFacts {
-  /** Null: the mail belongs to no audience. */
+  /** Null: the mail belongs to no audience, and the contact takes such mail. */
   readonly isSubscribed: boolean | null
 }
 
 const CONTACTS = prepared('recipes-contacts', `
 SELECT i.ord::int AS ord, c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName",
   c.job_title AS "jobTitle", c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes",
-  CASE WHEN i.audience_id IS NOT NULL THEN coalesce(m.is_subscribed, false) END AS "isSubscribed"
+  CASE WHEN c.opted_out_at IS NOT NULL THEN false WHEN i.audience_id IS NOT NULL THEN coalesce(m.is_subscribed, false) END AS "isSubscribed"
 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS i (workspace_id, contact_id, audience_id, ord)
 JOIN contacts c ON c.id = i.contact_id AND c.workspace_id = i.workspace_id
 LEFT JOIN memberships m ON m.audience_id = i.audience_id AND m.contact_id = i.contact_id`)
@@ -168,6 +168,6 @@ export async function renderRecipe(parts: RecipeParts, messageId: string, n = 0)
   const { rows: [row] } = await parts.ctx.db.query<StoredRecipe>(STORED, [messageId])
   if (row === undefined) return null
   const { workspaceId, campaignId, ...recipe } = row
-  const mail = { messageId, n, workspaceId, campaignId, recipe: { ...recipe, trackOpens: false, trackClicks: false }, isForReader: true as const }
+  const mail = { messageId, n, workspaceId, campaignId, recipe, isForReader: true as const }
   return createRecipes(parts).make(mail)
 }
