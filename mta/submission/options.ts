@@ -1,6 +1,7 @@
 /**
- * The features of the API by header: X-Priority-Tier, X-Tag, X-Metadata, X-Idempotency-Key, X-Template-Id, X-Params. They are read here
- * and taken out of what is sent. What cannot be read is refused with its reason, never ignored: who wrote it wants it to have an effect.
+ * The features of the API by header: X-Priority-Tier, X-Tag, X-Metadata, X-Idempotency-Key, X-Template-Id, X-Params, X-Track-Opens,
+ * X-Track-Clicks. They are read here and taken out of what is sent. What cannot be read is refused with its reason, never ignored: who
+ * wrote it wants it to have an effect.
  */
 import { readHeaderText } from '#src/mail/header-text.ts'
 import type { Submission } from '#src/messages/submission.ts'
@@ -14,6 +15,8 @@ export interface MailOptions {
   readonly metadata: Submission['metadata']
   readonly idempotencyKey: string | null
   readonly templateId: string | null
+  readonly trackOpens: boolean
+  readonly trackClicks: boolean
   /** Of the template. */
   readonly params: Readonly<Record<string, unknown>>
 }
@@ -37,6 +40,8 @@ const READERS: Readonly<Record<string, (options: Draft, value: string) => string
     options.templateId = value
     return value === '' ? 'is empty' : null
   },
+  'x-track-opens': flagReader('trackOpens'),
+  'x-track-clicks': flagReader('trackClicks'),
   'x-params': readParams,
   'x-template-data': readParams,
 }
@@ -47,7 +52,7 @@ export function isOption(name: string): boolean {
 
 /** @throws a Reply that names the field and what is wrong with it. */
 export function readOptions(fields: readonly { readonly name: string; readonly line: string }[]): MailOptions {
-  const options: Draft = { tier: 'normal', tags: [], metadata: null, idempotencyKey: null, templateId: null, params: {} }
+  const options: Draft = { tier: 'normal', tags: [], metadata: null, idempotencyKey: null, templateId: null, trackOpens: false, trackClicks: false, params: {} }
   for (const { name, line } of fields) {
     if (!isOption(name)) continue
     const wrong = READERS[name]?.(options, textOf(name, line)) ?? null
@@ -68,6 +73,20 @@ function readTier(options: Draft, value: string): string | null {
   if (tier === null) return `must be one of ${TIER_WORDS.join(', ')}`
   options.tier = tier
   return null
+}
+
+/** What programs write for yes and no. */
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ...['yes', 'true', 'on', '1'].map((word) => [word, true] as const), ...['no', 'false', 'off', '0'].map((word) => [word, false] as const),
+])
+
+function flagReader(field: 'trackOpens' | 'trackClicks'): (options: Draft, value: string) => string | null {
+  return (options, value) => {
+    const flag = FLAGS.get(value.trim().toLowerCase())
+    if (flag === undefined) return 'must be yes or no'
+    options[field] = flag
+    return null
+  }
 }
 
 /** One field for each tag, or several with commas between them. */

@@ -311,7 +311,15 @@ describe('submission', () => {
       assert.deepEqual(view.metadata, { order: 7, paid: true, customer: '42', ref: 'a=b' })
       assert.doesNotMatch(raw.toString(), /x-(tag|metadata|priority)/i)
     })
-    for (const field of ['X-Priority-Tier: urgent', 'X-Metadata: {"a": {}}', 'X-Metadata: nothing', `X-Tag: ${'x'.repeat(200)}`, 'X-Idempotency-Key: ', 'X-Template-Id: nope', 'X-Params: ['])
+    for (const [said, opens, clicks] of [['', false, false], ['X-Track-Opens: yes\r\n', true, false], ['x-track-clicks: TRUE\r\nX-Track-Opens: off\r\n', false, true]] as const) {
+      it(`tracking: ${said.trim() || 'nothing said'}`, async () => {
+        const { raw, view } = await find(await hand(mail(said)))
+        const { rows } = await ctx.db.query('SELECT track_opens, track_clicks FROM messages WHERE id = $1', [view.id])
+        assert.deepEqual(rows, [{ track_opens: opens, track_clicks: clicks }])
+        assert.doesNotMatch(raw.toString(), /x-track/i)
+      })
+    }
+    for (const field of ['X-Track-Opens: perhaps', 'X-Track-Clicks: constructor', 'X-Priority-Tier: urgent', 'X-Metadata: {"a": {}}', 'X-Metadata: nothing', `X-Tag: ${'x'.repeat(200)}`, 'X-Idempotency-Key: ', 'X-Template-Id: nope', 'X-Params: ['])
       it(`${field.slice(0, 40)} is refused with its reason`, async () => assert.match(await hand(mail(`${field}\r\n`)), /^550 5\.6\.0 x-/i))
     it('X-Idempotency-Key: the same mail is answered as the first, another is refused', async () => {
       const first = await hand(mail('X-Idempotency-Key: k1\r\nDate: Mon, 1 Jan 2024 00:00:00 +0000\r\nMessage-ID: <1@x>\r\n'))

@@ -64,7 +64,7 @@ async function prepare(ctx: SubmissionContext, { session, sender }: Handed, lett
   return {
     id, workspaceId: sender.workspaceId, apiKeyId: sender.keyId, domainId, tier: options.tier, from, replyTo: null, to, cc, recipients,
     ...await contentOf(ctx, letter, { id, workspaceId: sender.workspaceId, session, envelope }),
-    attachments: [], tags: options.tags, metadata: options.metadata, trackOpens: false, trackClicks: false,
+    attachments: [], tags: options.tags, metadata: options.metadata, trackOpens: options.trackOpens, trackClicks: options.trackClicks,
     scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(now), quota: planOf(ctx, sender.plan).monthlyQuota,
     idempotency: claim,
   }
