@@ -111,14 +111,14 @@ function reportOf(row: Row, serverName: string, now: Date): Submission | null {
 }
 
 function factsOf(row: Row, about: Pick<ReportFacts, 'id' | 'at' | 'from' | 'to' | 'reporter'>): ReportFacts {
-  const { submitted, host, reply, code, attemptAt, original, octets } = row
+  const { submitted, host, reply, code, status, attemptAt, original, octets } = row
   const isWhole = submitted?.ret === 'FULL' && (octets ?? 0) <= MOST_QUOTED
   return {
     ...about, action: MEANING[row.type] === 'SUCCESS' ? 'relayed' : 'failed', recipient: row.recipient,
     orcpt: submitted?.wishes?.[row.n]?.orcpt ?? null, envid: submitted?.envid ?? null, subject: row.subject, arrivedAt: row.arrivedAt,
     reason: reasonOf(row),
     answer: host === null || code === null || attemptAt === null ? null
-      : { host, status: row.status, text: [code, status, reply].filter((word) => word !== null).join(' '), at: attemptAt },
+      : { host, status, text: [code, status, reply].filter((word) => word !== null).join(' '), at: attemptAt },
     original: original === null ? null : { octets: original, isWhole },
   }
 }
