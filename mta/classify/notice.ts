@@ -73,11 +73,15 @@ interface Shape {
   readonly rank: 1 | 2
 }
 
+/** What stands before a colon and the address. */
+const LABEL = String.raw`(?:recipients?|address(?:es)?|user(?:id)?|mailbox|addressed[ \t]to|error-for|destinataires?|destinat[áa]ri[oa]s?|`
+  + String.raw`empf[äa]e?nger|ontvanger|получатель|адрес|宛先|収信者|受信者|收件人|收件者)`
+
 /** The address is the first group; what follows it on the line belongs to it. */
 const SHAPES: readonly Shape[] = [
   {
     rank: 1, line: new RegExp(
-      String.raw`^[ \t]*(?:>>>[ \t]*)?(?:[-*•][ \t]+)?["']?<?(${ADDRESS})>?["']?[ \t]*(?:<mailto:[^>]*>|\(mailto:[^)]*\)|`
+      String.raw`^[ \t]*(?:>{1,3}[ \t]*)?(?:[-*•][ \t]+)?["']?<?(${ADDRESS})>?["']?[ \t]*(?:<mailto:[^>]*>|\(mailto:[^)]*\)|`
       + String.raw`<${ADDRESS}>|\([^)\n]*\))?[ \t]*[.;,]?$`),
   },
   {
@@ -85,8 +89,11 @@ const SHAPES: readonly Shape[] = [
       String.raw`^[ \t]*(?:[-*•][ \t]+)?<?(${ADDRESS})>?[ \t]*(?:\([^)\n]*\))?[ \t]*(?::|\.\.\.|,[ \t](?=ERROR|error)|`
       + String.raw`[ \t]+on[ \t]+\S|[ \t]-+[ \t])`),
   },
-  { rank: 1, line: new RegExp(String.raw`^[ \t]*[245]\d\d[ -](?:[245]\.\d+\.\d+[ \t])?<(${ADDRESS})>(?:\.\.\.|:|,)`) },
+  { rank: 1, line: new RegExp(String.raw`^[ \t]*[45]\d\d[ -](?:[245]\.\d+\.\d+[ \t])?<(${ADDRESS})>(?:\.\.\.|:|,)`) },
   { rank: 1, line: new RegExp(String.raw`^[ \t]*>>>[ \t]*RCPT TO:[ \t]*<?(${ADDRESS})>?`, 'i') },
+  // an address of X.400, as old Exchange writes it
+  { rank: 1, line: new RegExp(String.raw`\bSMTP[=:](${ADDRESS})[;\]]`, 'i') },
+  { rank: 1, line: new RegExp(String.raw`^[ \t]*(?:[\w-]{1,20}[ \t]){0,3}${LABEL}[ \t]*[:=：][ \t]*["'[]?(?:SMTP:)?<?(${ADDRESS})>?`, 'i') },
   {
     rank: 2, line: new RegExp(
       String.raw`\b(?:delivered to|did not reach|could not be (?:sent|delivered)|recipients?|rcpt to|addressed to|affected|`
@@ -117,7 +124,7 @@ function collect(lines: readonly string[], shapes: readonly Shape[]): Entry[] {
   let current: { address: string; text: string } | null = null
   let before = ''
   for (const line of lines) {
-    const address = addressIn(line, before, shapes)
+    const address = line.includes('@') ? addressIn(line, before, shapes) : null
     if (address !== null && found.size < MAX_ENTRIES) {
       const key = address.toLowerCase()
       const entry: { address: string; text: string } = found.get(key) ?? { address, text: '' }

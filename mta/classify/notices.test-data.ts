@@ -310,6 +310,108 @@ Your message could not be delivered.
 `,
   },
   {
+    server: 'old Exchange, with an address of X.400',
+    from: 'System Administrator <postmaster@b.example>',
+    subject: 'Undeliverable: Hello',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+Your message
+
+  To:      everybody
+  Subject: Hello
+
+did not reach the following recipient(s):
+
+c=DE;a= ;p=B;o=Site;dda:SMTP=ann@b.example; on Mon, 1 Jan 2024
+    The recipient name is not recognized
+`,
+  },
+  {
+    server: 'MDaemon, with quoted addresses',
+    from: 'MDaemon@b.example',
+    subject: 'Permanent Delivery Failure',
+    reading: 'bounce ann@b.example mailbox-full',
+    text: `
+The following addresses did NOT receive a copy of your message:
+
+> ann@b.example
+
+--- Session Transcript ---
+ MAIL From:<list@sender.example> SIZE=1
+ 250 <list@sender.example>, Sender ok
+ RCPT To:<ann@b.example>
+ 552 Message for <ann@b.example> would exceed mailbox quota
+`,
+  },
+  {
+    server: 'MailEnable',
+    from: 'Delivery Subsystem <POSTMASTER@b.example>',
+    subject: 'Message Delivery Failure',
+    header: 'Auto-Submitted: auto-replied',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+The following recipient(s) could not be reached:
+
+\tRecipient: [SMTP:ann@b.example]
+\tReason: Remote SMTP Server Returned: 550 mailbox unavailable or not local.
+`,
+  },
+  {
+    server: 'a server that says little',
+    from: 'Mail Robot <robot@b.example>',
+    subject: 'Processing Error',
+    reading: 'bounce ann@b.example message-refused',
+    text: `
+Intended recipient: ann@b.example
+
+The following mail has been returned because of an error.
+`,
+  },
+  {
+    server: 'a gateway that goes on trying, under an encoded subject',
+    from: 'Antivirus_for_Gateways@b.example',
+    subject: '=?utf-8?B?RGVsaXZlcnkgZmFpbHVyZSBub3RpZmljYXRpb24=?=',
+    reading: 'delay ann@b.example',
+    text: `
+Your message could not be delivered to the following recipients:
+
+ann@b.example
+
+Delivery attempts will continue to be made for 5 day(s).
+`,
+  },
+  {
+    server: 'a Chinese server',
+    subject: '=?utf-8?B?6YKu5Lu25Lyg6L6T5aSx6LSl?=',
+    header: 'Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+${Buffer.from('邮件无法发送到您指定的地址中。\n\n<ann@b.example>:\n收件人不存在\n').toString('base64')}
+`,
+  },
+  {
+    server: 'nobody (a person who answers a notice)',
+    from: 'Ann <ann@b.example>',
+    subject: 'Re: Undelivered Mail Returned to Sender',
+    header: 'In-Reply-To: <1@sender.example>',
+    reading: 'other',
+    text: `
+What does this mean?
+
+> Your message could not be delivered.
+> 550 user unknown
+`,
+  },
+  {
+    server: 'nobody (a person away, in Italian, under an encoded subject)',
+    from: 'Ann <ann@b.example>',
+    subject: '=?utf-8?Q?Risposta_automatica=3A_ciao?=',
+    reading: 'autoreply',
+    text: `
+Torno presto.
+`,
+  },
+  {
     server: 'nobody (a person away)',
     from: 'Ann <ann@b.example>',
     subject: 'Automatic reply: Hello',

@@ -6,7 +6,8 @@
  */
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Outcome, Scope } from '#src/messages/outcome.ts'
-import { type Command, isConfirmed, readFailure, type Reading } from './wordings.ts'
+import type { Reading } from './families.ts'
+import { type Command, isConfirmed, readFailure } from './wordings.ts'
 
 export type Stage = 'mail' | 'rcpt' | 'data' | 'dot'
 

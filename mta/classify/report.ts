@@ -8,7 +8,8 @@ import { isAutomaticAnswer, isFailureNotice, isDelayNotice } from './notice-kind
 import { addressesIn, readNotice, returnedFields, type Entry, type Notice } from './notice.ts'
 import { type Field, readGroups } from './fields.ts'
 import { type Part, readMail, textOf, valueOf, walk } from './mime.ts'
-import { commandOf, isConfirmed, readFailure, statusIn } from './wordings.ts'
+import type { Reading } from './families.ts'
+import { type Command, commandOf, isConfirmed, readFailure, statusIn } from './wordings.ts'
 
 export type ReportKind = 'bounce' | 'delay' | 'delivered' | 'complaint' | 'autoreply' | 'other'
 export type Action = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
@@ -192,17 +193,25 @@ function describe(known: Known): ReportedRecipient {
     return { address, hard: false, status, class: action, action, diagnostic: known.diagnostic }
   }
   const command = commandOf(known.entry?.text ?? known.notice)
-  const reading = texts.map((text) => readFailure(withoutAddress(text, address), null, command)).find((one) => one.class !== 'unknown')
-    ?? readFailure('', status, command)
+  const reading = firstReading(texts, address, command) ?? readFailure('', status, command)
   const isTemporary = action === 'delayed' || (status?.startsWith('4') === true && reading.class !== 'no-such-user')
   const isHard = reading.isHard && !isTemporary && isConfirmed(reading, status, command)
   const diagnostic = known.diagnostic ?? firstReply(known.entry?.text ?? null)
   return { address, hard: isHard, status, class: reading.class, action, diagnostic }
 }
 
+/** Of the first text that says something. */
+function firstReading(texts: readonly string[], address: string, command: Command | null): Reading | null {
+  for (const text of texts) {
+    const reading = readFailure(withoutAddress(text, address), null, command)
+    if (reading.class !== 'unknown') return reading
+  }
+  return null
+}
+
 /** An address may hold any word. */
 function withoutAddress(text: string, address: string): string {
-  return text.replaceAll(address, 'address').replace(/https?:\/\/\S+/g, '')
+  return text.replaceAll(address, 'x@y').replace(/https?:\/\/\S+/g, '')
 }
 
 function chooseStatus({ status, diagnostic, entry, notice }: Known): string | null {
