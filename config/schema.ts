@@ -85,6 +85,7 @@ export const SETTINGS = {
   pauseMinimum: setting({ env: 'PAUSE_MINIMUM', read: count, default: '1000', reason: 'mails in the window below which rates say nothing' }),
   pauseWindowSeconds: setting({ env: 'PAUSE_WINDOW_SECONDS', read: seconds, default: '86400', unit: 's', reason: 'how far back rates are looked at, by whole hours' }),
   shapingFile: optional({ env: 'SHAPING_FILE', read: text, reason: 'your own shaping file instead of config/shaping.yaml (docs/shaping.md); it is read again when it changes' }),
+  machinesFile: optional({ env: 'MACHINES_FILE', read: text, reason: 'your own names and networks of programs that open mails and follow links, instead of config/machines.yaml (docs/tracking.md)' }),
   oauthProvidersFile: optional({ env: 'OAUTH_PROVIDERS_FILE', read: text, reason: 'JSON with client ids of Google, Microsoft or other OAuth servers whose mailboxes may be connected (docs/connected-accounts.md)' }),
   plansFile: optional({ env: 'PLANS_FILE', read: text, reason: 'JSON that replaces or adds plans (config/plans.ts shows the shape)' }),
   logLevel: setting({ env: 'LOG_LEVEL', read: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), default: 'info', reason: 'JSON lines on stdout' }),

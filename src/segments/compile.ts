@@ -103,9 +103,10 @@ const status: Compile<StatusLeaf> = (leaf, bind) => {
 const sent = (states: string, from: string): string => `EXISTS (
   SELECT 1 FROM recipients sr WHERE sr.workspace_id = c.workspace_id AND lower(sr.address) COLLATE "C" = c.email
     AND sr.message_id >= ${from}::uuid AND sr.state ${states})`
+/** By a person: what scanners and proxies do says nothing of whoever has the address. */
 const engaged = (type: string, from: string): string => `EXISTS (
   SELECT 1 FROM events se WHERE se.workspace_id = c.workspace_id AND lower(se.recipient) COLLATE "C" = c.email
-    AND se.type = '${type}' AND se.id >= ${from}::uuid)`
+    AND se.type = '${type}' AND se.id >= ${from}::uuid AND se.data -> 'machine' IS DISTINCT FROM 'true'::jsonb)`
 
 /** From the first id that counts on. */
 const ACTIVITIES: Readonly<Record<ActivityLeaf['activity'], (from: string) => string>> = {

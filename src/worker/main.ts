@@ -24,12 +24,13 @@ import { operatorLoop } from './operator.ts'
 import { reconcileLoop } from './reconcile.ts'
 import { scoreLoop } from './scores.ts'
 import { tlsReportLoop } from './tls-reports.ts'
+import { trackingLoop } from './tracking.ts'
 import { unknownLoop } from './unknowns.ts'
 import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 import { workspaceRateLoop } from './workspace-rates.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspaceRateLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, figuresLoop, egressLoop, tlsReportLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspaceRateLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, figuresLoop, egressLoop, tlsReportLoop, trackingLoop, housekeepingLoop]
 
 /**
  * A million rows pass through, and few of them are needed at a time: the heap is collected before it has grown by more than half. Measured

@@ -1,0 +1,13 @@
+/** How much of an IP address is kept: all; without its last part (IPv4 /24, IPv6 /48), which names a network and no household; nothing. */
+import ipaddr from 'ipaddr.js'
+import type { Privacy } from './settings.ts'
+
+const KEPT_BYTES = { ipv4: 3, ipv6: 6 } as const
+
+export function keptAddress(address: string, privacy: Privacy): string | null {
+  if (privacy === 'none' || !ipaddr.isValid(address)) return null
+  const ip = ipaddr.process(address)
+  if (privacy === 'full') return ip.toString()
+  const bytes = ip.toByteArray()
+  return ipaddr.fromByteArray(bytes.fill(0, KEPT_BYTES[ip.kind()])).toString()
+}
