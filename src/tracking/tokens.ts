@@ -78,7 +78,8 @@ export function createTokens(vault: Pick<Vault, 'mac'>): Tokens {
     },
     readMailbox: (token) => {
       const bytes = fromBase32(token.toLowerCase())
-      const plain = proved(bytes, MAILBOX_BYTES, (data) => digest('unsubscribe-mailbox', data, MAILBOX_MAC_BYTES))
+      const isOneOfOurs = bytes !== null && toBase32(bytes) === token.toLowerCase()
+      const plain = proved(isOneOfOurs ? bytes : null, MAILBOX_BYTES, (data) => digest('unsubscribe-mailbox', data, MAILBOX_MAC_BYTES))
       const contactId = plain === null ? null : idAt(plain, 0)
       return plain === null || contactId === null ? null : { contactId, audienceId: idAt(plain, 16) }
     },
