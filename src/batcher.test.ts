@@ -30,6 +30,22 @@ describe('a batcher', () => {
     await Promise.all([first, ...others])
     assert.deepEqual(sizes, [1, 10])
   })
+  it('does not hold up who comes alone, again and again', async () => {
+    const batcher = createBatcher<number, number>((items) => Promise.resolve(items), { max: 5, lanes: 1, gatherMs: 3_600_000, crowd: 2 })
+    for (const item of [1, 2, 3]) assert.equal(await batcher.add(item), item)
+  })
+  it('waits for more after a crowd', async () => {
+    const sizes: number[] = []
+    const batcher = createBatcher<number, number>((items) => {
+      sizes.push(items.length)
+      return Promise.resolve(items)
+    }, { max: 5, lanes: 1, gatherMs: 400, crowd: 2 })
+    await Promise.all([batcher.add(1), batcher.add(2)])
+    const first = batcher.add(3)
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    await Promise.all([first, batcher.add(4)])
+    assert.deepEqual(sizes, [2, 2])
+  })
   it('counts heavy items for several; a single one goes however heavy it is', async () => {
     const batches: number[][] = []
     const batcher = createBatcher<number, number>((items) => {

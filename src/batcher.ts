@@ -1,7 +1,7 @@
 /**
  * Many callers, one statement: items that come while a batch is under way go together in the next one (group commit).
  * At most `lanes` batches run at once, each of at most `max` items; an item that is as much work as several says so by `weigh`. With nothing under way an item leaves at once, so an idle system has no delay;
- * under load `gatherMs` is the least time between two starts, where larger batches are worth more than the time.
+ * under load `gatherMs` is the least time between two starts, where larger batches are worth more than the time; `crowd` says what load is.
  * A batch that fails rejects each of its items; what to do then is the caller's business. Order of arrival is kept within a batch.
  */
 export interface Batcher<I, O> {
@@ -18,10 +18,12 @@ interface Entry<I, O> {
   readonly reject: (error: unknown) => void
 }
 
-interface Bounds<I> {
+export interface Bounds<I> {
   readonly max: number
   readonly lanes: number
   readonly gatherMs?: number
+  /** Waits to gather only after a batch of so many: a caller that comes alone, again and again, is not held up. */
+  readonly crowd?: number
   /** How many ordinary items this one counts for, at least 1; a single one always fits. */
   readonly weigh?: (item: I) => number
 }
@@ -29,7 +31,9 @@ interface Bounds<I> {
 /** `work` answers one result for each item, in the same order. */
 export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: Bounds<I>): Batcher<I, O> {
   const gatherMs = bounds.gatherMs ?? 0
+  const crowd = bounds.crowd ?? 1
   let startedAt = -Infinity
+  let latest = 0
   let queue: Entry<I, O>[] = []
   let running = 0
   let isScheduled = false
@@ -38,7 +42,8 @@ export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: 
   function schedule(): void {
     if (isScheduled || running >= bounds.lanes || queue.length === 0) return
     isScheduled = true
-    const waitMs = queue.length >= bounds.max ? 0 : startedAt + gatherMs - performance.now()
+    const isCrowded = latest >= crowd && queue.length < bounds.max
+    const waitMs = isCrowded ? startedAt + gatherMs - performance.now() : 0
     if (waitMs > 0) setTimeout(start, waitMs)
     else setImmediate(start) // all that arrives in this turn of the event loop goes together
   }
@@ -53,6 +58,7 @@ export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: 
     const count = countFitting(queue, bounds)
     const batch = queue.slice(0, count)
     queue = queue.slice(count)
+    latest = batch.length
     return batch
   }
 

@@ -1,7 +1,9 @@
 /** Runs at most `atOnce` pieces of work at a time, in the order they came; beyond `mostWaiting` of them it answers null at once. */
 export type Turnstile = <T>(work: () => Promise<T>) => Promise<T | null>
 
-export function createTurnstile(atOnce: number, mostWaiting: number): Turnstile {
+export function createTurnstile(atOnce: number): <T>(work: () => Promise<T>) => Promise<T>
+export function createTurnstile(atOnce: number, mostWaiting: number): Turnstile
+export function createTurnstile(atOnce: number, mostWaiting = Infinity): Turnstile {
   const waiting: (() => void)[] = []
   let running = 0
   return async (work) => {

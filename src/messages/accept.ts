@@ -7,7 +7,7 @@
  * that the client may send again: its idempotency key is what prevents two.
  */
 import { createShelf, type Shelf } from '#src/auth/shelf.ts'
-import { createBatcher } from '#src/batcher.ts'
+import { type Bounds, createBatcher } from '#src/batcher.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { schedule, type Due } from '#src/queue/schedule.ts'
@@ -36,7 +36,8 @@ export interface Acceptor {
   readonly batches: { readonly count: number; readonly messages: number }
 }
 
-export function createAcceptor(ctx: Context): Acceptor {
+/** `gathering`: for callers whose answers are in no hurry, batches are larger and fewer. */
+export function createAcceptor(ctx: Context, gathering: Pick<Bounds<Submission>, 'gatherMs' | 'crowd'> = {}): Acceptor {
   const batches = { count: 0, messages: 0 }
   const underWay = new Set<string>()
   const troubled = createShelf<true>(ctx.clock, TROUBLED)
@@ -44,7 +45,7 @@ export function createAcceptor(ctx: Context): Acceptor {
     batches.count++
     batches.messages += submissions.length
     return acceptBatch(ctx, submissions, troubled)
-  }, { max: MAX_BATCH, lanes: LANES, weigh })
+  }, { max: MAX_BATCH, lanes: LANES, weigh, ...gathering })
 
   async function acceptKeyed(submission: Submission, name: string): Promise<Accepted> {
     if (underWay.has(name)) return { kind: 'in-progress' }
