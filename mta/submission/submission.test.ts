@@ -8,6 +8,7 @@ import { createRegistry } from '#src/metrics/registry.ts'
 import { readMessage, type MessageView } from '#src/messages/read.ts'
 import { createKey } from '#src/auth/keys.ts'
 import { messageIdOf, newId } from '#src/id.ts'
+import { createRenderer } from '#src/templates/render.ts'
 import { saveTemplate } from '#src/templates/store.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
@@ -332,7 +333,9 @@ describe('submission', () => {
       assert.notEqual(await hand(mail('Message-ID: <same@x>\r\n')), await hand(mail('Message-ID: <same@x>\r\n')))
     })
     it('X-Template-Id brings the body', async () => {
-      const saved = await saveTemplate({ db: ctx.db, renderer: { check: () => Promise.resolve({ ok: true }) } }, sender.workspaceId, { name: 't', subject: 'Order {{n}}', body: '<p>Dear {{name}}</p>' })
+      const renderer = createRenderer()
+      after(() => renderer.stop())
+      const saved = await saveTemplate({ db: ctx.db, renderer }, sender.workspaceId, { name: 't', subject: 'Order {{n}}', body: '<p>Dear {{name}}</p>' })
       assert.equal(saved.kind, 'saved')
       const id = saved.kind === 'saved' ? saved.template.id : ''
       const reply = await hand(`From: shop@sender.example\r\nTo: Ann <a@b.example>\r\nX-Template-Id: ${id}\r\nX-Params: {"name": "Änn", "n": 7}\r\nX-Own: yes\r\n\r\nignored`)

@@ -1,11 +1,18 @@
 /**
- * What may stand in a template, decided on its parsed form: only helpers that exist, with the number of values they take, no
- * partials and no decorators (they are code, and partials can call themselves), and no depth that only an attacker writes.
+ * What may stand in a template, decided on its parsed form: only helpers that exist, with the number of values they take, no decorators
+ * (they are code), and no depth that only an attacker writes. Partials only where they are still to be put in, by their bare name.
  */
 import Handlebars from 'handlebars'
 import { HELPERS, TemplateError } from './helpers.ts'
 
 const MAX_DEPTH = 100
+
+export const PARTIAL_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/i
+
+export interface PartialUse {
+  readonly name: string
+  readonly line: number
+}
 
 type Form = 'block' | 'value'
 
@@ -43,7 +50,14 @@ function refuse(node: hbs.AST.Node, problem: string): never {
 }
 
 class Inspector extends Handlebars.Visitor {
+  readonly partials: PartialUse[] = []
   private depth = 0
+  private readonly mayUsePartials: boolean
+
+  constructor(mayUsePartials: boolean) {
+    super()
+    this.mayUsePartials = mayUsePartials
+  }
 
   override Program(program: hbs.AST.Program): void {
     this.depth++
@@ -72,11 +86,15 @@ class Inspector extends Handlebars.Visitor {
   }
 
   override PartialStatement(node: hbs.AST.PartialStatement): void {
-    refuse(node, `partials ({{> ${nameOf(node.name)}}}) are not supported`)
+    const name = nameOf(node.name)
+    if (!this.mayUsePartials) refuse(node, `partials ({{> ${name}}}) are not supported here`)
+    if (node.name.type !== 'PathExpression' || !PARTIAL_NAME.test(name)) refuse(node, 'a partial is named as it is called: {{> footer}}')
+    if (node.params.length > 0 || (node.hash as hbs.AST.Hash | undefined) !== undefined) refuse(node, `the partial ${name} takes no values`)
+    this.partials.push({ name, line: node.loc.start.line })
   }
 
   override PartialBlockStatement(node: hbs.AST.PartialBlockStatement): void {
-    refuse(node, 'partials ({{#> …}}) are not supported')
+    refuse(node, 'partials with a block ({{#> …}}) are not supported')
   }
 
   override Decorator(node: hbs.AST.Decorator): void {
@@ -105,11 +123,18 @@ class Inspector extends Handlebars.Visitor {
 
 /** @throws TemplateError that names the line, for what cannot be parsed and for what may not be. */
 export function inspect(source: string): void {
-  const inspector = new Inspector()
-  inspector.accept(parse(source))
+  new Inspector(false).accept(parse(source))
 }
 
-function parse(source: string): hbs.AST.Program {
+/** As `inspect`, for what an author wrote: the partials that it names, in their order. */
+export function inspectWritten(source: string): readonly PartialUse[] {
+  const inspector = new Inspector(true)
+  inspector.accept(parse(source))
+  return inspector.partials
+}
+
+/** @throws TemplateError that names the line. */
+export function parse(source: string): hbs.AST.Program {
   try {
     return Handlebars.parse(source)
   } catch (error) {

@@ -1,18 +1,18 @@
 /** What is said between the renderer and its threads. Several jobs travel together; a source that many of them share travels once. */
-import type { Rendered, Source } from './source.ts'
+import type { Source } from './source.ts'
 
 export interface Batch {
   readonly sources: readonly Source[]
   readonly jobs: readonly {
     /** Index into `sources`. */
     readonly source: number
-    /** A JSON object; null = only find out whether the source can be compiled. */
-    readonly params: string | null
+    /** A JSON object. */
+    readonly params: string
   }[]
 }
 
-/** In the order of the jobs. A check that went well has empty texts. */
-export interface BatchResults { readonly results: readonly Rendered[] }
+/** In the order of the jobs. */
+export interface Answers<Result> { readonly results: readonly Result[] }
 
 /**
  * Where the worker is, in one shared integer: 0 = between batches, else 1 + 2 * job + (0 compiling, 1 rendering).

@@ -7,6 +7,7 @@ import type { Batch } from './render-jobs.ts'
 import { type Ended, type Limits, startThread, type Thread } from './render-thread.ts'
 import { isSame, type Rendered, type Source } from './source.ts'
 
+const WORKER = new URL('./render-worker.ts', import.meta.url)
 const MAX_BATCH = 32
 const MAX_CRASHES = 2
 
@@ -14,7 +15,7 @@ export type Answer = Rendered & { readonly wasKilled?: true }
 
 interface Task {
   readonly source: Source
-  readonly params: string | null
+  readonly params: string
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: Error) => void
   isLoner: boolean
@@ -22,7 +23,7 @@ interface Task {
 }
 
 interface Slot {
-  thread: Thread | null
+  thread: Thread<Batch, Rendered> | null
   isBusy: boolean
 }
 
@@ -37,8 +38,8 @@ export class RenderPool {
     this.limits = limits
   }
 
-  /** `params` is a JSON object; null = only a check. */
-  add(source: Source, params: string | null): Promise<Answer> {
+  /** `params` is a JSON object. */
+  add(source: Source, params: string): Promise<Answer> {
     if (this.isStopped) return Promise.reject(new Error('the renderer was stopped'))
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     this.queue.push({ source, params, resolve, reject, isLoner: false, crashes: 0 })
@@ -70,7 +71,7 @@ export class RenderPool {
 
   private async serve(slot: Slot, tasks: readonly Task[]): Promise<void> {
     slot.isBusy = true
-    slot.thread ??= startThread(this.limits)
+    slot.thread ??= startThread(WORKER, this.limits)
     const ended = await slot.thread.run(pack(tasks))
     if (ended.kind !== 'done') slot.thread = null
     this.queue = [...settle(tasks, ended), ...this.queue]
@@ -86,7 +87,7 @@ export class RenderPool {
 }
 
 /** Answers what can be answered, and returns what must be tried again. */
-function settle(tasks: readonly Task[], ended: Ended): Task[] {
+function settle(tasks: readonly Task[], ended: Ended<Rendered>): Task[] {
   if (ended.kind === 'done') {
     for (const [i, result] of ended.results.entries()) tasks[i]?.resolve(result)
     return []

@@ -5,51 +5,51 @@
  * for many times that long is given up too.
  */
 import { Worker } from 'node:worker_threads'
-import { type Batch, type BatchResults, type Phase, readStep } from './render-jobs.ts'
-import type { Rendered } from './source.ts'
+import { type Answers, type Phase, readStep } from './render-jobs.ts'
 
-export type Ended =
-  | { readonly kind: 'done'; readonly results: readonly Rendered[] }
+export type Ended<Result> =
+  | { readonly kind: 'done'; readonly results: readonly Result[] }
   /** The thread is gone because of this job. */
   | { readonly kind: 'killed'; readonly job: number; readonly reason: string }
   | { readonly kind: 'crashed'; readonly error: Error }
 
-export interface Thread {
+export interface Thread<Batch, Result> {
   /** One batch at a time. After anything but `done` the thread is of no more use. */
-  run(batch: Batch): Promise<Ended>
+  run(batch: Batch): Promise<Ended<Result>>
   stop(): Promise<void>
 }
 
 /** Milliseconds of processor time for one step of one job. */
 export type Limits = Readonly<Record<Phase, number>>
 
-const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
+export const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
 const WATCH_EVERY_MS = 25
 /** How much longer than its limit a step may take on the wall clock. */
 const PATIENCE = 20
 const START_MS = 30_000
 const DOING: Readonly<Record<Phase, string>> = { compile: 'compiling', render: 'rendering' }
 
-export function startThread(limits: Limits): Thread {
+/** `file`: the code of the thread, which answers a batch with results in the order of its jobs. */
+export function startThread<Batch, Result>(file: URL, limits: Limits, memory = MEMORY): Thread<Batch, Result> {
   const progress = new Int32Array(new SharedArrayBuffer(4))
-  const options = { workerData: progress, resourceLimits: MEMORY, env: {}, execArgv: [] }
-  const worker = new Worker(new URL('./render-worker.ts', import.meta.url), options)
+  const options = { workerData: progress, resourceLimits: memory, env: {}, execArgv: [] }
+  const worker = new Worker(file, options)
   worker.unref()
-  let settle: ((ended: Ended) => void) | null = null
-  let death: Ended | null = null
+  let settle: ((ended: Ended<Result>) => void) | null = null
+  let death: Ended<never> | null = null
 
-  const die = (ended: Ended): void => {
+  const die = (ended: Ended<never>): void => {
     death ??= ended
     void worker.terminate()
     settle?.(death)
   }
-  worker.on('message', ({ results }: BatchResults) => settle?.({ kind: 'done', results }))
+  worker.on('message', ({ results }: Answers<Result>) => settle?.({ kind: 'done', results }))
   worker.on('error', (error) => die(blame(error, Atomics.load(progress, 0))))
   worker.on('exit', (code) => die({ kind: 'crashed', error: new Error(`the template worker ended with code ${code}`) }))
 
   return {
     async run(batch) {
-      const { promise, resolve } = Promise.withResolvers<Ended>()
+      const { promise, resolve } = Promise.withResolvers<Ended<Result>>()
       settle = resolve
       if (death !== null) return death
       worker.ref()
@@ -69,7 +69,7 @@ export function startThread(limits: Limits): Thread {
 }
 
 /** Who is to blame for the end of a thread: the job at hand when the memory ran out, else we. */
-function blame(error: unknown, step: number): Ended {
+function blame(error: unknown, step: number): Ended<never> {
   const at = readStep(step)
   const isMemory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
   if (isMemory && at !== null) return { kind: 'killed', job: at.job, reason: 'it needs too much memory' }
@@ -77,7 +77,7 @@ function blame(error: unknown, step: number): Ended {
 }
 
 /** Called every few milliseconds while a batch is out. Most batches are back before the first time. */
-function createWatch(worker: Worker, progress: Int32Array, limits: Limits, die: (ended: Ended) => void): () => void {
+function createWatch(worker: Worker, progress: Int32Array, limits: Limits, die: (ended: Ended<never>) => void): () => void {
   let step = 0
   let sinceMs = performance.now()
   let usedMs: number | null = null

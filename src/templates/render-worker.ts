@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { createEngine } from './engine.ts'
-import { type Batch, type BatchResults, stepOf } from './render-jobs.ts'
+import { type Answers, type Batch, stepOf } from './render-jobs.ts'
 import type { Rendered } from './source.ts'
 
 const progress = workerData as Int32Array
@@ -14,11 +14,10 @@ function carryOut(batch: Batch, index: number): Rendered {
   const job = batch.jobs[index]
   const source = job === undefined ? undefined : batch.sources[job.source]
   if (job === undefined || source === undefined) throw new Error(`job ${index} of the batch has no source`)
-  if (job.params === null || !engine.has(source)) {
+  if (!engine.has(source)) {
     Atomics.store(progress, 0, stepOf(index, 'compile'))
     const reason = engine.compile(source)
     if (reason !== null) return { ok: false, reason }
-    if (job.params === null) return { ok: true, subject: '', html: null, text: null }
   }
   Atomics.store(progress, 0, stepOf(index, 'render'))
   return engine.render(source, job.params)
@@ -27,5 +26,5 @@ function carryOut(batch: Batch, index: number): Rendered {
 parentPort?.on('message', (batch: Batch) => {
   const results = batch.jobs.map((_, index) => carryOut(batch, index))
   Atomics.store(progress, 0, 0)
-  parentPort?.postMessage({ results } satisfies BatchResults, [])
+  parentPort?.postMessage({ results } satisfies Answers<Rendered>, [])
 })

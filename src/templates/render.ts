@@ -3,16 +3,18 @@
  * thread dies, its own render answers `{ok: false, reason}`, and the renders that waited behind it are done by the next thread.
  * A template that was killed several times in a row is left alone for a while. Rejects only when rendering is broken on our side.
  */
+import type { FinishResult, Written } from './finish.ts'
+import type { Partials } from './partials.ts'
 import { RenderPool } from './render-pool.ts'
 import type { Limits } from './render-thread.ts'
+import type { Finding, Review, ReviewJob } from './review.ts'
 import type { Rendered, Source } from './source.ts'
+import { createWorkshop } from './workshop.ts'
 
 export interface RenderRequest {
   readonly template: { readonly id: string; readonly version: number } & Omit<Source, 'key'>
   readonly params: Readonly<Record<string, unknown>>
 }
-
-export type CheckResult = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 export interface Renderer {
   /** `reason` is for the author of the template; it names part and line where that is known. */
@@ -22,10 +24,18 @@ export interface Renderer {
    * Each fails by itself.
    */
   renderMany(source: Source, params: readonly string[]): Promise<readonly Rendered[]>
-  /** Whether a template may be saved: it can be parsed and compiled, and calls only helpers that exist. */
-  check(template: Omit<Source, 'key'>): Promise<CheckResult>
+  /** What an author wrote, made ready to be rendered; or why it cannot be. Another thread's work: it holds up no rendering. */
+  finish(written: Written, partials: Partials): Promise<FinishResult>
+  /** Whether a finished source can be compiled. */
+  check(source: Omit<Source, 'key'>): Promise<CheckResult>
+  /** What keeps a finished source from being the mail of a campaign. */
+  judge(source: Omit<Source, 'key'>): Promise<readonly Finding[]>
+  /** What is worth knowing before it is sent. */
+  review(job: ReviewJob): Promise<Review>
   stop(): Promise<void>
 }
+
+export type CheckResult = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 interface RendererOptions {
   readonly threads?: number
@@ -44,6 +54,7 @@ const PAUSED = `it took too long ${STRIKES} times in a row and is not tried agai
 
 /** Threads start when they are first needed. */
 export function createRenderer(options: RendererOptions = {}): Renderer {
+  const workshop = createWorkshop()
   const pool = new RenderPool(options.threads ?? THREADS, options.limits ?? LIMITS)
   const strikes = new Strikes()
   const renderOne = async (source: Source, json: string | null): Promise<Rendered> => {
@@ -57,11 +68,14 @@ export function createRenderer(options: RendererOptions = {}): Renderer {
     render: ({ template: { id, version, subject, html, text }, params }) =>
       renderOne({ key: `${id}:${version}:${html === null ? '' : 'h'}${text === null ? '' : 't'}`, subject, html, text }, toJson(params)),
     renderMany: (source, params) => Promise.all(params.map((json) => renderOne(source, json))),
-    async check({ subject, html, text }) {
-      const result = await pool.add({ key: 'check', subject, html, text }, null)
-      return result.ok ? { ok: true } : result
+    finish: (written, partials) => workshop.finish(written, partials),
+    check: async (source) => {
+      const broken = (await workshop.judge(source)).find(({ level }) => level === 'error')
+      return broken === undefined ? { ok: true } : { ok: false, reason: broken.message }
     },
-    stop: () => pool.stop(),
+    judge: (source) => workshop.judge(source),
+    review: (job) => workshop.review(job),
+    stop: async () => { await Promise.all([pool.stop(), workshop.stop()]) },
   }
 }
 

@@ -43,7 +43,7 @@ describe('stored templates', () => {
   it('are saved and found', async () => {
     const template = await saved(mine, { description: 'for new ones', category: 'onboarding' })
     assert.deepEqual({ ...template, createdAt: 0, updatedAt: 0 }, {
-      id: template.id, name: 'Welcome', subject: 'Hi', body: '<p>{{name}}</p>', description: 'for new ones', category: 'onboarding', version: 1, createdAt: 0, updatedAt: 0,
+      id: template.id, name: 'Welcome', subject: 'Hi', body: '<p>{{name}}</p>', text: null, format: 'html', sampleData: null, partials: {}, description: 'for new ones', category: 'onboarding', version: 1, createdAt: 0, updatedAt: 0,
     })
     assert.deepEqual(await findTemplate(db, mine, template.id), template)
     assert.deepEqual(await findTemplate(db, mine, template.id.toUpperCase()), template)
@@ -52,7 +52,7 @@ describe('stored templates', () => {
   it('get a next version with their id; what is left out stays, null clears', async () => {
     const { id } = await saved(mine, { description: 'old', category: 'c' })
     const second = await saved(mine, { id, body: 'new', category: null })
-    assert.deepEqual({ ...second, createdAt: 0, updatedAt: 0 }, { id, name: 'Welcome', subject: 'Hi', body: 'new', description: 'old', category: null, version: 2, createdAt: 0, updatedAt: 0 })
+    assert.deepEqual({ ...second, createdAt: 0, updatedAt: 0 }, { id, name: 'Welcome', subject: 'Hi', body: 'new', text: null, format: 'text', sampleData: null, partials: {}, description: 'old', category: null, version: 2, createdAt: 0, updatedAt: 0 })
     await Promise.all(Array.from({ length: 5 }, () => save(mine, { id })))
     assert.equal((await findTemplate(db, mine, id))?.version, 7)
   })

@@ -1,20 +1,30 @@
 /**
- * Stored templates of a workspace. Saving with an id makes the next version of that template; what was rendered before stays as it
- * was sent. A template is only stored when the renderer can compile it. Another workspace's template is as good as none.
+ * Stored templates of a workspace. Saving with an id makes the next version of that template; the one before is kept. What the author wrote
+ * is made ready once, when it is saved, outside of any transaction; if a partial was changed meanwhile, it is done again. A save is one
+ * transaction: one that dies leaves what was there. Two who save at once make two versions. Another workspace's template is as good as none.
  */
 import { z } from 'zod'
-import { prepared, type Queryable } from '#src/db.ts'
+import type { Db, Queryable } from '#src/db.ts'
 import { isUuid, newId } from '#src/id.ts'
-import { isHtml } from '#src/mail/html-signs.ts'
+import type { Finished } from './finish.ts'
+import { loadPartials, lockPartials, MAX_USERS, type PartialVersions } from './partial-store.ts'
+import { guessPartials } from './partials.ts'
 import type { Renderer } from './render.ts'
+import { FORMATS, formatOf, type TemplateFormat } from './versions.ts'
 
+/** As a template is listed: without what it became. */
 export interface Template {
   readonly id: string
   readonly name: string
   readonly subject: string
+  /** As it was written. */
   readonly body: string
+  readonly text: string | null
+  readonly format: TemplateFormat
   readonly description: string | null
   readonly category: string | null
+  readonly sampleData: Readonly<Record<string, unknown>> | null
+  readonly partials: PartialVersions
   readonly version: number
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -23,14 +33,36 @@ export interface Template {
 // a NUL cannot be stored as text by PostgreSQL
 const line = (max: number): z.ZodString => z.string().max(max).regex(/^[^\p{Cc}]*$/u, 'must be one line without control characters')
 const filled = (max: number): z.ZodString => line(max).regex(/\S/, 'must not be empty')
+const plain = (max: number): z.ZodString => z.string().max(max).regex(/^[^\0]*$/, 'must not contain NUL')
+const MAX_SAMPLE = 100_000
+const format = z.enum(FORMATS).nullish().meta({ description: 'detected where it is left out' })
+const sample = z.record(z.string(), z.unknown()).nullish()
+  .refine((data) => isStorable(data), `must be an object of at most ${MAX_SAMPLE} characters as JSON, without NUL`)
+
+function isStorable(data: unknown): boolean {
+  try {
+    const text = JSON.stringify(data ?? null)
+    return text.length <= MAX_SAMPLE && !text.includes('\\u0000')
+  } catch {
+    return false // too deep
+  }
+}
+
+/** What a template says. */
+export const writtenFields = {
+  subject: filled(998),
+  body: plain(1_000_000).min(1, 'must not be empty').meta({ description: 'HTML, MJML or text' }),
+  text: plain(1_000_000).nullish().meta({ description: 'the text part beside HTML; where there is none, one is made of the HTML' }),
+  format,
+  sample_data: sample.meta({ description: 'params for previews; declares their names' }),
+}
 
 /** What POST /templates/save takes. */
 export const templateFields = z.object({
   id: z.string().refine(isUuid, 'must be the id of a template').nullish(),
   name: filled(255),
-  subject: filled(998),
-  body: z.string().min(1, 'must not be empty').max(1_000_000).refine((text) => !text.includes('\0'), 'must not contain NUL'),
-  description: z.string().max(2000).refine((text) => !text.includes('\0'), 'must not contain NUL').nullish(),
+  ...writtenFields,
+  description: plain(2000).nullish(),
   category: line(255).nullish(),
 })
 
@@ -44,51 +76,104 @@ export type SavedTemplate =
   | { readonly kind: 'not-found' }
 
 export interface TemplateStore {
-  readonly db: Queryable
-  readonly renderer: Pick<Renderer, 'check'>
+  readonly db: Db
+  readonly renderer: Pick<Renderer, 'finish'>
 }
 
-const COLUMNS = 'id, name, subject, body, description, category, version, created_at AS "createdAt", updated_at AS "updatedAt"'
+const CONTENT = `name, subject, body, text_body AS text, format, sample_data AS "sampleData", partials, version`
+const COLUMNS = `id, ${CONTENT}, description, category, created_at AS "createdAt", updated_at AS "updatedAt"`
+const FIND = `SELECT ${COLUMNS} FROM templates WHERE id = $1 AND workspace_id = $2`
+
+type Row = Omit<Template, 'format'> & { readonly format: TemplateFormat | null }
+
+function fromRow(row: Row): Template {
+  return { ...row, format: formatOf(row.format, row.body) }
+}
+
+const TRIES = 5
+
+/** Makes a template, or with an id its next version; of that, what is left out stays and null clears. */
+export async function saveTemplate(store: TemplateStore, workspaceId: string, fields: TemplateFields): Promise<SavedTemplate> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const result = await trySave(store, workspaceId, fields)
+    if (result.kind !== 'outrun') return result
+  }
+  throw new Error(`a template was outrun by changes of its partials ${TRIES} times`)
+}
+
+/** `outrun`: what it was made of was changed meanwhile, so nothing was stored. */
+async function trySave({ db, renderer }: TemplateStore, workspaceId: string, fields: TemplateFields): Promise<SavedTemplate | { kind: 'outrun' }> {
+  const old = fields.id === undefined || fields.id === null ? null : await findTemplate(db, workspaceId, fields.id)
+  if (fields.id && old === null) return { kind: 'not-found' }
+  const text = fields.text === undefined ? old?.text ?? null : fields.text
+  const partials = await loadPartials(db, workspaceId, guessPartials(fields.body, text))
+  const written = { subject: fields.subject, body: fields.body, text, format: fields.format ?? null }
+  const finished = await renderer.finish(written, partials.bodies)
+  if (!finished.ok) return { kind: 'invalid', reason: finished.reason }
+  if (finished.format === 'text' && fields.text) return { kind: 'invalid', reason: 'the body is text: there is no text part beside it' }
+  if (partials.full !== null && old?.partials[partials.full] === undefined)
+    return { kind: 'invalid', reason: `the partial ${partials.full} is in ${MAX_USERS} templates, which is as many as may have it` }
+  const used = Object.fromEntries(finished.partials.map((name) => [name, partials.versions[name] ?? 0]))
+  return db.transaction(async (tx) => {
+    if (!await lockPartials(tx, workspaceId, used)) return { kind: 'outrun' }
+    const { rows: [now] } = old === null ? { rows: [] } : await tx.query<{ text: string | null }>(LOCK, [old.id, workspaceId])
+    if (old !== null && now === undefined) return { kind: 'not-found' }
+    if (old !== null && fields.text === undefined && now?.text !== old.text) return { kind: 'outrun' }
+    const values = [old?.id ?? newId(), workspaceId, ...columnsOf({ ...fields, text: finished.format === 'text' ? null : text }, finished, used)]
+    const { rows: [row] } = old === null
+      ? await tx.query<Row>(keepVersion(INSERT), values)
+      : await tx.query<Row>(keepVersion(UPDATE), [...values, ...givenOf(fields)])
+    if (row === undefined) throw new Error('a saved template is not there')
+    return { kind: 'saved', template: fromRow(row) }
+  })
+}
+
+const LOCK = 'SELECT text_body AS text FROM templates WHERE id = $1 AND workspace_id = $2 FOR UPDATE'
+
+function columnsOf(fields: TemplateFields, finished: Finished, partials: PartialVersions): unknown[] {
+  const { name, subject, body, text, description, category, sample_data: sampleData } = fields
+  return [name, subject, body, text, finished.format, ...finishedColumns(body, text ?? null, finished), JSON.stringify(partials),
+    json(sampleData), description ?? null, category ?? null]
+}
+
+/** What was not left out. */
+function givenOf({ sample_data: sampleData, description, category }: TemplateFields): boolean[] {
+  return [sampleData !== undefined, description !== undefined, category !== undefined]
+}
+
+function json(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value)
+}
+
+/** Of `finished` and `finished_text`: null where it is what was written. */
+export function finishedColumns(body: string, text: string | null, finished: Finished): [string | null, string | null] {
+  const [first, second] = finished.format === 'text' ? [finished.text, null] : [finished.html, finished.text]
+  return [first === body ? null : first, second === text ? null : second]
+}
 
 const INSERT = `
-INSERT INTO templates (id, workspace_id, name, subject, body, description, category)
-VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING *`
+INSERT INTO templates (id, workspace_id, name, subject, body, text_body, format, finished, finished_text, partials, sample_data, description, category)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING *`
 
-// what is left out keeps its value, null clears it
 const UPDATE = `
-UPDATE templates SET name = $3, subject = $4, body = $5, description = CASE WHEN $8 THEN $6 ELSE description END,
-  category = CASE WHEN $9 THEN $7 ELSE category END, version = version + 1, updated_at = now()
+UPDATE templates SET name = $3, subject = $4, body = $5, text_body = $6, format = $7, finished = $8, finished_text = $9, partials = $10,
+  sample_data = CASE WHEN $14 THEN $11::jsonb ELSE sample_data END, description = CASE WHEN $15 THEN $12 ELSE description END,
+  category = CASE WHEN $16 THEN $13 ELSE category END, version = version + 1, updated_at = now()
 WHERE id = $1 AND workspace_id = $2 RETURNING *`
 
-const FIND = prepared('template-find', `SELECT ${COLUMNS} FROM templates WHERE id = $1 AND workspace_id = $2`)
-
-const LIST = `
-SELECT ${COLUMNS} FROM templates WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`
-
-/** The row as it is now also becomes a version, in the same statement: a save that dies leaves the old one. */
-const keepVersion = (save: string): string => `
+/** What a statement saved also becomes a version. */
+export const keepVersion = (save: string): string => `
 WITH saved AS (${save}), kept AS (
-  INSERT INTO template_versions (template_id, version, workspace_id, name, subject, body, created_at)
-  SELECT id, version, workspace_id, name, subject, body, updated_at FROM saved)
+  INSERT INTO template_versions (template_id, version, workspace_id, name, subject, body, created_at,
+    format, text_body, finished, finished_text, sample_data, partials)
+  SELECT id, version, workspace_id, name, subject, body, updated_at, format, text_body, finished, finished_text, sample_data, partials FROM saved)
 SELECT ${COLUMNS} FROM saved`
-
-/** Makes a template, or with an id its next version. */
-export async function saveTemplate({ db, renderer }: TemplateStore, workspaceId: string, fields: TemplateFields): Promise<SavedTemplate> {
-  const checked = await renderer.check(isHtml(fields.body) ? { subject: fields.subject, html: fields.body, text: null } : { subject: fields.subject, html: null, text: fields.body })
-  if (!checked.ok) return { kind: 'invalid', reason: checked.reason }
-  const { id, name, subject, body, description, category } = fields
-  const values = [id ?? newId(), workspaceId, name, subject, body, description ?? null, category ?? null]
-  const { rows: [template] } = id === undefined || id === null
-    ? await db.query<Template>(keepVersion(INSERT), values)
-    : await db.query<Template>(keepVersion(UPDATE), [...values, description !== undefined, category !== undefined])
-  return template === undefined ? { kind: 'not-found' } : { kind: 'saved', template }
-}
 
 /** Null when this workspace has none with this id; text that is no id finds none either. */
 export async function findTemplate(db: Queryable, workspaceId: string, id: string): Promise<Template | null> {
   if (!isUuid(id)) return null
-  const { rows: [template] } = await db.query<Template>(FIND, [id, workspaceId])
-  return template ?? null
+  const { rows: [row] } = await db.query<Row>(FIND, [id, workspaceId])
+  return row === undefined ? null : fromRow(row)
 }
 
 const DELETE = 'DELETE FROM templates WHERE id = $1 AND workspace_id = $2'
@@ -106,9 +191,37 @@ export interface TemplatePage {
   readonly total: number
 }
 
+const LIST = `SELECT ${COLUMNS} FROM templates WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`
+
 /** Newest first. `page` counts from 1. */
 export async function listTemplates(db: Queryable, workspaceId: string, page: number, limit: number): Promise<TemplatePage> {
-  const { rows: templates } = await db.query<Template>(LIST, [workspaceId, limit, (page - 1) * limit])
+  const { rows } = await db.query<Row>(LIST, [workspaceId, limit, (page - 1) * limit])
   const { rows: [count] } = await db.query<{ n: number }>('SELECT count(*) AS n FROM templates WHERE workspace_id = $1', [workspaceId])
-  return { templates, total: count?.n ?? 0 }
+  return { templates: rows.map(fromRow), total: count?.n ?? 0 }
+}
+
+/** A version as it was saved. */
+export type TemplateVersion = Omit<Template, 'description' | 'category' | 'updatedAt'>
+
+const VERSION = `template_id AS id, ${CONTENT}, created_at AS "createdAt"`
+
+export async function findWrittenVersion(db: Queryable, workspaceId: string, id: string, version: number): Promise<TemplateVersion | null> {
+  const { rows: [row] } = await db.query<Row>(
+    `SELECT ${VERSION} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 AND version = $3`, [id, workspaceId, version])
+  return row === undefined ? null : fromRow(row)
+}
+
+export interface VersionPage {
+  readonly versions: TemplateVersion[]
+  readonly total: number
+}
+
+/** The latest first. */
+export async function listVersions(db: Queryable, workspaceId: string, id: string, page: { readonly page: number; readonly limit: number }): Promise<VersionPage> {
+  const { rows } = await db.query<Row>(
+    `SELECT ${VERSION} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 ORDER BY version DESC LIMIT $3 OFFSET $4`,
+    [id, workspaceId, page.limit, (page.page - 1) * page.limit])
+  const { rows: [count] } = await db.query<{ n: number }>(
+    'SELECT count(*) AS n FROM template_versions WHERE template_id = $1 AND workspace_id = $2', [id, workspaceId])
+  return { versions: rows.map(fromRow), total: count?.n ?? 0 }
 }

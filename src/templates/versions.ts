@@ -7,7 +7,8 @@ import { isUuid } from '#src/id.ts'
 import { isHtml } from '#src/mail/html-signs.ts'
 import type { Source } from './source.ts'
 
-export type TemplateFormat = 'html' | 'text' | 'mjml'
+export const FORMATS = ['html', 'text', 'mjml'] as const
+export type TemplateFormat = (typeof FORMATS)[number]
 
 /** A version, ready to be rendered. */
 export interface FinishedTemplate extends Omit<Source, 'key'> {

@@ -1,0 +1,138 @@
+/**
+ * CSS of `<style>` into `style` attributes, for the mail programs that read no style sheets. Only `style` attributes are written; every
+ * other byte stays, and so does the `<style>` itself: media queries, `:hover`, and classes that an expression makes need it. Nothing is
+ * fetched. juice computes, on a copy in which expressions are letters; the result is put into the source by offset, so no expression
+ * can get lost. What an expression makes conditional is not touched: a sheet or an attribute with blocks in it, a tag with an
+ * expression between its attributes.
+ */
+import juice from 'juice'
+import { createPlaceholders, type Edit, type Placeholders, write } from './edits.ts'
+import { type Expression, findExpressions, MASK, maskExpressions } from './expressions.ts'
+import { TemplateError } from './helpers.ts'
+import { type Attribute, type Range, readTags, type Tag } from './tags.ts'
+
+/** An attribute that tells the tags of the copy. */
+const MARK = 'data-inline-place'
+const OPTIONS = { applyAttributesTableElements: false, applyWidthAttributes: false, applyHeightAttributes: false, inlinePseudoElements: false }
+const USUAL = ['hover', 'active', 'focus', 'visited', 'link']
+/** What they select depends on how often a block is repeated. */
+const COUNTING = ['first-child', 'last-child', 'only-child', 'nth-child', 'nth-last-child', 'first-of-type', 'last-of-type', 'only-of-type',
+  'nth-of-type', 'nth-last-of-type', 'empty']
+const EVERYWHERE = /^\s*(?:all|screen)?\s*$/i
+
+/** @throws TemplateError for CSS that cannot be read. */
+export function inlineCss(html: string): string {
+  if (!/<style[\s>]/i.test(html)) return html
+  const expressions = findExpressions(html)
+  const masked = maskExpressions(html, expressions)
+  const { tags, sheets } = readTags(masked)
+  const placeholders = createPlaceholders(html)
+  const css = sheets.filter((sheet) => isPlain(masked, sheet, expressions)).map((sheet) => sheetText(html, sheet, expressions, placeholders))
+  const places = tags.map((tag) => judge(tag, expressions))
+  juice.ignoredPseudos = expressions.some(({ kind }) => kind === 'open') ? [...USUAL, ...COUNTING] : USUAL
+  const styles = stylesOf(compute(copyOf(masked, places), css.join('\n')))
+  return write(html, places.flatMap((place, i) => editOf(html, place, placeholders.restore(styles.get(i) ?? ''))))
+}
+
+function compute(html: string, css: string): string {
+  try {
+    return juice.inlineContent(html, css, OPTIONS)
+  } catch (error) {
+    throw new TemplateError(`its CSS cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+interface Place {
+  readonly tag: Tag
+  readonly style: Attribute | undefined
+  /** It has an expression between its attributes. */
+  readonly isDynamic: boolean
+  /** Its style has expressions: it stays as it is, with what the sheets say before it. */
+  readonly isStyleKept: boolean
+  /** What is there or not: no selector may see it. */
+  readonly conditional: readonly Range[]
+}
+
+function judge(tag: Tag, expressions: readonly Expression[]): Place {
+  const inTag = within(expressions, tag)
+  const style = tag.attributes.find(({ name }) => name === 'style')
+  const isIn = ({ start, end }: Range, { quote, start: from, end: to }: Attribute): boolean => quote !== '' && start >= from && end <= to
+  const isDynamic = inTag.some((expression) => !tag.attributes.some((attribute) => isIn(expression, attribute)))
+  const conditional = tag.attributes.flatMap((attribute) => {
+    const blocks = inTag.filter((expression) => expression.kind !== 'value' && expression.kind !== 'raw-value' && isIn(expression, attribute))
+    const [first, last] = [blocks[0], blocks.at(-1)]
+    return first === undefined || last === undefined ? [] : [{ start: first.start, end: last.end }]
+  })
+  const isStyleKept = style !== undefined && inTag.some((expression) => isIn(expression, style))
+  return { tag, style, isDynamic, isStyleKept, conditional }
+}
+
+/** Whether all of a sheet holds whenever the mail is rendered, for every screen. */
+function isPlain(masked: string, { tag, start, end }: Range & { readonly tag: Tag }, expressions: readonly Expression[]): boolean {
+  const media = tag.attributes.find(({ name }) => name === 'media')
+  if (media !== undefined && !EVERYWHERE.test(masked.slice(media.start, media.end))) return false
+  if (within(expressions, { start, end }).some(({ kind }) => kind !== 'value' && kind !== 'comment')) return false
+  const before = expressions.filter((expression) => expression.end <= tag.start)
+  return within(expressions, tag).length === 0 && count(before, 'open') === count(before, 'close')
+}
+
+function count(expressions: readonly Expression[], kind: Expression['kind']): number {
+  return expressions.filter((expression) => expression.kind === kind).length
+}
+
+/** By bisection: `expressions` are in order and apart. */
+function within<T extends Range>(expressions: readonly T[], { start, end }: Range): T[] {
+  let [low, high] = [0, expressions.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((expressions[middle]?.start ?? 0) < start) low = middle + 1
+    else high = middle
+  }
+  const found: T[] = []
+  for (let i = low; i < expressions.length; i++) {
+    const expression = expressions[i]
+    if (expression === undefined || expression.end > end) break
+    found.push(expression)
+  }
+  return found
+}
+
+/** The text of a sheet with names in place of its expressions. */
+function sheetText(html: string, { start, end }: Range, expressions: readonly Expression[], placeholders: Placeholders): string {
+  const edits = within(expressions, { start, end }).map(({ kind, start: from, end: to }) =>
+    ({ start: from - start, end: to - start, text: kind === 'comment' ? '' : placeholders.keep(html.slice(from, to)) }))
+  return write(html.slice(start, end), edits)
+}
+
+/** The copy that juice reads: tags are marked, styles that must stay and what is conditional are out of its sight. */
+function copyOf(masked: string, places: readonly Place[]): string {
+  return write(masked, places.flatMap(({ tag, style, isDynamic, isStyleKept, conditional }, i) => [
+    ...(isDynamic ? [] : [{ start: tag.nameEnd, end: tag.nameEnd, text: ` ${MARK}="${i}"` }]),
+    ...[
+      ...(isStyleKept && style !== undefined ? [{ start: style.nameStart, end: style.nameStart + style.name.length, text: MASK.repeat(5) }] : []),
+      ...conditional.map(({ start, end }) => ({ start, end, text: MASK.repeat(end - start) })),
+    ].toSorted((a, b) => a.start - b.start),
+  ]))
+}
+
+/** By the number of the mark. */
+function stylesOf(juiced: string): Map<number, string> {
+  const styles = new Map<number, string>()
+  for (const { attributes } of readTags(juiced).tags) {
+    const valueOf = (wanted: string): string | undefined => {
+      const attribute = attributes.find(({ name }) => name === wanted)
+      return attribute === undefined ? undefined : juiced.slice(attribute.start, attribute.end)
+    }
+    const [mark, style] = [valueOf(MARK), valueOf('style')]
+    if (mark !== undefined && style !== undefined) styles.set(Number(mark), style)
+  }
+  return styles
+}
+
+function editOf(html: string, { tag, style, isDynamic, isStyleKept }: Place, computed: string): Edit[] {
+  if (isDynamic || computed === '') return []
+  if (style === undefined) return [{ start: tag.nameEnd, end: tag.nameEnd, text: ` style="${computed}"` }]
+  if (isStyleKept) return [{ start: style.start, end: style.start, text: `${style.quote === "'" ? computed.replaceAll("'", '&#39;') : computed} ` }]
+  const isSame = html.slice(style.start, style.end) === computed
+  return isSame ? [] : [{ start: style.nameStart, end: style.after, text: `style="${computed}"` }]
+}

@@ -1,0 +1,87 @@
+/**
+ * Which variables a template reads from its params, and where. Inside `each`, `with` and sections names belong to what these go through;
+ * they are not looked at. Only for sources that were inspected.
+ */
+import { parse } from './check.ts'
+import { HELPERS } from './helpers.ts'
+
+export interface NameUse {
+  /** `['attributes', 'plan']`. */
+  readonly path: readonly string[]
+  readonly line: number
+  readonly column: number
+}
+
+/** Blocks in which names mean what they mean outside. */
+const SAME_SCOPE: ReadonlySet<string> = new Set(['if', 'unless', ...Object.entries(HELPERS).filter(([, { isTest }]) => isTest).map(([name]) => name)])
+
+type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpression
+
+export function findNames(source: string): NameUse[] {
+  const found: NameUse[] = []
+  readProgram(parse(source), [true], found)
+  return found
+}
+
+/** `scopes`: the outermost first; true where names are those of the params. */
+function readProgram(program: hbs.AST.Program, scopes: readonly boolean[], found: NameUse[]): void {
+  for (const statement of program.body) {
+    if (isBlock(statement)) readBlock(statement, scopes, found)
+    else if (statement.type === 'MustacheStatement') readCall(statement as hbs.AST.MustacheStatement, scopes, found)
+  }
+}
+
+function isBlock(statement: hbs.AST.Node): statement is hbs.AST.BlockStatement {
+  return statement.type === 'BlockStatement'
+}
+
+function readBlock(block: hbs.AST.BlockStatement, scopes: readonly boolean[], found: NameUse[]): void {
+  readCall(block, scopes, found)
+  const isSame = block.params.length > 0 && SAME_SCOPE.has(block.path.original)
+  readProgram(block.program, isSame ? scopes : [...scopes, false], found)
+  const inverse = block.inverse as hbs.AST.Program | undefined
+  if (inverse !== undefined) readProgram(inverse, scopes, found)
+}
+
+/** With values it is a helper, and these are read; without, its name is a variable. */
+function readCall({ path, params, hash }: Call, scopes: readonly boolean[], found: NameUse[]): void {
+  const pairs = (hash as hbs.AST.Hash | undefined)?.pairs ?? []
+  const read = params.length === 0 && pairs.length === 0 ? [path] : [...params, ...pairs.map(({ value }) => value)]
+  for (const expression of read) readExpression(expression, scopes, found)
+}
+
+function readExpression(expression: hbs.AST.Expression, scopes: readonly boolean[], found: NameUse[]): void {
+  if (expression.type === 'SubExpression') readCall(expression as hbs.AST.SubExpression, scopes, found)
+  if (expression.type !== 'PathExpression') return
+  const { data, depth, parts, loc } = expression as hbs.AST.PathExpression
+  const isRoot = data ? parts[0] === 'root' : scopes.at(-1 - depth) === true
+  const path = data ? parts.slice(1) : parts
+  if (isRoot && path.length > 0) found.push({ path: path.map(String), line: loc.start.line, column: loc.start.column })
+}
+
+/** Whether one of `names` is printed in every mail, and where it stands if it is only in some. `isSeen` tells what is shown of the source. */
+export function judgePrinted(source: string, names: ReadonlySet<string>, isSeen: (offset: number) => boolean): 'always' | 'sometimes' | 'never' {
+  const starts = lineStarts(source)
+  const offsetOf = ({ line, column }: hbs.AST.Position): number => (starts[line - 1] ?? 0) + column
+  const isIt = ({ path, params, loc }: hbs.AST.MustacheStatement): boolean => {
+    const { data, depth, parts } = path as hbs.AST.PathExpression
+    const isNamed = data ? parts[0] === 'root' && names.has(String(parts[1])) && parts.length === 2 : depth === 0 && parts.length === 1 && names.has(String(parts[0]))
+    return path.type === 'PathExpression' && params.length === 0 && isNamed && isSeen(offsetOf(loc.start))
+  }
+  const isIn = (program: hbs.AST.Program | undefined, isAlways: boolean): boolean => program?.body.some((statement) => {
+    if (statement.type === 'MustacheStatement') return isIt(statement as hbs.AST.MustacheStatement)
+    if (!isBlock(statement)) return false
+    const branches = [statement.program, statement.inverse as hbs.AST.Program | undefined]
+    const isChoice = SAME_SCOPE.has(statement.path.original) && statement.params.length > 0
+    return isAlways ? isChoice && branches.every((branch) => isIn(branch, true)) : branches.some((branch) => isIn(branch, false))
+  }) === true
+  const program = parse(source)
+  if (isIn(program, true)) return 'always'
+  return isIn(program, false) ? 'sometimes' : 'never'
+}
+
+function lineStarts(source: string): number[] {
+  const starts = [0]
+  for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
+}
