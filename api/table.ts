@@ -2,6 +2,7 @@
 import type { AnyRoute } from './route.ts'
 import { ACCOUNT_ROUTES } from './routes/accounts.ts'
 import { ADMIN_DRY_RUN_ROUTES } from './routes/admin-dry-run.ts'
+import { ADMIN_NOTICE_ROUTES } from './routes/admin-notices.ts'
 import { ADMIN_POOL_ROUTES } from './routes/admin-pools.ts'
 import { ADMIN_QUEUE_ROUTES } from './routes/admin-queue.ts'
 import { ADMIN_SUSPENSION_ROUTES } from './routes/admin-suspensions.ts'
@@ -64,6 +65,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...SUBSCRIBE_ROUTES,
   ...ADMIN_QUEUE_ROUTES,
   ...ADMIN_SUSPENSION_ROUTES,
+  ...ADMIN_NOTICE_ROUTES,
   ...ADMIN_POOL_ROUTES,
   ...ADMIN_DRY_RUN_ROUTES,
   healthz,

@@ -68,7 +68,7 @@ const CHILDREN: Readonly<Record<string, string>> = {
 }
 /** Nobody's: of the service itself. */
 const OF_THE_SERVICE = new Set([
-  'migrations', 'migrations_lock', 'leases', 'suspensions', 'receiver_hours', 'operator_actions', 'domain_sites', 'dry_runs', 'sandbox_inbox',
+  'migrations', 'migrations_lock', 'leases', 'suspensions', 'receiver_hours', 'operator_actions', 'operator_notices', 'domain_sites', 'dry_runs', 'sandbox_inbox',
   'egress_sources', 'egress_pools', 'egress_members', 'egress_days', 'egress_checks', 'report_cursor', 'learned_limits', 'sts_policies',
   'tls_rules', 'tls_results', 'tls_reports', 'queue_shares', 'tracking_hits',
 ])

@@ -27,6 +27,7 @@ const COMMANDS: readonly (readonly [name: string, summary: string])[] = [
   ['tls', 'require TLS of recipient domains, or take less than they ask for'],
   ['explain', 'tell all that is known about one message'],
   ['bounces', 'see what came back, and review what it suppressed'],
+  ['notices', 'see what only the operator can mend, and acknowledge it'],
   ['dry-run', 'rehearse a message to a recipient: every gate, DNS, connection, MAIL and RCPT; nothing is sent'],
   ['parse-report', 'read a bounce or complaint on stdin'],
   ['inbox', 'list what the sandbox received'],

@@ -9,6 +9,7 @@ import { BOUNCES } from '#bin/doctor/bounces.ts'
 import { type Check, failed, type Finding, messageOf, type Patient } from '#bin/doctor/check.ts'
 import { EGRESS } from '#bin/doctor/egress.ts'
 import { DISK, MODE, NODE } from '#bin/doctor/machine.ts'
+import { NOTICES } from '#bin/doctor/notices.ts'
 import { DNS, WAY_OUT } from '#bin/doctor/network.ts'
 import { CLOCK, MASTER_KEY, MIGRATIONS, POSTGRES, REDIS, REDIS_AOF, REDIS_MEMORY } from '#bin/doctor/stores.ts'
 import { attachStores } from '#bin/supervisor/stores.ts'
@@ -16,7 +17,7 @@ import { Trouble } from '#bin/supervisor/trouble.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { openDb } from '#src/db.ts'
 
-const CHECKS: readonly Check[] = [NODE, MODE, DISK, POSTGRES, MIGRATIONS, CLOCK, MASTER_KEY, REDIS, REDIS_MEMORY, REDIS_AOF, DNS, WAY_OUT, BOUNCES, ...EGRESS]
+const CHECKS: readonly Check[] = [NODE, NOTICES, MODE, DISK, POSTGRES, MIGRATIONS, CLOCK, MASTER_KEY, REDIS, REDIS_MEMORY, REDIS_AOF, DNS, WAY_OUT, BOUNCES, ...EGRESS]
 const WITHIN_MS = 10_000
 
 const ACTION: Action = {

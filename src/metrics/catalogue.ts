@@ -91,6 +91,7 @@ export const METRICS = {
   mailstead_suppressions_held: {
     type: 'gauge', help: 'Suppressions that wait for a second proof, or because a receiver seems broken.', labels: ['hold'], by: 'queue',
   },
+  mailstead_notices: { type: 'gauge', help: 'What only the operator can mend and has not acknowledged.', labels: ['kind'], by: 'queue' },
 } as const satisfies Record<string, MetricRow>
 
 export type MetricName = keyof typeof METRICS

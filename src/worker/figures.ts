@@ -5,6 +5,7 @@
  */
 import type { Context } from '#src/context.ts'
 import { isMyTurn, tellQueue } from '#src/metrics/exchange.ts'
+import { countNotices, NOTICE_KIND_NAMES } from '#src/operator/notices.ts'
 import { single, type Series, type Snapshot } from '#src/metrics/registry.ts'
 import { dueKey, isSuspendedSite, readyKey, SITES_KEY } from '#src/queue/keys.ts'
 import { listSuspensions, SUSPENDABLE } from '#src/queue/suspensions.ts'
@@ -28,14 +29,15 @@ export function figuresLoop(ctx: Context): LoopSpec {
 }
 
 export async function readFigures({ db, redis }: Pick<Context, 'db' | 'redis'>): Promise<Snapshot> {
-  const [depth, oldest, suspensions, webhooks, reports, held] = await Promise.all([
-    readDepth(redis), readOldest(db), listSuspensions(db), readWebhooks(db), readReports(db), countHeld(db),
+  const [depth, oldest, suspensions, webhooks, reports, held, notices] = await Promise.all([
+    readDepth(redis), readOldest(db), listSuspensions(db), readWebhooks(db), readReports(db), countHeld(db), countNotices(db),
   ])
   return {
     mailstead_queue_depth: depth, mailstead_queue_oldest_seconds: oldest,
     mailstead_suspensions: SUSPENDABLE.map((kind) => ({ labels: [kind], value: suspensions.filter((one) => one.kind === kind).length })),
     mailstead_webhook_backlog: single(webhooks.count), mailstead_webhook_oldest_seconds: single(webhooks.oldest),
     mailstead_inbound_waiting: single(reports),
+    mailstead_notices: NOTICE_KIND_NAMES.map((kind) => ({ labels: [kind], value: notices.get(kind) ?? 0 })),
     mailstead_suppressions_held: HOLDS.map((hold) => ({ labels: [hold], value: sumOfHeld(held.filter((one) => one.hold === hold)) })),
   }
 }

@@ -20,6 +20,7 @@ import { housekeepingLoop } from './housekeeping.ts'
 import { importLoop } from './imports.ts'
 import { leaseLoop } from './leases.ts'
 import { startLoop, type LoopSpec } from './loop.ts'
+import { noticeLoop } from './notices.ts'
 import { operatorLoop } from './operator.ts'
 import { reconcileLoop } from './reconcile.ts'
 import { scoreLoop } from './scores.ts'
@@ -30,7 +31,7 @@ import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 import { workspaceRateLoop } from './workspace-rates.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspaceRateLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, figuresLoop, egressLoop, tlsReportLoop, trackingLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspaceRateLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, noticeLoop, figuresLoop, egressLoop, tlsReportLoop, trackingLoop, housekeepingLoop]
 
 /**
  * A million rows pass through, and few of them are needed at a time: the heap is collected before it has grown by more than half. Measured

@@ -1,0 +1,25 @@
+/** What only the operator can mend, told to him: one row for each thing, however often it happens, until he has acknowledged it. */
+import type { Knex } from 'knex'
+
+export async function up(knex: Knex): Promise<void> {
+  await knex.raw(`
+CREATE TABLE operator_notices (
+  id uuid PRIMARY KEY,                        -- UUIDv7
+  kind text NOT NULL,                         -- src/operator/notices.ts
+  subject text NOT NULL,                      -- what it is about: a receiver and rule, a source, a workspace
+  text text NOT NULL,                         -- of the last time
+  count bigint NOT NULL,
+  first_seen timestamptz NOT NULL,
+  last_seen timestamptz NOT NULL,
+  acknowledged_at timestamptz,
+  acknowledged_by text
+);
+-- what happens again after it was acknowledged is a new one
+CREATE UNIQUE INDEX operator_notices_open ON operator_notices (kind, subject) WHERE acknowledged_at IS NULL;
+CREATE INDEX operator_notices_acknowledged ON operator_notices (kind, subject, last_seen) WHERE acknowledged_at IS NOT NULL;
+`)
+}
+
+export async function down(knex: Knex): Promise<void> {
+  await knex.raw('DROP TABLE operator_notices')
+}
