@@ -15,7 +15,8 @@ export function sendAnswer(koa: Koa.Context, status: number, answer: Answer): vo
   koa.status = answer.status ?? status
   if (answer.body === undefined) return
   koa.res.setHeader('Content-Type', answer.type ?? JSON_TYPE)
-  koa.body = typeof answer.body === 'string' || answer.body instanceof Readable ? answer.body : JSON.stringify(answer.body)
+  const { body } = answer
+  koa.body = typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable ? body : JSON.stringify(body)
 }
 
 /** As JSON, or as the page given. */

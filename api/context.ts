@@ -10,6 +10,7 @@ import type { RequestRate } from '#src/limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
 import type { OperatorToken } from '#src/operator/token.ts'
 import type { Renderer } from '#src/templates/render.ts'
+import type { TrackingDoor } from '#src/tracking/door.ts'
 import type { AudiencePages } from './audience-pages.ts'
 import type { LargeBodies } from './large-bodies.ts'
 import type { Metrics } from './metrics.ts'
@@ -21,6 +22,7 @@ export interface ApiContext extends Context {
   readonly operatorToken: OperatorToken
   readonly acceptor: Acceptor
   readonly renderer: Renderer
+  readonly tracking: TrackingDoor
   readonly rate: RequestRate
   readonly attempts: Attempts
   readonly metrics: Metrics

@@ -18,6 +18,7 @@ import { createAcceptor } from '#src/messages/accept.ts'
 import { openOperatorToken } from '#src/operator/token.ts'
 import { openRedis } from '#src/redis.ts'
 import { createRenderer } from '#src/templates/render.ts'
+import { createTrackingDoor } from '#src/tracking/door.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
 import { createAudiencePages } from './audience-pages.ts'
 import type { ApiContext } from './context.ts'
@@ -48,7 +49,7 @@ export async function main(config: Config): Promise<ApiProcess> {
   const ctx = assemble({ config, db, redis, clock: systemClock, log, vault }, plans, config.redisUrl)
   const app = mount(ctx, ROUTES).callback()
   const close = async (): Promise<void> => {
-    await ctx.acceptor.drain()
+    await Promise.all([ctx.acceptor.drain(), ctx.tracking.drain()])
     await Promise.allSettled([ctx.keyring.stop(), ctx.renderer.stop(), ctx.largeBodies.stop(), ctx.rate.stop()])
     ctx.eventWatch.stop()
     await ctx.metrics.stop()
@@ -82,6 +83,7 @@ function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): 
     keyring: createKeyring(base),
     operatorToken: openOperatorToken(base),
     renderer: createRenderer(),
+    tracking: createTrackingDoor(base),
     rate: createRequestRate(base.redis, base.clock),
     attempts: createAttempts(base.redis, base.clock),
     contacts: createFinder(base.db),

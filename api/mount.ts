@@ -73,7 +73,7 @@ function requestOf(ctx: ApiContext, koa: Handled, caller: Caller | null, inputs:
   const { req, state } = koa
   const address = clientAddress(req, ctx.config.trustProxy)
   return {
-    id: state.requestId, caller, ...inputs, headers: req.headers, address, wantsPage: state.wantsPage, source: req,
+    id: state.requestId, caller, ...inputs, headers: req.headers, address, isHead: req.method === 'HEAD', wantsPage: state.wantsPage, source: req,
     get gone() {
       return goneSignal(koa.res)
     },

@@ -27,10 +27,10 @@ export interface Answer {
   /** The route's own status when not given. */
   readonly status?: number
   /**
-   * An object is sent as JSON; a text as it is, as JSON unless `type` says otherwise; a stream as it comes: it is destroyed when the client
+   * An object is sent as JSON; a text or bytes as they are, as JSON unless `type` says otherwise; a stream as it comes: it is destroyed when the client
    * goes away, and where it fails the answer breaks off. Left out: an empty answer.
    */
-  readonly body?: object | string | Readable
+  readonly body?: object | string | Buffer | Readable
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -51,6 +51,8 @@ export interface ApiRequest<A extends Access, P, Q, B> {
   readonly headers: IncomingHttpHeaders
   /** The client's IP address, as far as it can be believed (`client-address.ts`). */
   readonly address: string
+  /** Only the headers of the answer are asked for. */
+  readonly isHead: boolean
   /** Aborts when the client has gone away, or has its answer; made when it is first asked for. */
   readonly gone: AbortSignal
   /** Somebody at a browser asks, and wants a page; only where the route has a `refusalPage`. */

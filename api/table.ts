@@ -32,6 +32,7 @@ import { SUPPRESSION_ROUTES } from './routes/suppressions.ts'
 import { TEMPLATE_ROUTES } from './routes/templates.ts'
 import { WEBHOOK_LOG_ROUTES } from './routes/webhook-log.ts'
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts'
+import { TRACKING_ROUTES } from './routes/tracking.ts'
 import { getWorkspace } from './routes/workspace.ts'
 
 export const ROUTES: readonly AnyRoute[] = [
@@ -63,6 +64,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...WEBHOOK_ROUTES,
   ...WEBHOOK_LOG_ROUTES,
   ...SUBSCRIBE_ROUTES,
+  ...TRACKING_ROUTES,
   ...ADMIN_QUEUE_ROUTES,
   ...ADMIN_SUSPENSION_ROUTES,
   ...ADMIN_NOTICE_ROUTES,

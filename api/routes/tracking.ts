@@ -1,0 +1,39 @@
+/**
+ * What readers of tracked mail ask for: the open pixel and the links, at the shared name or a customer's own. The answer comes after the
+ * hit is committed; where a link leads is proved by its token, so that nobody borrows our name for a redirect. Nothing is kept by whoever
+ * is between: the next hit is another.
+ */
+import { z } from 'zod'
+import { refuse, type Refusal } from '#src/errors.ts'
+import { noLinkPage } from '#api/pages/mail.ts'
+import { route, type Answer, type AnyRoute } from '#api/route.ts'
+
+/** One transparent pixel. */
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+/** Mail is read in pages of other sites. */
+const PIXEL_HEADERS = { 'Cross-Origin-Resource-Policy': 'cross-origin', 'X-Robots-Tag': 'noindex' }
+
+const NO_LINK = refuse('NOT_FOUND', 'The link is not complete, or none of ours.')
+const refusalPage = (_: unknown, refusal: Refusal): Promise<Answer> => Promise.resolve(noLinkPage(refusal))
+
+const open = route({
+  name: 'open-pixel', summary: 'The open pixel of a mail',
+  method: 'GET', paths: ['/o/:token'], atRoot: true, access: 'public', params: z.object({ token: z.string() }), status: 200,
+  produces: ['image/gif'], errors: ['NOT_FOUND'],
+  handle: async (ctx, { params, headers, address, isHead }) => {
+    const isOurs = await ctx.tracking.open(params.token, { headers, address, isHead })
+    return isOurs ? { body: PIXEL, type: 'image/gif', headers: PIXEL_HEADERS } : NO_LINK
+  },
+})
+
+const click = route({
+  name: 'follow-link', summary: 'A tracked link: leads to where it led in the mail, and nowhere else',
+  method: 'GET', paths: ['/c/:token/:url'], atRoot: true, access: 'public', params: z.object({ token: z.string(), url: z.string() }), status: 302,
+  errors: ['NOT_FOUND'], refusalPage,
+  handle: async (ctx, { params, headers, address, isHead }) => {
+    const url = await ctx.tracking.click(params.token, params.url, { headers, address, isHead })
+    return url === null ? NO_LINK : { headers: { Location: url, 'X-Robots-Tag': 'noindex' } }
+  },
+})
+
+export const TRACKING_ROUTES: readonly AnyRoute[] = [open, click]

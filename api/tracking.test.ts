@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { request as httpRequest } from 'node:http'
+import { newId } from '#src/id.ts'
+import { createLinks, type MailRef } from '#src/tracking/links.ts'
+import { openVault } from '#src/vault.ts'
+import { startApi, type TestApi } from '#test/support/api.ts'
+
+const BROWSER = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
+interface HitRow { readonly n: number; readonly url: string | null; readonly user_agent: string; readonly machine: string | null; readonly address: string }
+
+describe('open pixels and tracked links', () => {
+  let api: TestApi
+  before(async () => { api = await startApi({ TRUST_PROXY: '1' }) })
+  after(() => api.stop())
+  const links = createLinks({ vault: openVault(Buffer.from('5a'.repeat(32), 'hex')), config: { bounceDomain: 'b.example' } })
+  let ref: MailRef
+  beforeEach(() => {
+    ref = { base: api.url, messageId: newId(), n: 2, workspaceId: api.workspaceId, contactId: null, audienceId: null }
+  })
+  const ask = (url: string, init: RequestInit = {}): Promise<Response> => fetch(url, { redirect: 'manual', ...init, headers: { 'user-agent': BROWSER, ...init.headers } })
+  async function stored(): Promise<HitRow[]> {
+    return (await api.db.query<HitRow>('SELECT n, url, user_agent, machine, address FROM tracking_hits WHERE message_id = $1 ORDER BY id', [ref.messageId])).rows
+  }
+
+  it('the pixel is an image that pages of others may show and nobody keeps, and is stored when it is answered', async () => {
+    const answer = await ask(links.open(ref), { headers: { 'x-forwarded-for': '81.2.69.160' } })
+    assert.deepEqual([answer.status, answer.headers.get('content-type'), answer.headers.get('cache-control'), answer.headers.get('cross-origin-resource-policy'), answer.headers.get('x-robots-tag')],
+      [200, 'image/gif', 'no-store', 'cross-origin', 'noindex'])
+    assert.equal(Buffer.from(await answer.arrayBuffer()).toString('latin1', 0, 6), 'GIF89a')
+    assert.deepEqual(await stored(), [{ n: 2, url: null, user_agent: BROWSER, machine: null, address: '81.2.69.160' }])
+  })
+  for (const url of ['https://a.example/?b=1&c=%C3%BC#d', 'http://xn--bcher-kva.example/', 'https://a.example/?q=%0d%0aSet-Cookie:%20x'])
+    it(`leads to ${url}, which is stored`, async () => {
+      const answer = await ask(links.click(ref, url))
+      assert.deepEqual([answer.status, answer.headers.get('location'), answer.headers.get('referrer-policy')], [302, url, 'no-referrer'])
+      assert.deepEqual((await stored()).map((hit) => hit.url), [url])
+    })
+  it('HEAD and prefetch are answered alike, as machines', async () => {
+    const head = await ask(links.click(ref, 'https://a.example/'), { method: 'HEAD' })
+    assert.equal(head.headers.get('location'), 'https://a.example/')
+    assert.equal((await ask(links.open(ref), { headers: { purpose: 'prefetch' } })).status, 200)
+    assert.deepEqual((await stored()).map(({ machine }) => machine), ['head', 'prefetch'])
+  })
+  it('what we did not make leads nowhere and is stored nowhere', async () => {
+    const own = links.click(ref, 'https://a.example/')
+    const coded = (url: string): string => Buffer.from(url).toString('base64url')
+    const swap = (url: string): string => own.replace(/[^/]+$/, coded(url))
+    const js = links.click(ref, 'javascript:alert(1)')
+    const broken = links.click(ref, 'https://a.example/\r\nSet-Cookie: x')
+    for (const url of [swap('https://evil.example/'), js, broken, own.slice(0, -1), own.replace('/c/', '/c/x'), own.replace(/[^/]+$/, '%00'), links.open(ref).slice(0, -1), links.open(ref).replace('/o/', '/c/') + '/eA',
+      links.view(ref).replace('/v/', '/o/')]) {
+      const answer = await ask(url)
+      assert.ok([400, 404].includes(answer.status), `${url}: ${answer.status}`)
+      assert.equal(answer.headers.get('location'), null)
+    }
+    assert.deepEqual(await stored(), [])
+  })
+  it('a person is told with a page, a program in JSON', async () => {
+    const wrong = `${api.url}/c/x/eA`
+    const page = await ask(wrong, { headers: { accept: 'text/html' } })
+    assert.match(await page.text(), /<h1>Nothing here<\/h1>/)
+    const json = await api.call('GET', '//c/x/eA', { key: null, headers: { accept: 'application/json' } })
+    assert.deepEqual([json.status, json.body['error']], [404, 'NOT_FOUND'])
+  })
+  it('a header of any length does no harm', async () => {
+    const url = new URL(links.open(ref))
+    const status = await new Promise<number | undefined>((resolve) => httpRequest({ host: url.hostname, port: url.port, path: url.pathname, headers: { 'user-agent': 'é'.repeat(3000) } }, (res) => {
+      res.resume()
+      resolve(res.statusCode)
+    }).end())
+    assert.equal(status, 200)
+    assert.equal((await stored())[0]?.user_agent.length, 500)
+  })
+})
