@@ -1,6 +1,7 @@
 /**
  * Reads the body of a request, once, within bounds: type, size, UTF-8, then `json.ts` or `form.ts`. Everything wrong with it is a refusal.
- * Large JSON is only collected here. A body of CSV is only judged by its headers; whoever handles it reads it as it comes.
+ * Large JSON is only collected here. A body of CSV, or a report on TLS, is only judged by its headers;
+ * whoever handles it reads it as it comes.
  *
  * koa-body collects the bytes (text mode with no encoding gives them as they came: invalid UTF-8 is refused, not replaced by U+FFFD).
  * Compressed bodies are refused: a broken stream of them can end the process behind koa-body's back.
@@ -41,7 +42,10 @@ const KINDS: Readonly<Record<BodyKind, { readonly type: string; readonly isType:
   json: { type: 'application/json', isType: /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i },
   form: { type: 'application/x-www-form-urlencoded', isType: /^application\/x-www-form-urlencoded\s*(?:;|$)/i },
   csv: { type: 'text/csv', isType: /^text\/csv\s*(?:;|$)/i },
+  tlsrpt: { type: 'application/tlsrpt+gzip', isType: /^application\/tlsrpt\+(?:gzip|json)\s*(?:;|$)/i },
 }
+/** Read by whoever handles them. */
+const UNREAD: readonly BodyKind[] = ['csv', 'tlsrpt']
 const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?(?:utf-?8|us-ascii)\b)/i
 
 export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyReader {
@@ -54,7 +58,7 @@ export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyR
     const { req } = koa
     const judged = judgeHeaders(req, kinds, isFromAnybody ? SMALL_BYTES : limit)
     if (!judged.ok) return judged
-    if (judged.kind === 'csv') return untouched(koa)
+    if (UNREAD.includes(judged.kind)) return untouched(koa)
     const length = Number(req.headers['content-length'] ?? 0)
     if (underWay.bytes + length > budget)
       return { ok: false, refusal: refuse('SERVICE_UNAVAILABLE', 'Too many large requests are under way.', 1) }

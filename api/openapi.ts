@@ -144,6 +144,7 @@ const MEDIA_TYPES: Readonly<Record<BodyKind, string>> = {
   json: 'application/json',
   form: 'application/x-www-form-urlencoded',
   csv: 'text/csv',
+  tlsrpt: 'application/tlsrpt+gzip',
 }
 const TEXT = { schema: { type: 'string' } }
 
@@ -152,7 +153,7 @@ function requestBodyOf(spec: AnyRoute, schemas: SchemaBook): Json {
   const kinds = spec.accepts ?? (body === undefined ? [] : (['json'] as const))
   if (kinds.length === 0) return {}
   const filled = body === undefined ? TEXT : contentFor(body, 'input', `${pascalOf(spec)}Body`, schemas)
-  const content = Object.fromEntries(kinds.map((kind) => [MEDIA_TYPES[kind], kind === 'csv' ? TEXT : filled]))
+  const content = Object.fromEntries(kinds.map((kind) => [MEDIA_TYPES[kind], kind === 'csv' || kind === 'tlsrpt' ? TEXT : filled]))
   return { requestBody: { required: body === undefined || !body.safeParse({}).success, content } }
 }
 

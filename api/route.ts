@@ -19,9 +19,10 @@ export type Access = 'public' | 'operator' | 'any' | 'regular' | { readonly admi
 
 /**
  * How a body comes: `json`; `form`: application/x-www-form-urlencoded, whose fields the body schema gets as texts; `csv`: text/csv of any
- * length, which nobody has read when the handler takes it from `request.source` (such a route has no body schema).
+ * length, which nobody has read when the handler takes it from `request.source` (such a route has no body schema);
+ * `tlsrpt`: a report on TLS (RFC 8460 6.4), in the same way.
  */
-export type BodyKind = 'json' | 'form' | 'csv'
+export type BodyKind = 'json' | 'form' | 'csv' | 'tlsrpt'
 
 export interface Answer {
   /** The route's own status when not given. */
@@ -57,7 +58,7 @@ export interface ApiRequest<A extends Access, P, Q, B> {
   readonly gone: AbortSignal
   /** Somebody at a browser asks, and wants a page; only where the route has a `refusalPage`. */
   readonly wantsPage: boolean
-  /** The bytes of the body, for a route that accepts `csv`; for all others they are read already. */
+  /** The bytes of the body, for a route that accepts `csv` or `tlsrpt`; for all others they are read already. */
   readonly source: Readable
 }
 

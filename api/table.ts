@@ -30,6 +30,7 @@ import { SUBSCRIBE_ROUTES } from './routes/subscribe.ts'
 import { SUPPRESSION_FILE_ROUTES } from './routes/suppression-files.ts'
 import { SUPPRESSION_ROUTES } from './routes/suppressions.ts'
 import { TEMPLATE_ROUTES } from './routes/templates.ts'
+import { TLS_REPORT_ROUTES } from './routes/tls-reports.ts'
 import { WEBHOOK_LOG_ROUTES } from './routes/webhook-log.ts'
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts'
 import { TRACKING_ROUTES } from './routes/tracking.ts'
@@ -70,6 +71,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ADMIN_NOTICE_ROUTES,
   ...ADMIN_POOL_ROUTES,
   ...ADMIN_DRY_RUN_ROUTES,
+  ...TLS_REPORT_ROUTES,
   healthz,
   readyz,
   metrics,

@@ -70,7 +70,7 @@ const CHILDREN: Readonly<Record<string, string>> = {
 const OF_THE_SERVICE = new Set([
   'migrations', 'migrations_lock', 'leases', 'suspensions', 'receiver_hours', 'operator_actions', 'operator_notices', 'domain_sites', 'dry_runs', 'sandbox_inbox',
   'egress_sources', 'egress_pools', 'egress_members', 'egress_days', 'egress_checks', 'report_cursor', 'learned_limits', 'sts_policies',
-  'tls_rules', 'tls_results', 'tls_reports', 'queue_shares', 'tracking_hits',
+  'tls_rules', 'tls_results', 'tls_reports', 'tls_report_arrivals', 'received_tls_reports', 'queue_shares', 'tracking_hits',
 ])
 
 interface Request {

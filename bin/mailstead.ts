@@ -25,6 +25,7 @@ const COMMANDS: readonly (readonly [name: string, summary: string])[] = [
   ['queue', 'see, retry, suspend, resume and drop queued mail'],
   ['shaping', 'check and try out the limits of receivers, see what they stopped'],
   ['tls', 'require TLS of recipient domains, or take less than they ask for'],
+  ['tls-reports', 'what others report of TLS with our own mail domains'],
   ['explain', 'tell all that is known about one message'],
   ['bounces', 'see what came back, and review what it suppressed'],
   ['notices', 'see what only the operator can mend, and acknowledge it'],

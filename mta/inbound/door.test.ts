@@ -16,6 +16,7 @@ describe('whom mail is taken for', () => {
     [path, 'return-path'], [path.toUpperCase(), 'return-path'], [`${token}@customer.example`, 'return-path'],
     [`x${token}@bounces.example`, null], [`${token.slice(0, -1)}@bounces.example`, null], [`b-${'a'.repeat(45)}@bounces.example`, null],
     ['abuse@bounces.example', 'complaint'], ['FBL@MTA.example', 'complaint'], ['abuse@other.example', null], ['abuse', null],
+    ['tls-reports@bounces.example', 'tls-report'], ['TLS-Reports@mta.example', 'tls-report'], ['tls-reports@other.example', null],
     ['postmaster@mta.example', 'postmaster'], ['Postmaster', 'postmaster'], ['postmaster@other.example', null],
     ['__proto__@mta.example', null], ['constructor@mta.example', null], ['', null], ['@', null],
     [`u-${token.slice(2)}@bounces.example`, null],

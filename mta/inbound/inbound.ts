@@ -1,9 +1,10 @@
 /**
- * The inbound role: takes bounces and complaints at the inbound port and applies them. Taking and applying are apart: 250 means that the
+ * The inbound role: takes bounces, complaints and reports on TLS at the inbound port and applies them. Taking and applying are apart: 250 means that the
  * report is stored, and what is stored is applied by whichever inbound process comes to it, after a crash too.
  */
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
+import { createAttempts } from '#src/limits/attempts.ts'
 import { isWorthRepeating } from '#src/messages/move.ts'
 import { createRegistry, type Registry } from '#src/metrics/registry.ts'
 import { loadServerCertificate } from '#mta/server-certificate.ts'
@@ -14,6 +15,7 @@ import { createReader } from './reader.ts'
 import { createRecentRaws } from './recent-raws.ts'
 import { type Arrived, createTaking } from './store.ts'
 import { findToken } from './target.ts'
+import { createTlsReportReader, readTlsReports, takeByMail } from './tls-reports.ts'
 
 export interface Inbound {
   readonly port: number
@@ -32,20 +34,30 @@ export async function startInbound(ctx: Context, registry: Registry = createRegi
   const recent = createRecentRaws()
   const count = (kind: string, result: string): void => registry.add('mailstead_inbound_reports_total', [kind, result])
   const applying = startApplying(ctx, () => applyDue(ctx, { reader, recent, count }))
+  const tlsReader = createTlsReportReader(ctx.config)
+  const tlsReading = startApplying(ctx, () => readTlsReports(ctx, tlsReader, registry))
+  const attempts = createAttempts(ctx.redis, ctx.clock)
   const taking = createTaking(ctx, recent, () => applying.wake())
   const letters = createLetterBox(() => ctx.clock.now())
   const recipientOf = ({ target, raw }: Incoming): Arrived['recipient'] => {
     if (target.kind === 'return-path') return target
     return target.kind === 'complaint' ? findToken(raw, mac) : null
   }
-  const take = async (incoming: Incoming): Promise<void> => {
+  const takeTlsReport = async (incoming: Incoming): Promise<void> => {
+    await takeByMail(ctx, attempts, incoming)
+    tlsReading.wake()
+  }
+  const takeReport = async (incoming: Incoming): Promise<void> => {
     const recipient = recipientOf(incoming)
     if (recipient === null && !letters.mayTake()) throw new Reply(452, '4.3.1 Too many letters, come again later')
     await taking.add({ ...incoming, recipient })
+  }
+  const take = async (incoming: Incoming): Promise<void> => {
+    await (incoming.target.kind === 'tls-report' ? takeTlsReport : takeReport)(incoming)
     registry.add('mailstead_inbound_letters_total', [incoming.target.kind])
   }
   const listener = await startListener({ ctx, mac, certificate, take }).catch(async (error: unknown) => {
-    await applying.stop()
+    await Promise.all([applying.stop(), tlsReading.stop()])
     throw error
   })
   return {
@@ -53,8 +65,8 @@ export async function startInbound(ctx: Context, registry: Registry = createRegi
     stop: async () => {
       await listener.stop()
       await taking.drain()
-      await applying.stop()
-      await reader.stop()
+      await Promise.all([applying.stop(), tlsReading.stop()])
+      await Promise.all([reader.stop(), tlsReader.stop()])
     },
   }
 }

@@ -7,7 +7,7 @@ import { readReport, type Report } from '#mta/classify/report.ts'
 
 export interface Question { readonly raws: readonly Uint8Array[] }
 /** Null where reading failed, which is a bug of ours. */
-export interface Answer { readonly report: Report | null }
+export interface Answer<T = Report> { readonly report: T | null }
 
 parentPort?.on('message', ({ raws }: Question) => {
   for (const raw of raws) parentPort?.postMessage({ report: read(raw) } satisfies Answer, [])

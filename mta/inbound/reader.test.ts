@@ -5,7 +5,7 @@ import { createReader, type Reader } from './reader.ts'
 describe('the reader of reports', () => {
   const readers: Reader[] = []
   const open = (longestMs?: number, file?: URL): Reader => {
-    const reader = createReader(longestMs, file)
+    const reader = createReader({ ...(longestMs !== undefined && { longestMs }), ...(file !== undefined && { file }) })
     readers.push(reader)
     return reader
   }

@@ -7,9 +7,9 @@ import { Worker } from 'node:worker_threads'
 import type { Report } from '#mta/classify/report.ts'
 import type { Answer, Question } from './reader-thread.ts'
 
-export interface Reader {
+export interface Reader<T = Report> {
   /** One for each mail, in order; null where it could not be read. */
-  read(raws: readonly Buffer[]): Promise<(Report | null)[]>
+  read(raws: readonly Buffer[]): Promise<(T | null)[]>
   stop(): Promise<void>
 }
 
@@ -19,14 +19,21 @@ const LONGEST_MS = 3000
 const START_MS = 30_000
 const THREAD = new URL('./reader-thread.ts', import.meta.url)
 
-/** `file` is what the thread runs. */
-export function createReader(longestMs = LONGEST_MS, file = THREAD): Reader {
+export interface ReaderOptions {
+  /** For one mail. */
+  readonly longestMs?: number
+  /** What the thread runs, and what it is given. */
+  readonly file?: URL
+  readonly workerData?: unknown
+}
+
+export function createReader<T = Report>({ longestMs = LONGEST_MS, file = THREAD, workerData }: ReaderOptions = {}): Reader<T> {
   let thread: Worker | null = null
   let isStopped = false
   let fault: unknown = null
 
   function start(): Worker {
-    const fresh = new Worker(file, { resourceLimits: MEMORY, env: {}, execArgv: [] })
+    const fresh = new Worker(file, { resourceLimits: MEMORY, env: {}, execArgv: [], workerData })
     fresh.on('exit', () => { if (thread === fresh) thread = null })
     fresh.on('error', (error) => { fault = isOutOfMemory(error) ? null : error })
     fresh.unref()
@@ -34,14 +41,14 @@ export function createReader(longestMs = LONGEST_MS, file = THREAD): Reader {
   }
 
   /** How many of them were read until the end, or until the thread died over one. */
-  async function readSome(raws: readonly Buffer[]): Promise<Answer['report'][]> {
+  async function readSome(raws: readonly Buffer[]): Promise<Answer<T>['report'][]> {
     const isNew = thread === null
     const worker = thread ??= start()
-    const reports: Answer['report'][] = []
+    const reports: Answer<T>['report'][] = []
     fault = null
     const { promise, resolve } = Promise.withResolvers<null>()
     let timer = setTimeout(() => void worker.terminate(), isNew ? START_MS : longestMs)
-    const take = ({ report }: Answer): void => {
+    const take = ({ report }: Answer<T>): void => {
       reports.push(report)
       clearTimeout(timer)
       timer = setTimeout(() => void worker.terminate(), longestMs)
@@ -61,7 +68,7 @@ export function createReader(longestMs = LONGEST_MS, file = THREAD): Reader {
 
   return {
     async read(raws) {
-      const reports: (Report | null)[] = []
+      const reports: (T | null)[] = []
       while (reports.length < raws.length) {
         if (isStopped) throw new Error('the reader was stopped')
         reports.push(...await readSome(raws.slice(reports.length)))

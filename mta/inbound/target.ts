@@ -1,21 +1,25 @@
 /**
- * Whom the inbound port takes mail for: the return-paths that we gave out, the addresses for complaints, and the postmaster. Everybody
+ * Whom the inbound port takes mail for: the return-paths that we gave out, the addresses for complaints and for reports on TLS, and the
+ * postmaster. Everybody
  * else is refused at RCPT, before a byte of the mail is taken. A token is proved by its MAC, so what is forged is never stored.
  */
 import type { Config } from '#config/load.ts'
 import { type Mac, readReturnPath } from '#src/mail/verp.ts'
+import { TLS_REPORT_LOCAL } from '#src/tls-reports/arrivals.ts'
 
 export type Target =
   /** The token names the recipient that it is about. The domain does not matter: return-paths may be below a sending domain. */
   | { readonly kind: 'return-path'; readonly messageId: string; readonly n: number }
   /** Feedback loops of receivers, and people. What it is about stands in the mail. */
   | { readonly kind: 'complaint' }
+  /** Reports of other servers on TLS with our mail domains (RFC 8460). */
+  | { readonly kind: 'tls-report' }
   /** RFC 5321 4.5.1 */
   | { readonly kind: 'postmaster' }
 
 /** Local parts at the bounce domain and at the name of this server. */
-const ROLES: ReadonlyMap<string, 'complaint' | 'postmaster'> = new Map([
-  ['abuse', 'complaint'], ['fbl', 'complaint'], ['postmaster', 'postmaster'],
+const ROLES: ReadonlyMap<string, 'complaint' | 'tls-report' | 'postmaster'> = new Map([
+  ['abuse', 'complaint'], ['fbl', 'complaint'], [TLS_REPORT_LOCAL, 'tls-report'], ['postmaster', 'postmaster'],
 ])
 
 export interface Doors {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { connect, createServer } from 'node:tls'
 import type { TlsaRecord } from '#src/dns-answer.ts'
 import { createAuthority, type Authority, type Certificate } from '#test/support/certificate.ts'
-import { isUsable, judgeByAuthorities, judgeByTlsa, type Peer } from './certificate.ts'
+import { isUsable, judgeByAuthorities, judgeByTlsa, strongestOf, type Peer } from './certificate.ts'
 
 const HOST = 'mx.test'
 const NOW = Date.now()
@@ -87,6 +87,42 @@ describe('certificates', () => {
     it('one of several is enough', async () => {
       const next = await authority.issue([HOST])
       assert.equal(await judge(good, [record(3, 1, 1, next.cert), record(3, 1, 1, leaf())]), undefined)
+    })
+
+    describe('digest agility', () => {
+      // usage, selector, matching type of each
+      const SETS: readonly (readonly [records: string[], counting: string[]])[] = [
+        [['311', '312'], ['312']],
+        [['312', '311', '310'], ['312', '310']],
+        [['311', '302'], ['311', '302']],
+        [['311', '212'], ['311', '212']],
+        [['311', '311'], ['311', '311']],
+        [['311', '312', '211', '311', '212'], ['312', '212']],
+        [['310'], ['310']],
+        [[], []],
+      ]
+      for (const [records, counting] of SETS) {
+        it(`${records.join(', ') || 'none'}: ${counting.join(', ') || 'none'}`, () => {
+          const all = records.map((name): TlsaRecord => {
+            const [usage = 0, selector = 0, matchingType = 0] = Array.from(name, Number)
+            return { usage, selector, matchingType, certificate: Buffer.alloc(1) }
+          })
+          const left = strongestOf(all).map(({ usage, selector, matchingType }) => `${usage}${selector}${matchingType}`)
+          assert.deepEqual(left, counting)
+        })
+      }
+      it('a weak digest that matches does not help where a strong one does not', async () => {
+        const other = await authority.issue([HOST])
+        const records = [record(3, 1, 1, leaf()), record(3, 1, 2, other.cert)]
+        assert.equal(await judge(good, strongestOf(records)), 'validation-failure')
+        assert.equal(await judge(good, strongestOf([...records, record(3, 1, 2, leaf())])), undefined)
+      })
+      it('while keys change either does, under a key or under an authority', async () => {
+        const next = await (await createAuthority()).issue([HOST])
+        const roll = [record(3, 1, 1, good.cert), record(3, 1, 1, next.cert)]
+        assert.deepEqual([await judge(good, strongestOf(roll)), await judge(next, strongestOf(roll))], [undefined, undefined])
+        assert.equal(await judge(good, strongestOf([record(3, 1, 1, next.cert), record(2, 1, 1, authority.cert)])), undefined)
+      })
     })
 
     const unusable = (change: Partial<TlsaRecord>): boolean => isUsable({ ...record(3, 1, 1, leaf()), ...change })

@@ -46,6 +46,17 @@ export function isUsable({ usage, selector, matchingType, certificate }: TlsaRec
 }
 
 /**
+ * Digest agility (RFC 7671 9): of the usable records with the same usage and selector those with the strongest digest, and those that hold
+ * all of it (matching type 0). Several of the same strength are keys that take turns: all of them count.
+ */
+export function strongestOf(usable: readonly TlsaRecord[]): TlsaRecord[] {
+  const strongest = new Map<string, number>()
+  const kindOf = ({ usage, selector }: TlsaRecord): string => `${usage} ${selector}`
+  for (const record of usable) strongest.set(kindOf(record), Math.max(strongest.get(kindOf(record)) ?? 0, record.matchingType))
+  return usable.filter((record) => record.matchingType === 0 || record.matchingType === strongest.get(kindOf(record)))
+}
+
+/**
  * By TLSA records, one of which is enough. `names`: those that a certificate under a trust anchor may be for. With usage 3 neither name
  * nor date count, for the record itself is the binding (RFC 7672 3.1.1).
  */

@@ -4,7 +4,7 @@
  * waits, for an attacker could make look-ups fail.
  */
 import type { Lookup, TlsaRecord } from '#src/dns-answer.ts'
-import { isUsable } from './certificate.ts'
+import { isUsable, strongestOf } from './certificate.ts'
 
 export interface DaneDns {
   mx(domain: string): Promise<Lookup<string>>
@@ -17,7 +17,7 @@ export type DaneDomain = 'yes' | 'no' | 'unknown'
 
 export type DaneHost =
   | { readonly kind: 'none' }
-  /** There are TLSA records, and `usable` among them; `base` is the name that they are at. */
+  /** There are TLSA records, and `usable` among them, of each kind the strongest; `base` is the name that they are at. */
   | { readonly kind: 'records'; readonly base: string; readonly usable: readonly TlsaRecord[] }
   | { readonly kind: 'unknown'; readonly text: string }
 
@@ -41,7 +41,7 @@ export async function askHost(dns: DaneDns, host: string, port: number): Promise
     const tlsa = await dns.tlsa(`_${port}._tcp.${base}`)
     if (tlsa.kind === 'failed') return unknown(base, tlsa.text)
     if (tlsa.kind === 'nothing' || tlsa.isSecure !== true) continue
-    return { kind: 'records', base, usable: tlsa.records.filter(isUsable).slice(0, MAX_RECORDS) }
+    return { kind: 'records', base, usable: strongestOf(tlsa.records.filter(isUsable)).slice(0, MAX_RECORDS) }
   }
   return NONE
 }

@@ -73,6 +73,13 @@ export const METRICS = {
   mailstead_inbound_reports_total: {
     type: 'counter', help: 'Reports that were read, by kind and by what they changed.', labels: ['kind', 'result'], by: 'inbound',
   },
+  mailstead_tls_reports_total: {
+    type: 'counter', help: 'Reports of others on TLS with our mail domains that were read, by the way they came and what became of them.',
+    labels: ['via', 'result'], by: 'inbound',
+  },
+  mailstead_tls_reported_sessions_total: {
+    type: 'counter', help: 'Sessions that such reports tell of; unsigned ones may be anybody\'s.', labels: ['result', 'proof'], by: 'inbound',
+  },
   mailstead_queue_depth: {
     type: 'gauge', help: 'Recipients that wait for their time (scheduled), are ready (ready), or go to a stopped domain or site (suspended).',
     labels: ['tier', 'place'], by: 'queue',

@@ -19,6 +19,11 @@ const OLD = [
   `DELETE FROM imports WHERE is_cleared AND finished_at < now() - interval '30 days'`, // its row errors quote cells
   `DELETE FROM webhook_deliveries WHERE state <> 'pending' AND created_at < now() - interval '30 days'`,
   `DELETE FROM inbound_reports WHERE id < ${idOfAge('30 days')} AND due_at IS NULL`,
+  `DELETE FROM tls_report_arrivals WHERE id < ${idOfAge('7 days')}`, // nobody reads them
+  `DELETE FROM received_tls_reports WHERE id < ${idOfAge('90 days')}`,
+  // what anybody may have written
+  `DELETE FROM received_tls_reports WHERE signer = ''
+     AND id < (SELECT id FROM received_tls_reports WHERE signer = '' ORDER BY id DESC OFFSET 2000 LIMIT 1)`,
   // letters that nobody's token is in
   `DELETE FROM inbound_reports WHERE message_id IS NULL
      AND id < (SELECT id FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC OFFSET 1000 LIMIT 1)`,

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { loadConfig } from '#config/load.ts'
+import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
+import type { Check, Finding } from './check.ts'
+import { DNSSEC, TLS_REPORTS } from './tls.ts'
+
+const NAME = '_smtp._tls.bounces.mta.sender.example'
+
+describe('doctor: transport security', () => {
+  async function look(check: Check, zone: Zone, env: Record<string, string> = {}): Promise<Finding> {
+    const dns: TestDns = await startDns(zone)
+    try {
+      const config = loadConfig({ HOSTNAME: 'mta.sender.example', PUBLIC_URL: 'https://api.sender.example', DNS_SERVERS: dns.server, ...env })
+      return await check.look({ config, db: null, trouble: '', redisUrl: null })
+    } finally {
+      await dns.stop()
+    }
+  }
+
+  const RECORDS: readonly (readonly [what: string, zone: Zone, status: Finding['status'], says: RegExp])[] = [
+    ['asked for by mail', { [NAME]: { TXT: ['v=TLSRPTv1; rua=mailto:tls-reports@bounces.mta.sender.example'] } }, 'ok', /are asked/],
+    ['asked for by post', { [NAME]: { TXT: ['v=TLSRPTv1; rua=https://api.sender.example/api/v1/tls-reports'] } }, 'ok', /are asked/],
+    ['sent elsewhere', { [NAME]: { TXT: ['v=TLSRPTv1; rua=mailto:x@other.example'] } }, 'warning', /publish _smtp\._tls\.bounces\.mta\.sender\.example TXT "v=TLSRPTv1; rua=mailto:tls-reports@bounces/],
+    ['not asked for', {}, 'warning', /nobody is told/],
+    ['DNS fails', { [NAME]: { trouble: 'servfail' } }, 'skipped', /does not tell/],
+  ]
+  for (const [what, zone, status, says] of RECORDS) {
+    it(`TLS reports: ${what}`, async () => {
+      const finding = await look(TLS_REPORTS, zone)
+      assert.equal(finding.status, status)
+      assert.match(`${finding.detail} ${finding.todo}`, says)
+    })
+  }
+
+  const SIGNED = { A: ['192.0.2.1'], isSecure: true }
+  const RESOLVERS: readonly (readonly [what: string, zone: Zone, status: Finding['status'], says: RegExp])[] = [
+    ['validates', { 'ietf.org': SIGNED, 'dnssec-failed.org': { trouble: 'servfail' } }, 'ok', /vouched for/],
+    ['does not validate', { 'ietf.org': { A: ['192.0.2.1'] }, 'dnssec-failed.org': { A: ['192.0.2.1'] } }, 'failed', /DANE finds nothing.*DNSSEC_RESOLVER=no/],
+    ['vouches for all', { 'ietf.org': SIGNED, 'dnssec-failed.org': SIGNED }, 'failed', /vouches without looking/],
+    ['fails', { '*': { trouble: 'servfail' } }, 'warning', /SERVFAIL.*waits/],
+  ]
+  for (const [what, zone, status, says] of RESOLVERS) {
+    it(`the resolver ${what}`, async () => {
+      const finding = await look(DNSSEC, zone, { DNSSEC_RESOLVER: 'yes' })
+      assert.equal(finding.status, status)
+      assert.match(`${finding.detail} ${finding.todo}`, says)
+    })
+  }
+  it('the resolver is not believed: nothing to look at', async () => {
+    assert.equal((await look(DNSSEC, {})).status, 'skipped')
+  })
+})

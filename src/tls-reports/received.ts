@@ -1,0 +1,72 @@
+/**
+ * What others report of TLS with our own mail domains. A report counts once, however often and by whatever way it comes: by the name of its
+ * organisation, its id, and who signed it. What nobody signed gives way to the same report with a signature, and never takes its place.
+ */
+import type { Queryable } from '#src/db.ts'
+import type { TlsReportArrival } from './arrivals.ts'
+import type { TlsReport, TlsReportPolicy } from './schema.ts'
+
+export interface ReceivedTlsReport extends TlsReport {
+  readonly id: string
+  readonly via: TlsReportArrival['via']
+  readonly peer: string
+  /** The domain whose signature proves it; '' = nobody's, so that anybody may have written it. */
+  readonly signer: string
+  readonly successes: number
+  readonly failures: number
+}
+
+export type Kept = Omit<ReceivedTlsReport, 'successes' | 'failures'>
+
+const KEEP = `
+INSERT INTO received_tls_reports (id, organization, report_id, signer, via, peer, contact, begins_at, ends_at, policies, successes, failures)
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
+WHERE $4 <> '' OR NOT EXISTS (SELECT FROM received_tls_reports WHERE organization = $2 AND report_id = $3)
+ON CONFLICT ON CONSTRAINT received_tls_reports_once DO NOTHING`
+const GIVE_WAY = `DELETE FROM received_tls_reports WHERE organization = $1 AND report_id = $2 AND signer = ''`
+
+/** Inside a transaction. False when it was known. */
+export async function keepTlsReport(tx: Queryable, one: Kept): Promise<boolean> {
+  if (one.signer !== '') await tx.query(GIVE_WAY, [one.organization, one.reportId])
+  const { rowCount } = await tx.query(KEEP, [
+    one.id, one.organization, one.reportId, one.signer, one.via, one.peer, one.contact, one.beginsAt, one.endsAt,
+    JSON.stringify(one.policies), sumOf(one.policies, 'successes'), sumOf(one.policies, 'failures'),
+  ])
+  return rowCount === 1
+}
+
+/** As far as a number goes: who reports more sessions than that counts for that many. */
+export function sumOf(policies: readonly TlsReportPolicy[], what: 'successes' | 'failures'): number {
+  return Math.min(Number.MAX_SAFE_INTEGER, policies.reduce((sum, policy) => sum + policy[what], 0))
+}
+
+/** src/domains/records.ts */
+const BOUNCE = /^bounce\./
+
+/** Mail domains among these that are ours: the bounce domain, this server, and the bounce subdomains of sending domains. */
+export async function ownDomains(db: Queryable, names: readonly string[], always: readonly string[]): Promise<ReadonlySet<string>> {
+  const parents = names.flatMap((name) => BOUNCE.test(name) ? [name.replace(BOUNCE, '')] : [])
+  const { rows } = await db.query<{ domain: string }>('SELECT domain FROM domains WHERE domain = ANY ($1::text[])', [parents])
+  return new Set([...always.filter((name) => names.includes(name)), ...rows.map(({ domain }) => `bounce.${domain}`)])
+}
+
+/** The newest first; `failing`: only those that tell of failures. */
+export async function listReceived(db: Queryable, { isFailing, limit }: { isFailing: boolean; limit: number }): Promise<ReceivedTlsReport[]> {
+  const { rows } = await db.query<ReceivedTlsReport>(`
+    SELECT id, organization, report_id AS "reportId", signer, via, peer, contact, begins_at AS "beginsAt", ends_at AS "endsAt", policies,
+      successes, failures
+    FROM received_tls_reports WHERE failures > 0 OR NOT $1 ORDER BY id DESC LIMIT $2`, [isFailing, limit])
+  return rows
+}
+
+/** As programs are told of it, by the api and the command line. */
+export function tellTlsReport({ reportId, beginsAt, endsAt, signer, policies, ...rest }: ReceivedTlsReport): Record<string, unknown> {
+  return {
+    ...rest, report_id: reportId, signer: signer === '' ? null : signer, begins_at: beginsAt.toISOString(), ends_at: endsAt.toISOString(),
+    policies: policies.map(({ details, ...policy }) => ({
+      ...policy,
+      details: details.map(({ sendingIp, mxHost, mxHelo, mxIp, ...one }) =>
+        ({ ...one, sending_ip: sendingIp, mx_host: mxHost, mx_helo: mxHelo, mx_ip: mxIp })),
+    })),
+  }
+}
