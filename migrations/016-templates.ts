@@ -44,6 +44,7 @@ CREATE TABLE template_partials (
   updated_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (workspace_id, name)
 );
+ALTER TABLE messages ADD COLUMN template jsonb;  -- {id, version} of the one it was made from; is_test: somebody tried it
 CREATE INDEX templates_partials ON templates (workspace_id) WHERE partials <> '{}';
 `
 
@@ -53,5 +54,6 @@ export async function up(knex: Knex): Promise<void> {
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw('DROP TABLE template_versions, template_partials')
+  await knex.raw('ALTER TABLE messages DROP COLUMN template')
   await knex.raw(`ALTER TABLE templates ${CONTENT.map(([column]) => `DROP COLUMN ${column}`).join(', ')}`)
 }

@@ -44,13 +44,16 @@ const eventShape = z.object({
   data: z.record(z.string(), z.unknown()).nullable(),
 })
 
+const templateShape = z.object({ id: z.uuid(), version: z.int().min(1), is_test: z.boolean() })
+  .meta({ description: 'the template that it was made from' })
+
 /** The answer of get-email: the head at the top, everything in `data`. */
 export const emailAnswer = headShape.extend({
   success: z.literal(true), message: z.string(),
   data: headShape.extend({
     metadata: z.record(z.string(), z.unknown()).nullable(), priority: z.enum(TIER_NAMES), from_name: text, cc: z.array(z.string()),
     tags: z.array(z.string()),
-    scheduled_at: time, timezone: text, recipients: z.array(recipientShape),
+    template: templateShape.nullable(), scheduled_at: time, timezone: text, recipients: z.array(recipientShape),
     attempts: z.array(attemptShape.extend({ recipient: z.string() })), events: z.array(eventShape),
   }),
 }).meta({ id: 'Email' })
@@ -91,6 +94,7 @@ export function presentMessage(message: MessageView): Record<string, unknown> {
     from_name: message.from.name,
     cc: message.cc.map(({ email }) => email),
     tags: message.tags,
+    template: message.template === null ? null : { ...message.template, is_test: message.template.is_test === true },
     scheduled_at: message.scheduledAt?.toISOString() ?? null,
     timezone: message.timezone,
     recipients: message.recipients.map(presentRecipient),

@@ -1,7 +1,7 @@
 /** Subject and parts of a message: as given, or rendered from a stored template. Whatever a template does wrong is INVALID_TEMPLATE. */
 import { refuse, type Refusal } from '#src/errors.ts'
 import { findTemplateVersion, type FinishedTemplate } from '#src/templates/versions.ts'
-import type { BodyText } from '#src/messages/submission.ts'
+import type { BodyText, TemplateUse } from '#src/messages/submission.ts'
 import type { ApiContext } from '#api/context.ts'
 import type { SendBody } from './body.ts'
 
@@ -9,6 +9,7 @@ export interface MessageContent {
   readonly subject: string
   readonly html: BodyText | null
   readonly text: BodyText | null
+  readonly template?: TemplateUse
 }
 
 const MAX_SUBJECT = 998
@@ -23,7 +24,7 @@ export async function renderContent(ctx: ApiContext, workspaceId: string, body: 
   const line = subject ?? oneLine(rendered.subject)
   if (line === '' || line.length > MAX_SUBJECT)
     return refuse('INVALID_TEMPLATE', `The rendered subject must have 1 to ${MAX_SUBJECT} characters.`)
-  return { subject: line, html: rendered.html, text: rendered.text }
+  return { subject: line, html: rendered.html, text: rendered.text, template: { id: template.id, version: template.version } }
 }
 
 /** `is_html` says how the body is meant, whatever it looks like. */

@@ -81,7 +81,7 @@ async function judgeAuthors(sender: Sender, authors: readonly Mailbox[]): Promis
   return signing
 }
 
-type Content = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'smtp'>
+type Content = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'template' | 'smtp'>
 
 /** The octets of the client; with X-Template-Id what the template makes, in a mail of ours. */
 async function contentOf(ctx: SubmissionContext, letter: Letter, { id, workspaceId, session, envelope }: About): Promise<Content> {

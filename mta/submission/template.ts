@@ -16,7 +16,7 @@ const FIELD_NAME = /^[!-9;-~]{1,76}$/
 /** They stand in the mail that is made, or say how the body was written that is not sent. */
 const NOT_TAKEN = /^(?:from|to|cc|bcc|subject|date|message-id|mime-version|received|return-path|dkim-signature|content-.*|resent-.*)$/
 
-type Rendered = Pick<Submission, 'subject' | 'html' | 'text' | 'headers'>
+type Rendered = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'template'>
 
 /** @throws a Reply. */
 export async function renderLetter(ctx: SubmissionContext, workspaceId: string, { options, subject, fields }: Letter): Promise<Rendered> {
@@ -26,7 +26,8 @@ export async function renderLetter(ctx: SubmissionContext, workspaceId: string, 
   if (!rendered.ok) throw badContent(`The template cannot be rendered: ${rendered.reason}`)
   const line = subject || rendered.subject.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
   if (line === '' || line.length > MAX_SUBJECT) throw badContent(`The rendered subject must have 1 to ${MAX_SUBJECT} characters`)
-  return { subject: line, html: rendered.html, text: rendered.text, headers: ownFields(fields) }
+  const use = { id: template.id, version: template.version }
+  return { subject: line, html: rendered.html, text: rendered.text, headers: ownFields(fields), template: use }
 }
 
 function ownFields(fields: Letter['fields']): Submission['headers'] {

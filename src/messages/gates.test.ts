@@ -13,7 +13,7 @@ const recipient = (more: Partial<RecipientView> = {}): RecipientView =>
 const message = (more: Partial<MessageView> = {}): MessageView => ({
   id: '019a9a00-0000-7000-8000-0000000000aa', status: 'queued', tier: 'normal', from: { email: 'a@c.example', name: null }, to: [],
   cc: [], subject: '', tags: [],
-  metadata: null, scheduledAt: null, timezone: null, createdAt: EARLIER, recipients: [], events: [], ...more,
+  metadata: null, template: null, scheduledAt: null, timezone: null, createdAt: EARLIER, recipients: [], events: [], ...more,
 })
 const place = (more: Partial<Place> = {}): Place => ({ site: 'mx.b.example', isScheduled: false, ahead: {}, states: [], isWaiting: false,
   trouble: null, ...more })
@@ -31,7 +31,8 @@ const dns = (reason: string): AttemptView => ({
   host: null, address: null, source: null,
   tls: null, durationMs: 1, conversation: '',
 })
-const full = { sessions: 5, connections: 5, isFull: { instant: true, others: true }, rule: 'Google', pace: 'google', waiting: 3, waitingNames: [] }
+const full = { sessions: 5, connections: 5, isFull: { instant: true, others: true }, rule: 'Google', pace: 'google',
+  paceSource: 'default', source: null, waiting: 3, waitingNames: [] }
 const trouble = { reason: 'unreachable', detail: 'refused', atMs: 0, breakerUntilMs: LATER.getTime(), failures: 4 }
 const entry = {
   address: 'a@b.example', kind: 'complaint', cause: 'spam', reply: null, rule: null, eventId: null, messageId: null, apiKeyId: null,

@@ -4,7 +4,7 @@ import { idAt, timeOf } from '#src/id.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { State } from './state.ts'
 import { statusOf } from './status.ts'
-import type { Mailbox } from './submission.ts'
+import type { Mailbox, TemplateUse } from './submission.ts'
 
 export interface MessageView {
   readonly id: string
@@ -16,6 +16,8 @@ export interface MessageView {
   readonly subject: string
   readonly tags: readonly string[]
   readonly metadata: Record<string, unknown> | null
+  /** The template that it was made from. */
+  readonly template: TemplateUse | null
   readonly scheduledAt: Date | null
   readonly timezone: string | null
   readonly createdAt: Date
@@ -68,6 +70,7 @@ export interface EventView {
 interface MessageRow {
   readonly id: string; readonly tier: Tier; readonly from_email: string; readonly from_name: string | null; readonly to_list: Mailbox[]; readonly cc_list: Mailbox[] | null
   readonly subject: string; readonly tags: string[] | null; readonly metadata: Record<string, unknown> | null
+  readonly template: TemplateUse | null
   readonly scheduled_at: Date | null; readonly timezone: string | null; readonly created_at: Date
 }
 
@@ -83,13 +86,13 @@ export function readMessage(db: Db, workspaceId: string, id: string): Promise<Me
 
 async function readParts(db: Queryable, workspaceId: string, id: string): Promise<MessageView | null> {
   const { rows: [row] } = await db.query<MessageRow>(
-    `SELECT id, tier, from_email, from_name, to_list, cc_list, subject, tags, metadata, scheduled_at, timezone, created_at FROM messages WHERE id = $1 AND workspace_id = $2`, [id, workspaceId])
+    `SELECT id, tier, from_email, from_name, to_list, cc_list, subject, tags, metadata, template, scheduled_at, timezone, created_at FROM messages WHERE id = $1 AND workspace_id = $2`, [id, workspaceId])
   if (row === undefined) return null
   const recipients = await readRecipients(db, id)
   const events = await readEvents(db, id)
   return {
     id, status: statusOf(recipients.map(({ state }) => state)), tier: row.tier, from: { email: row.from_email, name: row.from_name }, to: row.to_list, cc: row.cc_list ?? [],
-    subject: row.subject, tags: row.tags ?? [], metadata: row.metadata, scheduledAt: row.scheduled_at, timezone: row.timezone, createdAt: row.created_at, recipients, events,
+    subject: row.subject, tags: row.tags ?? [], metadata: row.metadata, template: row.template, scheduledAt: row.scheduled_at, timezone: row.timezone, createdAt: row.created_at, recipients, events,
   }
 }
 

@@ -19,12 +19,12 @@ const WRITES = `
 new_messages AS (
   INSERT INTO messages (id, workspace_id, api_key_id, domain_id, tier, from_email, from_name, reply_to, to_list, cc_list, subject, html, body_text,
     headers, tags, metadata, has_attachments, content_size, track_opens, track_clicks, recipient_count, event_count, scheduled_at, timezone, expires_at, created_at,
-    raw, submitted)
+    raw, submitted, template)
   SELECT id, workspace_id, api_key_id, domain_id, tier, from_email, rare ->> 'from_name', rare -> 'reply_to', to_list, rare -> 'cc_list', subject, html, body_text,
     rare -> 'headers', CASE WHEN rare ? 'tags' THEN ARRAY(SELECT jsonb_array_elements_text(rare -> 'tags')) END, rare -> 'metadata',
     coalesce((rare -> 'has_attachments')::boolean, false), content_size, (rare -> 'track_opens')::boolean, (rare -> 'track_clicks')::boolean,
     recipient_count, CASE WHEN recipient_count > 1 THEN recipient_count ELSE 0 END,
-    (rare ->> 'scheduled_at')::timestamptz, rare ->> 'timezone', (rare ->> 'expires_at')::timestamptz, created_at, raw, rare -> 'submitted'
+    (rare ->> 'scheduled_at')::timestamptz, rare ->> 'timezone', (rare ->> 'expires_at')::timestamptz, created_at, raw, rare -> 'submitted', rare -> 'template'
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::jsonb[], $8::text[], $9::text[], $10::text[], $11::integer[], $12::smallint[],
     $13::timestamptz[], $14::jsonb[], $15::bytea[])
     AS i (id, workspace_id, api_key_id, domain_id, tier, from_email, to_list, subject, html, body_text, content_size, recipient_count, created_at, rare, raw)
@@ -156,6 +156,7 @@ const RARE: Readonly<Record<string, (submission: Submission) => unknown>> = {
   timezone: (s) => s.timezone,
   expires_at: (s) => s.expiresAt,
   submitted: (s) => s.smtp?.envelope ?? null,
+  template: (s) => s.template ?? null,
 }
 const RARE_FIELDS = Object.entries(RARE)
 

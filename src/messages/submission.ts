@@ -41,6 +41,8 @@ export interface Submission {
   readonly text: BodyText | null
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly attachments: readonly Attachment[]
+  /** Only of what was made from a stored one. */
+  readonly template?: TemplateUse | undefined
   /** Only of what came by SMTP. */
   readonly smtp?: SmtpPart
   readonly tags: readonly string[]
@@ -54,6 +56,14 @@ export interface Submission {
   /** Recipients a month of the workspace's plan; null = unlimited. */
   readonly quota: number | null
   readonly idempotency: Idempotency | null
+}
+
+/** As it is stored. */
+export interface TemplateUse {
+  readonly id: string
+  readonly version: number
+  /** Somebody tried the template. */
+  readonly is_test?: true
 }
 
 export interface SmtpPart {
