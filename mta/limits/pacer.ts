@@ -14,6 +14,7 @@ import { ONLY_SOURCE, paceKeyOf } from '#src/shaping/pace-key.ts'
 import { watchReceiverSuspensions, type ReceiverSuspension, type ReceiverSuspensionWatch } from '#src/shaping/receiver-suspensions.ts'
 import { watchShaping, type ShapingWatch } from '#src/shaping/watch.ts'
 import { Pace } from './pace.ts'
+import { openNoticeBook } from '#src/operator/notice-book.ts'
 import { createReplies } from './replies.ts'
 import { askShares, sharesKey } from './share.ts'
 
@@ -60,7 +61,8 @@ export async function createPacer(ctx: Context, process: string): Promise<Pacer>
     known: new Map(learned.map((row) => [nameOf(row), row])), changed: new Map(), asking: new Set(), askedAtMs: new WeakMap(),
   }
   const { shaping, suspensions } = state
-  const replies = createReplies({ ctx, shaping, suspensions, learn: (pace, found) => learn(state, pace, found) })
+  const notices = openNoticeBook(ctx)
+  const replies = createReplies({ ctx, shaping, suspensions, notices, learn: (pace, found) => learn(state, pace, found) })
   const beat = setInterval(() => beatOnce(state), BEAT_MS)
   const store = setInterval(() => void storeChanged(state), STORE_MS)
   return {
@@ -72,6 +74,7 @@ export async function createPacer(ctx: Context, process: string): Promise<Pacer>
     stop: async () => {
       clearInterval(beat)
       clearInterval(store)
+      await notices.stop()
       state.shaping.stop()
       state.suspensions.stop()
       await Promise.all([storeChanged(state), giveUpShares(state)])

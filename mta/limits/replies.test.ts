@@ -22,7 +22,7 @@ const CASES: readonly [replies: readonly string[], done: readonly string[]][] = 
   [['421 not you'], ['default/mx.test for w1 until 3600']],
   [['554 listed'], ['learned 1', '* for all until 3600']],
   [['421 too many', '421 too many'], ['learned 5']],
-  [['550 no PTR', '550 no PTR'], ['told tell']],
+  [['550 no PTR', '550 no PTR'], ['notice reply default/mx.test tell', 'told tell', 'notice reply default/mx.test tell']],
   [['550 too many'], []],
 ]
 
@@ -45,6 +45,7 @@ describe('what replies do to a pace', () => {
             found.push(`${one.pace} for ${one.workspaceId ?? 'all'} until ${(one.until.getTime() - now) / 1000}`)
           },
         },
+        notices: { raise: ({ kind, subject }) => found.push(`notice ${kind} ${subject}`) },
         learn: (one, learned) => {
           one.learned = learned
           found.push(`learned ${learned.connections}`)

@@ -3,7 +3,8 @@
  * out. Conversations that were under way together are refused together: that is one halving, one suspension, one word to the operator.
  */
 import type { Context } from '#src/context.ts'
-import type { Reply } from '#src/mail/reply.ts'
+import { formatReply, type Reply } from '#src/mail/reply.ts'
+import type { NoticeBook } from '#src/operator/notice-book.ts'
 import type { ReplyRule } from '#src/shaping/file.ts'
 import { halve, startOver, type Learned } from '#src/shaping/learned.ts'
 import { findRule } from '#src/shaping/match.ts'
@@ -12,7 +13,7 @@ import type { ReceiverSuspensionWatch } from '#src/shaping/receiver-suspensions.
 import type { ShapingWatch } from '#src/shaping/watch.ts'
 import type { Pace } from './pace.ts'
 
-/** The operator is told the same of a receiver once in so long. */
+/** The log tells the same of a receiver once in so long; the notice counts each. */
 const TELL_MS = 600_000
 
 export interface ReplyMeans {
@@ -20,6 +21,7 @@ export interface ReplyMeans {
   readonly shaping: Pick<ShapingWatch, 'current'>
   readonly suspensions: Pick<ReceiverSuspensionWatch, 'find' | 'add'>
   readonly learn: (pace: Pace, learned: Learned) => void
+  readonly notices: Pick<NoticeBook, 'raise'>
 }
 
 export interface Replies {
@@ -73,8 +75,9 @@ function suspend({ ctx, suspensions, learn }: ReplyMeans, { pace, rule, reply, w
   suspensions.add({ ...place, rule: rule.name, reply: `${reply.code} ${reply.text}`, until, createdAt: new Date(now) })
 }
 
-function tell({ ctx }: ReplyMeans, { pace, rule, reply }: Told, toldAtMs: Map<string, number>): void {
+function tell({ ctx, notices }: ReplyMeans, { pace, rule, reply }: Told, toldAtMs: Map<string, number>): void {
   const name = `${pace.key} ${rule.name}`
+  notices.raise({ kind: 'reply', subject: name, text: formatReply(reply) })
   if (ctx.clock.now() - (toldAtMs.get(name) ?? -Infinity) < TELL_MS) return
   toldAtMs.set(name, ctx.clock.now())
   const { code, text } = reply

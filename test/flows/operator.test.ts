@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { METRIC_NAMES, rowOf } from '#src/metrics/catalogue.ts'
 import { newId } from '#src/id.ts'
-import { OPERATOR, type TestAnswer } from '#test/support/api.ts'
+import { listOf, OPERATOR, textOf, type Json, type TestAnswer } from '#test/support/api.ts'
 import { checkExposition, type Sample } from '#test/support/exposition.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import { until } from '#test/support/until.ts'
@@ -43,6 +43,19 @@ describe('the operator', function () {
       all = await figures()
       return processes().size === 3
     })
+  })
+
+  it('is told once what only he can mend, with how often', async () => {
+    await office.open('picky.example', { on: { rcpt: '550 5.7.1 Your address is on a blocklist \u001b[31m' } })
+    for (let mails = 0; mails < 5; mails++) await office.settle(await office.send({ to: `a${mails}@picky.example` }))
+    const told = async (): Promise<Json[]> => listOf((await admin('GET', '/notices')).body['data']?.['notices'])
+    await until(async () => (await told()).some(({ kind, count }) => kind as unknown === 'reply' && count as unknown === 5))
+    const notices = (await told()).filter(({ kind }) => kind as unknown === 'reply')
+    assert.equal(notices.length, 1)
+    assert.match(textOf(notices[0]?.['text']), /^550 5\.7\.1 Your address/)
+    await until(async () => (await figures()).get('mailstead_notices')?.some(({ labels, value }) => labels['kind'] === 'reply' && value === 1) ?? false)
+    assert.equal((await admin('POST', '/notices/acknowledge', { all: true })).status, 200)
+    assert.deepEqual(await told(), [])
   })
 
   it('stops a site: both its domains wait, another goes; resumed, all of it goes', async () => {
