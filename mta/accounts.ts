@@ -108,7 +108,7 @@ async function receiverOf(accounts: Accounts, known: WeakMap<AccountLimits, Rece
 
 function receiverWith(limits: AccountLimits): Receiver {
   return {
-    name: 'connected-account', title: 'a connected account', mx: [], domains: [], isProviderWide: false,
+    name: 'connected-account', title: 'a connected account', mx: [], domains: [], isProviderWide: false, isForAllSources: false,
     connections: limits.connections, messagesPerConnection: limits.messagesPerConnection,
     messageRate: limits.messagesPerMinute === null ? null : { count: limits.messagesPerMinute, perMs: MINUTE_MS }, connectionRate: null,
   }

@@ -10,62 +10,82 @@ import type { SigningKey } from '#mta/compose/sign.ts'
 import type { Route } from '#mta/route/route.ts'
 import { UNGUARDED } from '#mta/security/policy.ts'
 import type { Mail } from '#mta/smtp/envelope.ts'
-import type { Letter } from '#mta/transport/by-source.ts'
+import type { Job } from '#mta/transport/direct.ts'
 import type { AccountLetter } from '#mta/transport/relay.ts'
+import { pathOf } from '#mta/transport/session-pool.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Claimed } from '#src/messages/claim.ts'
 import type { Made } from '#src/recipes/recipes.ts'
 import { accountAt } from '#src/providers/destination.ts'
 import { lastMoment } from '#src/messages/settle.ts'
-import type { Gate } from './lane.ts'
 import type { Stages } from './stages.ts'
+import type { Gate } from './waiting.ts'
 
 /**
  * Carries a claimed recipient to the end of this attempt. What is made ready waits at the gate for a session of its site;
  * large content is loaded only behind the gate, and only so much of it at once. Null when the gate did not let it begin,
- * or the process stops and the receiver cannot have it: it is given back.
+ * or the process stops and the receiver cannot have it: it is given back. So it is when nothing was in its way any more of what had made
+ * it go without a source.
  */
 export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Promise<Attempt | null> {
   const startedAt = stages.now()
   const ready = (): Promise<Prepared> => prepareSafely(stages, claimed, gate)
   const send = async (letter: Prepared): Promise<Attempt | null> => {
     if ('kind' in letter) return untried(letter, startedAt)
-    return 'account' in letter ? stages.accounts.relay.deliver(letter) : stages.transport.deliver(letter)
+    if ('account' in letter) return stages.accounts.relay.deliver(letter)
+    return letter.ways.length === 0 ? null : stages.transport.deliver(letter)
   }
+  const over = overBefore(claimed, stages)
+  if (over !== null) return untried(over, startedAt)
   if (claimed.content.isLarge)
-    return withSession(gate, claimed, () => stages.memory.lend(claimed.content.size, async () => send(await ready())))
+    return withSession({ stages, gate, claimed }, () => stages.memory.lend(claimed.content.size, async () => send(await ready())))
   const letter = await ready()
-  return 'kind' in letter ? send(letter) : withSession(gate, claimed, () => send(letter))
+  return 'kind' in letter ? send(letter) : withSession({ stages, gate, claimed }, () => send(letter))
 }
 
 const POLICY_WAIT_MS = 2000
 
-async function withSession(gate: Gate, { tier }: Claimed, work: () => Promise<Attempt | null>): Promise<Attempt | null> {
-  const mayBegin = await gate.enter(tier)
+interface Entering {
+  readonly stages: Stages
+  readonly gate: Gate
+  readonly claimed: Claimed
+}
+
+async function withSession({ stages, gate, claimed }: Entering, work: () => Promise<Attempt | null>): Promise<Attempt | null> {
+  const mayBegin = await gate.enter(claimed.tier)
   try {
-    return mayBegin ? await work() : null
+    if (!mayBegin) return null
+    const over = gate.isLate() ? await overMeanwhile(stages, claimed) : null
+    return over === null ? await work() : untried(over, stages.now())
   } finally {
-    gate.leave(tier)
+    gate.leave(claimed.tier)
+  }
+}
+
+/** It waited long: its address may have come on the suppression list, or its time be over. */
+async function overMeanwhile(stages: Stages, claimed: Claimed): Promise<Outcome | null> {
+  try {
+    return overBefore({ ...claimed, suppression: await stages.suppression(claimed) }, stages)
+  } catch (error) {
+    return trouble(error)
   }
 }
 
 /** Ready to go straight to the receiver, or through an account; or what became of it before. */
-type Prepared = Letter | AccountLetter | Outcome
+type Prepared = Job | AccountLetter | Outcome
 
 function prepareSafely(stages: Stages, claimed: Claimed, gate: Gate): Promise<Prepared> {
   return prepare(stages, claimed, gate).catch(trouble)
 }
 
 /** Everything that can be done without a session, or the outcome that makes one needless. */
-async function prepare(stages: Stages, claimed: Claimed, { mayGo, pace }: Gate): Promise<Prepared> {
-  const over = suppressed(claimed) ?? tooLate(claimed, stages)
-  if (over !== null) return over
+async function prepare(stages: Stages, claimed: Claimed, { mayGo, passage }: Gate): Promise<Prepared> {
   const accountId = accountAt(claimed.domain)
   if (accountId !== null) return prepareForAccount(stages, claimed, { accountId, mayGo })
   const route = await stages.route(claimed.domain)
   if (route.kind !== 'hosts') return outcomeOfRoute(route)
-  const why = stages.whyNot(route.site)
+  const why = stages.whyNot(pathOf(route.site, passage.source))
   if (why !== null) return { kind: 'deferred', scope: 'host', reason: 'unreachable', detail: why, reply: null, isCounted: false }
   const tls = claimed.submitted?.ignoresTls === true ? UNGUARDED : await stages.tlsPolicy(claimed.domain, route.hosts)
   if (tls.isPending) return waitForPolicy(claimed, stages)
@@ -74,8 +94,7 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo, pace }: Gate):
   const written = await write(stages, claimed, sender.keys)
   if ('kind' in written) return written
   return {
-    messageId: claimed.messageId, domain: claimed.domain, pool: sender.pool,
-    site: route.site, hosts: route.hosts, tls, pace,
+    site: route.site, hosts: route.hosts, tls, ways: passage.ways, pace: passage.pace, paceBy: passage.paceBy,
     mail: { from: stages.returnPath(claimed, sender.mailFrom), to: claimed.address, ...written, mayGo },
   }
 }
@@ -130,13 +149,22 @@ function draftOfRecipe(made: Made, { content, messageId }: Claimed): Draft | Out
   return { kind: 'failed', reason: made.kind, detail }
 }
 
+/** Nothing is to be sent any more. */
+export function isOver(claimed: Claimed, stages: Pick<Stages, 'now' | 'lifetimeSeconds'>): boolean {
+  return overBefore(claimed, stages) !== null
+}
+
+function overBefore(claimed: Claimed, stages: Pick<Stages, 'now' | 'lifetimeSeconds'>): Outcome | null {
+  return suppressed(claimed) ?? tooLate(claimed, stages)
+}
+
 function suppressed({ suppression }: Claimed): Outcome | null {
   if (suppression === null) return null
   const detail = `the address is on the suppression list: ${suppression.cause}`
   return { kind: 'suppressed', reason: 'suppressed', detail, cause: suppression.cause, causeKind: suppression.kind }
 }
 
-function tooLate(claimed: Claimed, stages: Stages): Outcome | null {
+function tooLate(claimed: Claimed, stages: Pick<Stages, 'now' | 'lifetimeSeconds'>): Outcome | null {
   if (stages.now() <= lastMoment(claimed, stages.lifetimeSeconds)) return null
   return { kind: 'failed', reason: 'too-old', detail: `its time was over at ${new Date(lastMoment(claimed, stages.lifetimeSeconds)).toISOString()}, before it could be sent` }
 }

@@ -25,12 +25,12 @@ describe('the figures of the outbound role', () => {
   })
   it('tells outcomes by tier and site, and the time to the 250', () => {
     const registry = createRegistry()
-    const state = { sessions: 3, waiting: 2 }
-    const sites = new Map([['a', state], ['b', state]]) as never
+    const state = { sessions: 3, waiting: 2, source: null }
+    const sites = [{ site: 'a', state }, { site: 'b', state: { ...state, source: 'out1' } }, { site: 'b', state: { ...state, source: 'out2' } }] as never
     const measures = createMeasures(registry, { sites: () => sites, unsettled: () => 7 })
-    const attempt = { outcome: { kind: 'delivered' }, durationMs: 200 } as never
+    const attempt = { outcome: { kind: 'delivered' }, durationMs: 200, source: 'out1' } as never
     measures.note({ tier: 'instant', beganAt: new Date(10_000) }, attempt, 'a', 10_700)
-    measures.note({ tier: 'bulk', beganAt: new Date(10_000) }, { outcome: { kind: 'deferred' }, durationMs: 50 } as never, null, 10_700)
+    measures.note({ tier: 'bulk', beganAt: new Date(10_000) }, { outcome: { kind: 'deferred' }, durationMs: 50, source: null } as never, null, 10_700)
     const told = registry.snapshot()
     assert.deepEqual(told.mailstead_attempts_total?.map(({ labels, value }) => [...labels, value]),
       [['instant', 'delivered', 1], ['bulk', 'deferred', 1]])
@@ -39,6 +39,9 @@ describe('the figures of the outbound role', () => {
       [['instant'], 0.7, 3, 0])
     const gauges = [told.mailstead_outbound_sessions, told.mailstead_outbound_held, told.mailstead_outbound_sites,
       told.mailstead_outbound_unsettled]
-    assert.deepEqual(gauges.map((series) => series?.[0]?.value), [6, 4, 2, 7])
+    assert.deepEqual(gauges.map((series) => series?.[0]?.value), [9, 6, 2, 7])
+    const bySource = [told.mailstead_source_sessions, told.mailstead_source_attempts_total]
+    assert.deepEqual(bySource.map((series) => series?.map(({ labels, value }) => [...labels, value])),
+      [[['out1', 3], ['out2', 3]], [['out1', 'delivered', 1]]])
   })
 })

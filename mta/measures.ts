@@ -4,17 +4,17 @@
  */
 import type { Claimed } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
-import { single, type Registry } from '#src/metrics/registry.ts'
-import type { SiteState } from '#src/queue/site-state.ts'
+import { single, type Registry, type Series } from '#src/metrics/registry.ts'
+import type { SiteState, ToldSite } from '#src/queue/site-state.ts'
 
 export interface Busyness {
-  readonly sites: () => ReadonlyMap<string, SiteState>
+  readonly sites: () => readonly ToldSite[]
   readonly unsettled: () => number
 }
 
 export interface Measures {
   /** An attempt ended at this time (epoch ms); null when the domain's site is not known. */
-  note(claimed: Pick<Claimed, 'tier' | 'beganAt'>, attempt: Pick<Attempt, 'outcome' | 'durationMs'>, site: string | null,
+  note(claimed: Pick<Claimed, 'tier' | 'beganAt'>, attempt: Pick<Attempt, 'outcome' | 'durationMs' | 'source'>, site: string | null,
     nowMs: number): void
 }
 
@@ -26,23 +26,33 @@ const MOST_COUNTED = 10_000
 export function createMeasures(registry: Registry, { sites, unsettled }: Busyness): Measures {
   const nameOf = createSiteNames()
   registry.collect(() => {
-    const busy = [...sites().values()]
+    const busy = sites().map(({ state }) => state)
     const sum = (of: (state: SiteState) => number): number => busy.reduce((total, state) => total + of(state), 0)
     return {
       mailstead_outbound_sessions: single(sum(({ sessions }) => sessions)),
       mailstead_outbound_held: single(sum(({ waiting }) => waiting)),
-      mailstead_outbound_sites: single(busy.length),
+      mailstead_source_sessions: bySource(busy, ({ sessions }) => sessions),
+      mailstead_source_held: bySource(busy, ({ waiting }) => waiting),
+      mailstead_outbound_sites: single(new Set(sites().map(({ site }) => site)).size),
       mailstead_outbound_unsettled: single(unsettled()),
     }
   })
   return {
-    note: ({ tier, beganAt }, { outcome: { kind }, durationMs }, site, nowMs) => {
+    note: ({ tier, beganAt }, { outcome: { kind }, durationMs, source }, site, nowMs) => {
       registry.add('mailstead_attempts_total', [tier, kind])
       registry.add('mailstead_site_attempts_total', [nameOf(site), kind])
+      if (source !== null) registry.add('mailstead_source_attempts_total', [source, kind])
       registry.observe('mailstead_attempt_seconds', [kind], durationMs / 1000)
       if (kind === 'delivered') registry.observe('mailstead_delivery_seconds', [tier], Math.max(0, nowMs - beganAt.getTime()) / 1000)
     },
   }
+}
+
+/** Of the sources of ours; the system's choice has no series. */
+function bySource(states: readonly SiteState[], of: (state: SiteState) => number): Series[] {
+  const sums = new Map<string, number>()
+  for (const state of states) if (state.source !== null) sums.set(state.source, (sums.get(state.source) ?? 0) + of(state))
+  return [...sums].map(([source, value]) => ({ labels: [source], value }))
 }
 
 /** The name under which a site is counted. */

@@ -15,24 +15,25 @@ import { ACCOUNT_TESTS_CHANNEL, DRY_RUN_CHANNEL, DUE_CHANNEL, READY_CHANNEL, SHA
 import { takeLease, type Lease } from '#src/queue/lease.ts'
 import { accountAt } from '#src/providers/destination.ts'
 import { createDomainSites, type DomainSites } from '#src/queue/domain-sites.ts'
-import type { RouteNames } from '#src/shaping/match.ts'
 import { watchSuspensions, type SuspensionWatch } from '#src/queue/suspensions.ts'
 import type { Transport } from '#mta/transport/by-source.ts'
 import { startEgress } from './egress/egress.ts'
 import { createPacer, type Pacer } from './limits/pacer.ts'
-import type { Router } from './route/route.ts'
 import type { ConnectedAccounts } from './accounts.ts'
 import { deliver } from './deliver.ts'
 import { answerDryRuns, type DryRunAnswers } from './dry-run/answers.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
 import type { Held } from './holdings.ts'
+import type { Route } from './route/route.ts'
 import { createLanes, type Lanes } from './lanes.ts'
+import { createPassages } from './passage.ts'
+import type { Passage } from './waiting.ts'
 import { withRefusal } from './refusal.ts'
 import { countWorkspaces, type WorkspaceCounter } from './workspace-counts.ts'
 import { createMeasures } from './measures.ts'
 import { createReport, type Report } from './report.ts'
 import { createSettler, type Settler } from './settle.ts'
-import { assembleStages } from './stages.ts'
+import { assembleStages, type Assembled } from './stages.ts'
 
 const GRACE_MS = 20_000
 /** For conversations that were cut short to say how far they were. */
@@ -45,46 +46,72 @@ export interface Outbound {
   stop(graceMs?: number): Promise<void>
 }
 
-/** @throws when PostgreSQL is away at the start; the caller tries again. */
+/** What must be stopped again when a later part cannot be started; nothing of it has work yet. */
+type Undo = (() => void | Promise<unknown>)[]
+
+/** @throws when PostgreSQL is away at the start; the caller tries again. Nothing is left of what was begun. */
 export async function startOutbound(ctx: Context, redisUrl: string, registry: Registry = createRegistry()): Promise<Outbound> {
+  const undo: Undo = []
+  try {
+    return putTogether(ctx, redisUrl, { registry, ...await startStores(ctx, undo) })
+  } catch (error) {
+    for (const undoOne of undo.toReversed()) await Promise.resolve(undoOne()).catch(() => undefined)
+    throw error
+  }
+}
+
+interface Started {
+  readonly lease: Lease
+  readonly assembled: Assembled
+  readonly suspensions: SuspensionWatch
+  readonly pacer: Pacer
+}
+
+/** All that needs PostgreSQL to begin with. */
+async function startStores(ctx: Context, undo: Undo): Promise<Started> {
   const lease = await takeLease(ctx)
-  const settler = createSettler(ctx, (size) => registry.observe('mailstead_settle_batch_size', [], size))
-  const assembled = assembleStages(ctx, await startEgress(ctx))
-  const { stages, router, breaker } = assembled
+  undo.push(() => lease.end())
+  const egress = await startEgress(ctx)
+  undo.push(() => egress.stop())
   const suspensions = await watchSuspensions(ctx)
+  undo.push(() => suspensions.stop())
   const pacer = await createPacer(ctx, randomUUID())
+  undo.push(() => pacer.stop())
+  const assembled = assembleStages(ctx, egress)
+  undo.push(() => assembled.close())
+  return { lease, assembled, suspensions, pacer }
+}
+
+function putTogether(ctx: Context, redisUrl: string, started: Started & { readonly registry: Registry }): Outbound {
+  const { lease, assembled, suspensions, pacer, registry } = started
+  const settler = createSettler(ctx, (size) => registry.observe('mailstead_settle_batch_size', [], size))
+  const { stages, router, breaker, egress } = assembled
   const sites = createDomainSites(ctx)
   const rates = countWorkspaces(ctx)
   const { accounts } = stages
-  const siteOf = async (domain: string): Promise<string> => {
-    // an account is a site of its own
-    if (accountAt(domain) !== null) return domain
-    const { site } = await router.route(domain)
-    sites.note(domain, site)
-    return site
+  const routeOf = async (domain: string): Promise<Route> => {
+    const route = await router.route(domain)
+    sites.note(domain, route.site)
+    return route
   }
+  // an account is a site of its own
+  const siteOf = async (domain: string): Promise<string> => accountAt(domain) === null ? (await routeOf(domain)).site : domain
   const lanes = createLanes(ctx, {
     lease,
-    paceFor: async (domain) => {
-      const pace = accountAt(domain) === null
-        ? pacer.find(await siteOf(domain), await namesOf(router, domain))
-        : pacer.find(domain, { domain, hosts: [] }, await accounts.receiver(domain))
-      await pacer.ready(pace)
-      return pace
-    },
-    suspendedUntil: (pace, workspaceId) => pacer.suspension(pace, workspaceId)?.until ?? null,
+    passages: createPassages({ stages: { ...stages, route: routeOf }, egress, pacer, accounts }),
+    ready: (pace) => pacer.ready(pace),
     isSuspended: (domain) => suspensions.find(domain, sites.siteOf(domain)) !== undefined,
     deliver: (claimed, gate) => deliver(stages, claimed, gate),
-    settle: (claimed, attempt, pace) => {
-      report.note(claimed.domain, attempt)
+    settle: (claimed, attempt, passage) => {
+      report.note(claimed.domain, attempt, passage.source)
       rates.note(claimed.workspaceId, attempt.outcome)
       measures.note(claimed, attempt, sites.siteOf(claimed.domain) ?? null, ctx.clock.now())
       // the rules are about receivers, and what a provider says is about one account
-      if (accountAt(claimed.domain) === null) pacer.heard(pace, 'reply' in attempt.outcome ? attempt.outcome.reply : null, claimed.workspaceId)
+      if (accountAt(claimed.domain) === null) hear(pacer, claimed, attempt, passage)
       return settle(ctx, settler, claimed, attempt)
     },
     isBehind: () => settler.waiting > MOST_UNSETTLED,
-    release: (held, until) => release(ctx, settler, held, until),
+    release: (held, until, reason) => release(ctx, settler, held, { until, reason }),
   })
   const measures = createMeasures(registry, { sites: () => lanes.view(), unsettled: () => settler.waiting })
   const report = createReport(ctx, {
@@ -104,6 +131,12 @@ export async function startOutbound(ctx: Context, redisUrl: string, registry: Re
   const { transport } = stages
   const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, rates, sites, report, transport, accounts, dryRuns, close: () => assembled.close() }
   return { stop: (graceMs = GRACE_MS) => stop(parts, graceMs) }
+}
+
+/** By the pace of the source that it was said to, should that not be the one that the message waited for. */
+function hear(pacer: Pacer, { workspaceId }: Claimed, { outcome, source }: Attempt, passage: Passage): void {
+  const pace = source === null || source === passage.source ? passage.pace : passage.paceBy(source)
+  pacer.heard(pace, 'reply' in outcome ? outcome.reply : null, workspaceId, source ?? passage.source)
 }
 
 async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt: Attempt): Promise<void> {
@@ -132,13 +165,13 @@ function listen(ctx: Context, redisUrl: string, parts: Pick<Parts, 'dispatcher' 
   return subscriber
 }
 
-async function release(ctx: Context, settler: Settler, held: readonly Held[], until = new Date(ctx.clock.now())): Promise<void> {
-  await Promise.all(held.map((one) => settler.settle({ claimed: one, moving: releaseOf(one, until, null) })))
+interface Wait {
+  readonly until: Date | undefined
+  readonly reason: string | undefined
 }
 
-async function namesOf(router: Router, domain: string): Promise<RouteNames> {
-  const route = await router.route(domain)
-  return { domain, hosts: route.kind === 'hosts' ? route.hosts : [] }
+async function release(ctx: Context, settler: Settler, held: readonly Held[], { until = new Date(ctx.clock.now()), reason }: Wait): Promise<void> {
+  await Promise.all(held.map((one) => settler.settle({ claimed: one, moving: releaseOf(one, until, reason ?? null) })))
 }
 
 interface Parts {

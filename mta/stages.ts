@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
 import { DEFAULT_REGION, REGIONS } from '#config/regions.ts'
+import { createBatcher } from '#src/batcher.ts'
 import type { Context } from '#src/context.ts'
 import { compose } from '#mta/compose/compose.ts'
 import type { Composed, Draft } from '#mta/compose/draft.ts'
@@ -20,7 +21,7 @@ import { createTransport, type Transport } from '#mta/transport/by-source.ts'
 import { createDirect } from '#mta/transport/direct.ts'
 import type { OpeningParts, Resolve } from '#mta/transport/opening.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
-import { loadAttachments, loadTexts, type Claimed, type Texts } from '#src/messages/claim.ts'
+import { loadAttachments, loadTexts, lookUpSuppressions, type Addressee, type Claimed, type Texts } from '#src/messages/claim.ts'
 import { createRecipes, type Made, type RecipeMail } from '#src/recipes/recipes.ts'
 import { createRenderer } from '#src/templates/render.ts'
 import { createLinks } from '#src/tracking/links.ts'
@@ -34,13 +35,18 @@ import { startTransportSecurity } from './transport-security.ts'
 
 /** Composing holds a message about three times. */
 const MOST_LARGE_BYTES = 40 * 1024 * 1024
+const LOOK_UP_BATCH = 500
 
 export interface Stages {
   now(): number
   readonly lifetimeSeconds: number | null
   route(domain: string): Promise<Route>
-  /** Why a site is not worth a try now, null when it is. */
-  whyNot(site: string): string | null
+  /** Why a site is not worth a try now from a source (`pathOf`), null when it is. */
+  whyNot(path: string): string | null
+  /** The families of address of the first of the hosts that has any. */
+  families(hosts: readonly Host[]): Promise<ReadonlySet<4 | 6>>
+  /** Whether its address is on the suppression list by now. */
+  suppression(recipient: Pick<Claimed, 'workspaceId' | 'address'>): Promise<Claimed['suppression']>
   tlsPolicy(domain: string, hosts: readonly Host[]): Promise<TlsPolicy>
   /** Its signing keys and where its bounces come to. */
   sendingDomain(domainId: string | null): Promise<SendingDomain>
@@ -80,9 +86,10 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     demand: (policy, host) => security.policies.demand(policy, host), brokenTls: security.brokenTls, results: security.results,
   }
   const direct = createDirect({ ...opening, breaker, now: () => clock.now() })
-  const transport = createTransport({ direct, egress, now: () => clock.now() })
+  const transport = createTransport({ direct, egress })
   const accounts = startAccounts(ctx)
   const domains = createSendingDomainCache(ctx)
+  const suppressions = createBatcher((wanted: Addressee[]) => lookUpSuppressions(ctx.db, wanted), { max: LOOK_UP_BATCH, lanes: 1 })
   const renderer = createRenderer()
   const [links, tracking] = [createLinks(ctx), createTrackingCache(ctx)]
   const recipes = createRecipes({ ctx, renderer, links, tracking })
@@ -91,7 +98,9 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     now: () => clock.now(),
     lifetimeSeconds: config.messageLifetimeSeconds,
     route: (domain) => router.route(domain),
-    whyNot: (site) => breaker.whyNot(site),
+    whyNot: (path) => breaker.whyNot(path),
+    families: (hosts) => familiesOf(router, hosts),
+    suppression: (recipient) => suppressions.add(recipient),
     tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
     sendingDomain: (domainId) => domainId === null ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null, pool: REGIONS[DEFAULT_REGION].pool }) : domains.find(domainId),
     texts: (messageId) => loadTexts(ctx.db, messageId),
@@ -123,6 +132,14 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
 function sessionSettings({ config }: Context): SessionSettings {
   const ca = config.extraCaFile === null ? {} : { ca: [...rootCertificates, readFileSync(config.extraCaFile, 'utf8')].join('\n') }
   return { ehloName: config.serverName, tls: 'opportunistic', rejectUnauthorized: false, timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }), ...ca }
+}
+
+async function familiesOf(router: Router, hosts: readonly Host[]): Promise<ReadonlySet<4 | 6>> {
+  for (const host of hosts) {
+    const found = await router.addresses(host)
+    if (found.kind === 'addresses') return new Set(found.addresses.map(({ family }) => family))
+  }
+  return new Set()
 }
 
 async function resolveHost(router: Router, host: Host): ReturnType<Resolve> {

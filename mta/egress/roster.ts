@@ -31,6 +31,10 @@ export interface Roster {
   /** Of the pool, or where it has none, as in an installation with one pool, of the default region's. */
   membersOf(pool: string): readonly Member[]
   isAbsent(id: string): boolean
+  /** Some pool has a source. */
+  readonly hasMembers: boolean
+  /** Names of those that are in a pool, here, and not paused. */
+  readonly usable: readonly string[]
   /** Looks again which addresses are here. */
   lookForAddresses(): Promise<void>
   /** Calls it for each address that leaves, once it is seen. */
@@ -45,13 +49,14 @@ interface State {
   readonly isOnHost: IsOnHost
   sources: readonly Source[]
   pools: ReadonlyMap<string, readonly Member[]>
+  usable: readonly string[]
   absent: ReadonlySet<string>
   onGone: (address: string) => void
 }
 
 /** @throws when PostgreSQL is away. */
 export async function openRoster(ctx: RosterContext, isOnHost: IsOnHost): Promise<Roster> {
-  const state: State = { ctx, isOnHost, sources: [], pools: new Map(), absent: new Set(), onGone: () => undefined }
+  const state: State = { ctx, isOnHost, sources: [], pools: new Map(), usable: [], absent: new Set(), onGone: () => undefined }
   await refresh(state)
   const complain = (error: unknown): void => ctx.log.debug({ err: error }, 'the egress sources could not be read')
   const lookAgain = (): void => void refresh(state).catch(complain)
@@ -60,6 +65,12 @@ export async function openRoster(ctx: RosterContext, isOnHost: IsOnHost): Promis
   return {
     membersOf: (pool) => state.pools.get(pool) ?? state.pools.get(REGIONS[DEFAULT_REGION].pool) ?? [],
     isAbsent: (id) => state.absent.has(id),
+    get hasMembers() {
+      return state.pools.size > 0
+    },
+    get usable() {
+      return state.usable
+    },
     lookForAddresses: () => lookForAddresses(state),
     onGone: (act) => { state.onGone = act },
     stop: async () => {
@@ -78,6 +89,11 @@ async function refresh(state: State): Promise<void> {
   state.sources = sources
   await lookForAddresses(state)
   state.pools = pools
+  state.usable = usableOf(state)
+}
+
+function usableOf({ sources, absent }: State): readonly string[] {
+  return sources.filter(({ id, isPaused, pools }) => pools.length > 0 && !isPaused && !absent.has(id)).map(({ name }) => name)
 }
 
 function memberOf({ id, name, address, ehloName, isPaused, warmingSince }: Source, weight: number): Member {
@@ -89,6 +105,7 @@ async function lookForAddresses(state: State): Promise<void> {
   const found = await Promise.all(sources.map(({ address }) => state.isOnHost(address)))
   const absent = new Set(sources.filter((_, i) => found[i] === false).map(({ id }) => id))
   state.absent = absent
+  state.usable = usableOf(state)
   for (const { id, address } of sources) if (absent.has(id) && !before.has(id)) state.onGone(address)
   for (const source of sources) {
     if (absent.has(source.id) !== before.has(source.id)) tell(ctx, source, absent.has(source.id))

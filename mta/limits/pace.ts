@@ -46,6 +46,7 @@ export class Pace {
   #share: { instant: number; others: number } | null = null
   #grantedAtMs = 0
   #isSuspended = false
+  #isShut = false
   #sessions = 0
   #others = 0
   #open = 0
@@ -68,12 +69,12 @@ export class Pace {
 
   /** Connections that may be open here now. */
   get connections(): number {
-    return this.#isSuspended || this.#share === null ? 0 : this.#share.instant + this.#share.others
+    return this.#isClosed || this.#share === null ? 0 : this.#share.instant + this.#share.others
   }
 
   /** Of them, those that may carry other than instant mail. */
   get forOthers(): number {
-    return this.#isSuspended || this.#share === null ? 0 : this.#share.others
+    return this.#isClosed || this.#share === null ? 0 : this.#share.others
   }
 
   /** A share was given, or none is left. */
@@ -109,7 +110,7 @@ export class Pace {
 
   /** Resolves when it is this tier's turn; false when it must not begin now. After true `leave` must follow. */
   enter(tier: Tier): Promise<boolean> {
-    if (this.#isSuspended) return Promise.resolve(false)
+    if (this.#isClosed) return Promise.resolve(false)
     if (this.#admits(tier)) {
       this.#admit(tier)
       return Promise.resolve(true)
@@ -162,6 +163,17 @@ export class Pace {
     if (isSuspended === this.#isSuspended) return
     this.#isSuspended = isSuspended
     this.#changed()
+  }
+
+  /** The process stops: nothing begins any more, and those who wait are told at once. */
+  shut(): void {
+    this.#isShut = true
+    this.#changed()
+  }
+
+  /** A message that entered here leaves by another source after all, or the other way about: its token of the rate is that one's. */
+  spend(messages: 1 | -1): void {
+    if (this.receiver.messageRate !== null) this.#messages -= messages
   }
 
   /** Another receiver's row is in force after the file changed. */
@@ -219,9 +231,13 @@ export class Pace {
     this.#changed()
   }
 
+  get #isClosed(): boolean {
+    return this.#isSuspended || this.#isShut
+  }
+
   #changed(): void {
-    const isShut = this.connections === 0 && this.#share !== null
-    if (isShut) for (const queue of this.#entering) for (const resolve of queue.splice(0)) resolve(false)
+    const isClosed = this.#isShut || (this.connections === 0 && this.#share !== null)
+    if (isClosed) for (const queue of this.#entering) for (const resolve of queue.splice(0)) resolve(false)
     this.#let()
     this.wakeConnecting()
     if (this.#open > this.connections) this.onCrowded()

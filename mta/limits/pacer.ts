@@ -10,7 +10,7 @@ import type { Reply } from '#src/mail/reply.ts'
 import { loadLearned, recover, storeLearned, UNLEARNED, type Learned, type LearnedRow } from '#src/shaping/learned.ts'
 import { findReceiver, type RouteNames } from '#src/shaping/match.ts'
 import type { Receiver } from '#src/shaping/file.ts'
-import { ONLY_SOURCE, paceKeyOf } from '#src/shaping/pace-key.ts'
+import { paceKeyOf, paceSourceOf } from '#src/shaping/pace-key.ts'
 import { watchReceiverSuspensions, type ReceiverSuspension, type ReceiverSuspensionWatch } from '#src/shaping/receiver-suspensions.ts'
 import { watchShaping, type ShapingWatch } from '#src/shaping/watch.ts'
 import { Pace } from './pace.ts'
@@ -23,15 +23,23 @@ const BEAT_MS = 1000
 const GAP_MS = 20
 const STORE_MS = 5000
 
+/** Where mail goes. */
+export interface Place {
+  readonly site: string
+  readonly receiver: Receiver
+}
+
 export interface Pacer {
-  /** The pace of a site; `own` says how much it takes where the shaping file does not. */
-  find(site: string, names: RouteNames, own?: Receiver): Pace
+  /** Whose limits hold for a route, by the shaping file. */
+  receiverOf(names: RouteNames): Receiver
+  /** The pace of a site as it is met from a source; null = the system's choice of address. */
+  find(place: Place, source: string | null): Pace
   /** Resolves when its part is known, or cannot be known now. */
   ready(pace: Pace): Promise<void>
-  /** A message was taken, or answered with this: what the rules say of it is done. */
-  heard(pace: Pace, reply: Reply | null, workspaceId: string): void
-  /** What stops this workspace's mail there, or all mail for null. */
-  suspension(pace: Pace, workspaceId: string | null): ReceiverSuspension | null
+  /** A message was taken, or answered with this: what the rules say of it is done. `source` is the one that it left by. */
+  heard(pace: Pace, reply: Reply | null, workspaceId: string, source: string | null): void
+  /** What stops this workspace's mail there by this source, or all mail for null. */
+  suspension(place: Place, source: string | null, workspaceId: string | null): ReceiverSuspension | null
   /** Suspensions were changed by another process. */
   refresh(): Promise<void>
   stop(): Promise<void>
@@ -54,22 +62,22 @@ interface State {
 export async function createPacer(ctx: Context, process: string): Promise<Pacer> {
   const learned = await loadLearned(ctx.db)
   const paces = new Map<string, Pace>()
+  const suspensions = await watchReceiverSuspensions(ctx, () => applySuspensions(state))
+  const shaping = watchOrStop(suspensions, () => watchShaping(ctx, () => applyFile(state)))
   const state: State = {
-    ctx, process, paces,
-    shaping: watchShaping(ctx, () => applyFile(state)),
-    suspensions: await watchReceiverSuspensions(ctx, () => applySuspensions(state)),
+    ctx, process, paces, shaping, suspensions,
     known: new Map(learned.map((row) => [nameOf(row), row])), changed: new Map(), asking: new Set(), askedAtMs: new WeakMap(),
   }
-  const { shaping, suspensions } = state
   const notices = openNoticeBook(ctx)
   const replies = createReplies({ ctx, shaping, suspensions, notices, learn: (pace, found) => learn(state, pace, found) })
   const beat = setInterval(() => beatOnce(state), BEAT_MS)
   const store = setInterval(() => void storeChanged(state), STORE_MS)
   return {
-    find: (site, names, own) => findPace(state, site, own ?? findReceiver(state.shaping.current, names)),
+    receiverOf: (names) => findReceiver(shaping.current, names),
+    find: (place, source) => findPace(state, place, source),
     ready: (pace) => firstShare(state, pace),
-    heard: (pace, reply, workspaceId) => replies.hear(pace, reply, workspaceId),
-    suspension: (pace, workspaceId) => state.suspensions.find(pace.key, pace.source, workspaceId),
+    heard: (pace, reply, workspaceId, source) => replies.hear(pace, reply, workspaceId, source ?? pace.source),
+    suspension: (place, source, workspaceId) => findSuspension(state, place, source, workspaceId),
     refresh: () => state.suspensions.refresh(),
     stop: async () => {
       clearInterval(beat)
@@ -82,18 +90,36 @@ export async function createPacer(ctx: Context, process: string): Promise<Pacer>
   }
 }
 
-function findPace(state: State, site: string, receiver: Receiver): Pace {
-  const key = paceKeyOf(receiver, site)
-  const found = state.paces.get(key)
+/** What was begun is not left behind when the file is wrong. */
+function watchOrStop(suspensions: ReceiverSuspensionWatch, watch: () => ShapingWatch): ShapingWatch {
+  try {
+    return watch()
+  } catch (error) {
+    suspensions.stop()
+    throw error
+  }
+}
+
+function findPace(state: State, { site, receiver }: Place, bySource: string | null): Pace {
+  const [key, source] = [paceKeyOf(receiver, site), paceSourceOf(receiver, bySource)]
+  const name = nameOf({ pace: key, source })
+  const found = state.paces.get(name)
   if (found !== undefined) {
     if (found.receiver !== receiver) found.setReceiver(receiver)
     return found
   }
-  const pace = new Pace(key, ONLY_SOURCE, { receiver, learned: state.known.get(nameOf({ pace: key, source: ONLY_SOURCE })) ?? UNLEARNED })
+  const pace = new Pace(key, source, { receiver, learned: state.known.get(name) ?? UNLEARNED })
   pace.onNeed = () => need(state, pace)
-  pace.setSuspended(state.suspensions.find(key, ONLY_SOURCE, null) !== null)
-  state.paces.set(key, pace)
+  pace.setSuspended(state.suspensions.find(key, source, null) !== null)
+  state.paces.set(name, pace)
   return pace
+}
+
+/** Of a receiver that counts all sources together, one may be stopped everywhere all the same. */
+function findSuspension({ suspensions }: State, { site, receiver }: Place, source: string | null, workspaceId: string | null): ReceiverSuspension | null {
+  const key = paceKeyOf(receiver, site)
+  const found = suspensions.find(key, paceSourceOf(receiver, source), workspaceId)
+  return found !== null || source === null || !receiver.isForAllSources ? found : suspensions.find(key, source, null)
 }
 
 async function firstShare(state: State, pace: Pace): Promise<void> {
@@ -148,12 +174,12 @@ function beatOnce(state: State): void {
   const { ctx: { clock, config } } = state
   applySuspensions(state)
   const used: Pace[] = []
-  for (const [key, pace] of state.paces) {
+  for (const [name, pace] of state.paces) {
     const learned = recover(pace.learned, pace.deliveries, pace.receiver.connections, { nowMs: clock.now(), scale: config.retryScale })
     pace.deliveries = 0
     if (learned !== pace.learned) learn(state, pace, learned)
     if (pace.isInNeed || pace.isLearnedHere) used.push(pace)
-    else if (pace.isIdle) state.paces.delete(key)
+    else if (pace.isIdle) state.paces.delete(name)
   }
   void askFor(state, used)
 }

@@ -8,8 +8,8 @@ import type { NoticeBook } from '#src/operator/notice-book.ts'
 import type { ReplyRule } from '#src/shaping/file.ts'
 import { halve, startOver, type Learned } from '#src/shaping/learned.ts'
 import { findRule } from '#src/shaping/match.ts'
-import { EVERYWHERE } from '#src/shaping/pace-key.ts'
-import type { ReceiverSuspensionWatch } from '#src/shaping/receiver-suspensions.ts'
+import { ANY_SOURCE, EVERYWHERE } from '#src/shaping/pace-key.ts'
+import type { ReceiverSuspension, ReceiverSuspensionWatch } from '#src/shaping/receiver-suspensions.ts'
 import type { ShapingWatch } from '#src/shaping/watch.ts'
 import type { Pace } from './pace.ts'
 
@@ -25,8 +25,8 @@ export interface ReplyMeans {
 }
 
 export interface Replies {
-  /** Null: no server said anything. */
-  hear(pace: Pace, reply: Reply | null, workspaceId: string): void
+  /** Null for `reply`: no server said anything. `source` is whose connection it was said on, where the pace is of all of them. */
+  hear(pace: Pace, reply: Reply | null, workspaceId: string, source?: string): void
 }
 
 interface Told {
@@ -34,6 +34,7 @@ interface Told {
   readonly rule: ReplyRule
   readonly reply: Reply
   readonly workspaceId: string
+  readonly source: string
 }
 
 type Act = (means: ReplyMeans, told: Told, toldAtMs: Map<string, number>) => void
@@ -43,14 +44,14 @@ const ACTIONS: Readonly<Record<ReplyRule['action'], Act>> = { slow, suspend, tel
 export function createReplies(means: ReplyMeans): Replies {
   const toldAtMs = new Map<string, number>()
   return {
-    hear: (pace, reply, workspaceId) => {
+    hear: (pace, reply, workspaceId, source = pace.source) => {
       if (reply === null) return
       if (reply.code < 400) {
         pace.deliveries++
         return
       }
       const rule = findRule(means.shaping.current, pace.receiver.name, reply)
-      if (rule !== null) ACTIONS[rule.action](means, { pace, rule, reply, workspaceId }, toldAtMs)
+      if (rule !== null) ACTIONS[rule.action](means, { pace, rule, reply, workspaceId, source }, toldAtMs)
     },
   }
 }
@@ -59,27 +60,32 @@ function slow({ ctx, learn }: ReplyMeans, { pace, rule, reply }: Told): void {
   const learned = halve(pace.learned, pace.receiver.connections, { nowMs: ctx.clock.now(), scale: ctx.config.retryScale })
   if (learned === pace.learned) return
   learn(pace, learned)
-  ctx.log.info({ receiver: pace.key, rule: rule.name, connections: learned.connections, reply: reply.text }, 'a receiver slows us down')
+  ctx.log.info({ receiver: pace.key, source: pace.source, rule: rule.name, connections: learned.connections, reply: reply.text }, 'a receiver slows us down')
 }
 
-function suspend({ ctx, suspensions, learn }: ReplyMeans, { pace, rule, reply, workspaceId }: Told): void {
-  const place = {
-    pace: rule.scope === 'source' ? EVERYWHERE : pace.key, source: pace.source,
-    workspaceId: rule.scope === 'workspace' ? workspaceId : null,
-  }
+/** Where a suspension holds. A workspace is refused for its mail, whatever source that came by. */
+function placeOf({ pace, rule: { scope }, workspaceId, source }: Told): Pick<ReceiverSuspension, 'pace' | 'source' | 'workspaceId'> {
+  if (scope === 'workspace') return { pace: pace.key, source: EVERYWHERE, workspaceId }
+  return scope === 'source' ? { pace: EVERYWHERE, source, workspaceId: null } : { pace: pace.key, source: pace.source, workspaceId: null }
+}
+
+function suspend({ ctx, suspensions, learn }: ReplyMeans, told: Told): void {
+  const { pace, rule, reply } = told
+  const place = placeOf(told)
   if (suspensions.find(place.pace, place.source, place.workspaceId)?.rule === rule.name) return
   const now = ctx.clock.now()
   const until = new Date(now + rule.durationMs * ctx.config.retryScale)
-  ctx.log.warn({ receiver: pace.key, rule: rule.name, of: rule.scope, until, reply: reply.text }, 'a receiver is left alone for a while')
+  ctx.log.warn({ receiver: pace.key, source: told.source, rule: rule.name, of: rule.scope, until, reply: reply.text }, 'a receiver is left alone for a while')
   if (rule.scope !== 'workspace') learn(pace, startOver(now))
   suspensions.add({ ...place, rule: rule.name, reply: `${reply.code} ${reply.text}`, until, createdAt: new Date(now) })
 }
 
 function tell({ ctx, notices }: ReplyMeans, { pace, rule, reply }: Told, toldAtMs: Map<string, number>): void {
-  const name = `${pace.key} ${rule.name}`
+  const by = pace.source === ANY_SOURCE ? '' : ` from ${pace.source}`
+  const name = `${pace.key}${by} ${rule.name}`
   notices.raise({ kind: 'reply', subject: name, text: formatReply(reply) })
   if (ctx.clock.now() - (toldAtMs.get(name) ?? -Infinity) < TELL_MS) return
   toldAtMs.set(name, ctx.clock.now())
   const { code, text } = reply
-  ctx.log.warn({ receiver: pace.key, rule: rule.name, code, reply: text }, 'a receiver says what only the operator can mend')
+  ctx.log.warn({ receiver: pace.key, source: pace.source, rule: rule.name, code, reply: text }, 'a receiver says what only the operator can mend')
 }

@@ -1,6 +1,7 @@
 /**
  * Keeps a dead site from being knocked at by every mail that is due: after all of its hosts failed, nothing is tried for a while, then one
  * probe decides. A dead site that returns is met by one connection and not by a herd: each one that it takes lets twice as many be open.
+ * A site is meant as it is reached from one source (`pathOf`): a receiver that lets one of our addresses in no more has another's mail.
  */
 const FIRST_MS = 1000
 const LONGEST_MS = 60_000

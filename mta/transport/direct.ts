@@ -17,13 +17,15 @@ import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Breaker } from './breaker.ts'
 import { openFirst, type Destination, type NotOpened, type OpeningParts } from './opening.ts'
-import { createRooms, type Room } from './rooms.ts'
-import { createSessionPool, protectionOf, type Pooled, type SessionPool } from './session-pool.ts'
+import { createRooms, type NewRoom, type Room } from './rooms.ts'
+import { createSessionPool, pathOf, protectionOf, type Pooled, type SessionPool } from './session-pool.ts'
 
-export interface Job extends Destination {
+export interface Job extends Omit<Destination, 'mayUse'> {
   readonly site: string
-  /** Says how many connections may be open, with all sites that share it. */
+  /** Says how many connections may be open by the first of the ways, with all sites that share it. */
   readonly pace: Pace
+  /** That of another way, should it be needed. */
+  readonly paceBy: (source: string | null) => Pace
   readonly mail: Mail
 }
 
@@ -62,13 +64,18 @@ export function createDirect(parts: DirectParts): Direct {
       const began = performance.now()
       const lines: string[] = []
       const cut = Promise.withResolvers<null>()
-      const errand: Errand = { job, lines, take: () => takeOpen(pool, job), makeRoom: () => rooms.make(job, () => takeOpen(pool, job), (site) => parts.breaker.room(site)), isInTransaction: false, isCut: false, cut }
+      const take = (): Pooled | null => takeOpen(pool, job)
+      const errand: Errand = {
+        job, lines, isInTransaction: false, isCut: false, cut,
+        makeRoom: () => rooms.make(placeBy(job, sourceOf(job)), take, (path) => parts.breaker.room(path)),
+        tryRoom: (by) => rooms.tryMake(placeBy(job, by)),
+      }
       underWay.add(errand)
       const done = await Promise.race([carryOut(means, errand), cut.promise])
       underWay.delete(errand)
       if (done === null || (errand.isCut && done.outcome.kind === 'deferred')) return null
       const { outcome, pooled, source } = done
-      if (pooled !== null) rooms.putBack(job, pooled)
+      if (pooled !== null) rooms.putBack(job.site, pooled)
       return {
         outcome, startedAt, durationMs: performance.now() - began, conversation: lines.join('\n'), source,
         host: pooled?.host ?? null, address: pooled?.address ?? null, tls: pooled === null ? null : describeTls(job, pooled),
@@ -90,9 +97,10 @@ interface Errand {
   readonly job: Job
   /** The conversation so far. */
   readonly lines: string[]
-  readonly take: () => Pooled | null
-  /** Waits until a connection may be opened or an open one is there; null when neither will be. */
+  /** Waits until an open connection is there or one may be opened; null when neither will be. */
   readonly makeRoom: () => Promise<Room | null>
+  /** Room for a connection by another source than the message's own, if it is to be had now. */
+  readonly tryRoom: (source: string | null) => NewRoom | null
   isInTransaction: boolean
   isCut: boolean
   readonly cut: PromiseWithResolvers<null>
@@ -118,39 +126,73 @@ function cutShort(errand: Errand): void {
   if (!errand.isInTransaction) errand.cut.resolve(null)
 }
 
-/** Null when the pace lets nothing begin any more. */
-async function carryOut(parts: DirectParts, errand: Errand): Promise<Done | null> {
-  const { lines } = errand
-  const open = errand.take()
-  if (open !== null) {
-    const result = await transactOn(open, errand)
-    if (errand.isCut || !(isStale(result) || isFullUp(result, open.session))) return { outcome: outcomeOf(result), pooled: open, source: open.source }
-    lines.push('-- the open session had ended; trying a new one')
-  }
-  const room = await errand.makeRoom()
-  return room === null ? null : connectIn(parts, errand, room)
+/** The source that it waited its turn for. */
+function sourceOf({ ways }: Job): string | null {
+  return ways[0]?.source ?? null
 }
 
-async function connectIn(parts: DirectParts, errand: Errand, room: Room): Promise<Done | null> {
+function placeBy(job: Job, source: string | null): { site: string; source: string | null; pace: Pace } {
+  return { site: job.site, source, pace: source === sourceOf(job) ? job.pace : job.paceBy(source) }
+}
+
+/**
+ * Null when the pace lets nothing begin any more. An open session may have ended while it was idle, or end at this message, having carried
+ * its share: then the next one, or a new one, which has the last word.
+ */
+async function carryOut(parts: DirectParts, errand: Errand): Promise<Done | null> {
+  for (;;) {
+    const room = await errand.makeRoom()
+    if (room === null) return null
+    if (room.kind === 'new') return connectIn(parts, errand, room)
+    const { pooled } = room
+    const result = await transactOn(pooled, errand)
+    if (errand.isCut || !(isStale(result) || isFullUp(result, pooled.session))) return doneOn(pooled, errand, result)
+    errand.lines.push('-- the open session had ended; trying another')
+  }
+}
+
+/** What is sent by another source than it waited for is counted as that one's. */
+function doneOn(pooled: Pooled, { job }: Errand, result: TransactionResult): Done {
+  if (pooled.source !== sourceOf(job)) {
+    job.pace.spend(-1)
+    job.paceBy(pooled.source).spend(1)
+  }
+  return { outcome: outcomeOf(result), pooled, source: pooled.source }
+}
+
+async function connectIn(parts: DirectParts, errand: Errand, room: NewRoom): Promise<Done> {
   const { job, lines } = errand
-  if (room.kind === 'open') return { outcome: outcomeOf(await transactOn(room.pooled, errand)), pooled: room.pooled, source: room.pooled.source }
-  const refusal = parts.breaker.refuse(job.site)
+  const path = pathOf(job.site, sourceOf(job))
+  const refusal = parts.breaker.refuse(path)
   if (refusal !== null) {
     room.giveBack()
     lines.push(`-- ${refusal}`)
     return { outcome: unreachable({ reason: 'unreachable', detail: refusal }), pooled: null, source: null }
   }
-  const opened = await openFirst(parts, job, lines)
+  const opened = await openWithin(parts, errand, room)
   if (!('session' in opened)) {
-    room.close()
-    if (opened.isByPolicy === true || opened.isOurs === true) parts.breaker.released(job.site)
-    else parts.breaker.failed(job.site, opened.detail)
+    if (opened.isByPolicy === true || opened.isOurs === true) parts.breaker.released(path)
+    else parts.breaker.failed(path, opened.detail)
     return { outcome: opened.isCertain === true ? unroutable(opened) : unreachable(opened), pooled: null, source: opened.source ?? null }
   }
-  room.fill(opened)
-  parts.breaker.succeeded(job.site)
+  parts.breaker.succeeded(path)
   lines.push(...opened.session.opening)
-  return { outcome: outcomeOf(await transactOn(opened, errand)), pooled: opened, source: opened.source }
+  return doneOn(opened, errand, await transactOn(opened, errand))
+}
+
+/** A connection by another way than the first needs room of its own, and leaves that of the first. */
+async function openWithin(parts: DirectParts, { job, lines, tryRoom }: Errand, room: NewRoom): Promise<Pooled | NotOpened> {
+  const others = new Map<string | null, NewRoom>()
+  const mayUse = (source: string | null): boolean => {
+    const other = others.get(source) ?? tryRoom(source)
+    if (other !== null) others.set(source, other)
+    return other !== null
+  }
+  const opened = await openFirst(parts, { ...job, mayUse }, lines)
+  const used = 'session' in opened ? others.get(opened.source) ?? room : null
+  if ('session' in opened) used?.fill(opened)
+  for (const one of [room, ...others.values()]) if (one !== used) one.close()
+  return opened
 }
 
 async function transactOn(pooled: Pooled, errand: Errand): Promise<TransactionResult> {

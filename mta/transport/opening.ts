@@ -38,6 +38,8 @@ export interface Destination {
   readonly tls: TlsPolicy
   /** Where it may leave from, the best first; one of each family. */
   readonly ways: readonly Way[]
+  /** Whether a connection may be opened by another way than the first; left out: by all. */
+  readonly mayUse?: (source: string | null) => boolean
 }
 
 export interface NotOpened {
@@ -64,7 +66,7 @@ export const SOURCE_LOST = 'source-lost'
 const MAX_ADDRESSES = 6
 
 /** `lines`: the record of the conversation, to which it adds. */
-export async function openFirst(parts: OpeningParts, { hosts, tls, ways }: Destination, lines: string[]): Promise<Pooled | NotOpened> {
+export async function openFirst(parts: OpeningParts, { hosts, tls, ways, mayUse }: Destination, lines: string[]): Promise<Pooled | NotOpened> {
   let last: NotOpened = { reason: 'dns', detail: 'the destination has no host to try' }
   let isCertain = true
   let isByPolicy = false
@@ -92,6 +94,10 @@ export async function openFirst(parts: OpeningParts, { hosts, tls, ways }: Desti
     }
     for (const { target, source } of targets) {
       if (tried++ >= MAX_ADDRESSES) return { ...last, isByPolicy }
+      if (source !== ways[0]?.source && mayUse?.(source) === false) {
+        lines.push(`-- ${source ?? 'the system\'s address'} has no connection left for ${host.name} [${target.address}]`)
+        continue
+      }
       const opened = await openUnder(parts, target, demand)
       noteTls(parts, tls, target, opened)
       if (opened.ok) return pooledOf(opened.session, { host: host.name, address: target.address, source }, demand, tls)

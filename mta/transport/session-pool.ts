@@ -40,7 +40,7 @@ export function createSessionPool(): SessionPool {
   const timer = setInterval(() => endIdle(idle), IDLE_MS / 5)
   return {
     take: (site, source, isFit) => {
-      const waiting = idle.get(keyOf(site, source)) ?? []
+      const waiting = idle.get(pathOf(site, source)) ?? []
       for (let at = waiting.length - 1; at >= 0; at--) {
         const pooled = waiting[at]
         if (pooled === undefined || (pooled.session.isUsable && !isFit(pooled))) continue
@@ -53,7 +53,7 @@ export function createSessionPool(): SessionPool {
     put: (site, pooled, messagesPerConnection) => {
       if (!pooled.session.isUsable) return
       if (pooled.session.delivered >= messagesPerConnection) void pooled.session.quit()
-      else keep(idle, keyOf(site, pooled.source), pooled)
+      else keep(idle, pathOf(site, pooled.source), pooled)
     },
     endOne: (isMeant) => {
       for (const waiting of idle.values()) {
@@ -72,8 +72,8 @@ export function createSessionPool(): SessionPool {
   }
 }
 
-/** A site holds no blank (mta/route/site.ts). */
-function keyOf(site: string, source: string | null): string {
+/** A site reached from a source: what has sessions, and trouble, of its own. A site holds no blank (mta/route/site.ts). */
+export function pathOf(site: string, source: string | null): string {
   return source === null ? site : `${site} ${source}`
 }
 

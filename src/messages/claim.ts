@@ -31,6 +31,11 @@ SELECT c.*, s.cause, s.kind AS cause_kind, m.domain_id, m.from_email, m.from_nam
 FROM claimed c JOIN messages m ON m.id = c.message_id
 LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`)
 
+const SUPPRESSED = prepared('claim-suppressed', `
+SELECT i.place, s.cause, s.kind AS cause_kind
+FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS i (workspace_id, address, place)
+JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)`)
+
 const TEXTS = prepared('texts-load', 'SELECT html, body_text AS text, raw FROM messages WHERE id = $1')
 
 const ATTACHMENTS = prepared('attachments-load', 'SELECT filename, content_type, content_id, content FROM attachments WHERE message_id = $1 ORDER BY n')
@@ -151,6 +156,16 @@ function claimedOf(row: ClaimedRow, lease: number): Claimed {
       size: row.content_size, isLarge: row.content_size > LARGE,
     },
   }
+}
+
+export type Addressee = Pick<Claimed, 'workspaceId' | 'address'>
+
+/** Of recipients that were claimed a while ago: what the claim would say of them now, in their order. */
+export async function lookUpSuppressions(db: Queryable, wanted: readonly Addressee[]): Promise<Claimed['suppression'][]> {
+  const { rows } = await db.query<{ place: string | number; cause: string; cause_kind: string }>(
+    SUPPRESSED, columnsOf(wanted, [(one) => one.workspaceId, (one) => one.address]))
+  const found = new Map(rows.map((row) => [Number(row.place), { cause: row.cause, kind: row.cause_kind }]))
+  return wanted.map((_, i) => found.get(i + 1) ?? null)
 }
 
 export async function loadAttachments(db: Queryable, messageId: string): Promise<Attachment[]> {

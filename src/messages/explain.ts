@@ -6,9 +6,9 @@
 import type { Plans } from '#config/plans.ts'
 import type { Db, Queryable } from '#src/db.ts'
 import type { Redis } from '#src/redis.ts'
-import { findPlace, type Place } from '#src/queue/site-state.ts'
+import { findPlace, type Place, type SiteState } from '#src/queue/site-state.ts'
 import { findStops } from '#src/queue/suspensions.ts'
-import { EVERYWHERE } from '#src/shaping/pace-key.ts'
+import { ANY_SOURCE, EVERYWHERE } from '#src/shaping/pace-key.ts'
 import { listReceiverSuspensions, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
@@ -69,15 +69,25 @@ async function gatherFacts({ db, redis, plans, retryScale }: Explaining, owner: 
       message, recipient, now, usage, retryScale, place,
       suppression: suppressions.find(({ address }) => address.toLowerCase() === recipient.address.toLowerCase()) ?? null,
       suspension: stopOf(domain),
-      receiverSuspension: receivers.find((one) => isMeant(one, place, owner)) ?? null,
+      receiverSuspension: findStop(receivers, place, owner),
     }
   }))
 }
 
-/** What stops the pace of its site, as outbound processes tell it, or all mail of a source. */
-function isMeant({ pace, workspaceId }: ReceiverSuspension, place: Place | null, owner: string): boolean {
-  const paces = place?.states.map((state) => state.pace) ?? []
-  return (workspaceId === null || workspaceId === owner) && (paces.includes(pace) || (pace === EVERYWHERE && place?.site != null))
+/**
+ * What stops it at its site, as outbound processes tell it: its workspace's mail there, or every source that it may go by. One that is
+ * stopped beside another holds nothing.
+ */
+function findStop(stops: readonly ReceiverSuspension[], place: Place | null, owner: string): ReceiverSuspension | null {
+  const states = place?.states ?? []
+  const ofOwner = stops.find(({ pace, workspaceId }) => workspaceId === owner && states.some((state) => state.pace === pace))
+  const found = states.map((state) => stops.find((stop) => stop.workspaceId === null && isStopped(state, stop)))
+  return ofOwner ?? (found.every((stop) => stop !== undefined) ? found[0] ?? null : null)
+}
+
+function isStopped({ pace, paceSource, source }: SiteState, stop: ReceiverSuspension): boolean {
+  if (stop.pace === EVERYWHERE) return stop.source === (source ?? ANY_SOURCE)
+  return stop.pace === pace && stop.source === paceSource
 }
 
 async function findUsage(db: Queryable, plans: Plans, workspaceId: string, now: Date): Promise<Usage> {

@@ -57,6 +57,13 @@ export const METRICS = {
   },
   mailstead_outbound_sessions: { type: 'gauge', help: 'SMTP sessions in use.', labels: [], by: 'outbound' },
   mailstead_outbound_held: { type: 'gauge', help: 'Recipients claimed that wait for a session.', labels: [], by: 'outbound' },
+  mailstead_source_attempts_total: {
+    type: 'counter', help: 'Attempts by a source of ours that made a connection, by outcome.', labels: ['source', 'outcome'], by: 'outbound',
+  },
+  mailstead_source_sessions: { type: 'gauge', help: 'SMTP sessions in use, by source.', labels: ['source'], by: 'outbound' },
+  mailstead_source_held: {
+    type: 'gauge', help: 'Recipients claimed that wait for a session, by source.', labels: ['source'], by: 'outbound',
+  },
   mailstead_outbound_sites: { type: 'gauge', help: 'Sites with something to do.', labels: [], by: 'outbound' },
   mailstead_outbound_unsettled: { type: 'gauge', help: 'Results that wait to be written down.', labels: [], by: 'outbound' },
   mailstead_settle_batch_size: { type: 'histogram', help: 'Results written in one commit.', labels: [], buckets: BATCH, by: 'outbound' },

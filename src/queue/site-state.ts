@@ -8,7 +8,7 @@ import { dueKey, readyKey, siteStateKey, SITES_KEY, suspendedSite, troubleKey } 
 import { memberOf, type Member } from './member.ts'
 import { TIER_NAMES, type Tier } from './tiers.ts'
 
-/** One site as one process sees it. */
+/** One site, as it is reached by one source, as one process sees it. */
 export interface SiteState {
   /** Open to it now. */
   readonly sessions: number
@@ -20,10 +20,19 @@ export interface SiteState {
   readonly rule: string
   /** What it shares its limits under: src/shaping/pace-key.ts */
   readonly pace: string
+  /** And the source that has the pace; ANY_SOURCE where all share it. */
+  readonly paceSource: string
+  /** Null: the system chooses the address. */
+  readonly source: string | null
   /** How many are held there and wait for a session. */
   readonly waiting: number
   /** The first of them, as `<message id>:<n>`. */
   readonly waitingNames: readonly string[]
+}
+
+export interface ToldSite {
+  readonly site: string
+  readonly state: SiteState
 }
 
 /** Why a domain could not be tried lately. */
@@ -50,13 +59,13 @@ export function nameOf({ messageId, n }: Pick<Member, 'messageId' | 'n'>): strin
 /** One pipeline; lost when Redis is away. */
 export async function tellSites(
   redis: Redis, process: string,
-  told: { readonly sites: ReadonlyMap<string, SiteState>; readonly troubles: ReadonlyMap<string, DomainTrouble> },
+  told: { readonly sites: readonly ToldSite[]; readonly troubles: ReadonlyMap<string, DomainTrouble> },
 ): Promise<void> {
-  if (!isRedisReady(redis) || told.sites.size + told.troubles.size === 0) return
+  if (!isRedisReady(redis) || told.sites.length + told.troubles.size === 0) return
   const pipeline = redis.pipeline()
   const untilMs = Date.now() + STATE_MS
-  for (const [site, state] of told.sites)
-    pipeline.hset(siteStateKey(site), process, JSON.stringify({ ...state, untilMs })).pexpire(siteStateKey(site), STATE_MS)
+  for (const { site, state } of told.sites)
+    pipeline.hset(siteStateKey(site), state.source === null ? process : `${process} ${state.source}`, JSON.stringify({ ...state, untilMs })).pexpire(siteStateKey(site), STATE_MS)
   for (const [domain, trouble] of told.troubles) pipeline.set(troubleKey(domain), JSON.stringify(trouble), 'EX', TROUBLE_SECONDS)
   await pipeline.exec()
 }
@@ -69,7 +78,7 @@ export interface Place {
   readonly isScheduled: boolean
   /** How many of higher tiers are ready at its site. */
   readonly ahead: Readonly<Partial<Record<Tier, number>>>
-  /** Its site, one entry for each process that works on it. */
+  /** Its site, one entry for each process that works on it and each source; of a recipient that a process holds only that of its source. */
   readonly states: readonly SiteState[]
   /** A process holds it until a session is free. */
   readonly isWaiting: boolean
@@ -94,9 +103,14 @@ async function lookFor(redis: Redis, recipient: Member & { readonly tier: Tier }
   const waits = found.find(({ states }) => states.some(({ waitingNames }) => waitingNames.includes(name)))
   const here = found.find(({ isReady }) => isReady) ?? waits
   return {
-    site: here?.site ?? null, isScheduled: due != null, states: here?.states ?? [], isWaiting: waits !== undefined,
+    site: here?.site ?? null, isScheduled: due != null, states: statesFor(name, here?.states ?? []), isWaiting: waits !== undefined,
     ahead: here === undefined ? {} : await countAhead(redis, here.site, tier), trouble: parse<DomainTrouble>(trouble),
   }
+}
+
+function statesFor(name: string, states: readonly SiteState[]): readonly SiteState[] {
+  const holder = states.find(({ waitingNames }) => waitingNames.includes(name))
+  return holder === undefined ? states : states.filter(({ source }) => source === holder.source)
 }
 
 async function countAhead(redis: Redis, site: string, tier: Tier): Promise<Partial<Record<Tier, number>>> {

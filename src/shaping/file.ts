@@ -21,6 +21,8 @@ export interface Receiver {
   readonly domains: readonly string[]
   /** All of its domains share the limits; else each site has its own. */
   readonly isProviderWide: boolean
+  /** All of our addresses together; else each source has its own. */
+  readonly isForAllSources: boolean
   /** Open at once. */
   readonly connections: number
   readonly messagesPerConnection: number
@@ -30,7 +32,7 @@ export interface Receiver {
 }
 
 export type Action = 'suspend' | 'slow' | 'tell'
-/** What a suspension stops: our source at this receiver, one workspace at this receiver, or our source everywhere. */
+/** What a suspension stops: the source that was refused at this receiver, one workspace at this receiver, or the source everywhere. */
 export type SuspensionScope = 'receiver' | 'workspace' | 'source'
 
 export interface ReplyRule {
@@ -98,6 +100,7 @@ const receiverSchema = z.strictObject({
   mx: z.array(hostPattern).default([]),
   domains: z.array(hostPattern).default([]),
   provider_wide: z.boolean().default(false),
+  all_sources: z.boolean().default(false),
   connections: positive,
   messages_per_connection: positive,
   message_rate: rate.optional(),
@@ -165,8 +168,8 @@ function findLine(document: Document, lines: LineCounter, path: readonly (string
 function shapingOf({ receivers, rules }: z.output<typeof fileSchema>): Shaping {
   return {
     receivers: Object.entries(receivers).map(([key, one]) => ({
-      name: key, title: one.title ?? key, mx: one.mx, domains: one.domains, isProviderWide: one.provider_wide, connections: one.connections,
-      messagesPerConnection: one.messages_per_connection, messageRate: one.message_rate ?? null,
+      name: key, title: one.title ?? key, mx: one.mx, domains: one.domains, isProviderWide: one.provider_wide,
+      isForAllSources: one.all_sources, connections: one.connections, messagesPerConnection: one.messages_per_connection, messageRate: one.message_rate ?? null,
       connectionRate: one.connection_rate ?? null,
     })),
     rules: rules.map((one) => ({

@@ -1,15 +1,20 @@
 /**
- * What shares one pace: a receiver whose sites go together, or one site of any other. The name is kept in Redis and PostgreSQL, together
- * with the source that has the pace, so it is the same in every process.
+ * What shares one pace: a receiver whose sites go together, or one site of any other, reached from one of our sources. Both names are kept
+ * in Redis and PostgreSQL, so they are the same in every process.
  */
 import type { Receiver } from './file.ts'
 
-/** All of our addresses together: messages choose theirs only when they are sent. */
-export const ONLY_SOURCE = 'default'
-/** Stands for every pace of a source. */
+/** Has the pace where the system chooses the address, and of receivers that count all of our addresses together. */
+export const ANY_SOURCE = 'default'
+/** Stands for every pace of a source, or for every source of a pace. */
 export const EVERYWHERE = '*'
 
 /** `google`, or `default/mx.example.com`. */
 export function paceKeyOf({ name, isProviderWide }: Pick<Receiver, 'name' | 'isProviderWide'>, site: string): string {
   return isProviderWide ? name : `${name}/${site}`
+}
+
+/** @param source the name of an egress source; null = the system's choice */
+export function paceSourceOf({ isForAllSources }: Pick<Receiver, 'isForAllSources'>, source: string | null): string {
+  return isForAllSources ? ANY_SOURCE : source ?? ANY_SOURCE
 }

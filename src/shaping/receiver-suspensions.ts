@@ -52,7 +52,7 @@ function announce({ redis }: Pick<Context, 'redis'>): Promise<unknown> {
 }
 
 export interface ReceiverSuspensionWatch {
-  /** What stops this mail now. Null for `workspaceId` asks for what stops all of them. */
+  /** What stops this mail now. Null for `workspaceId` asks for what stops all of them. A workspace is stopped whatever the source. */
   find(pace: string, source: string, workspaceId: string | null): ReceiverSuspension | null
   /** Holds at once, and is stored as soon as that can be done. */
   add(suspension: ReceiverSuspension): void
@@ -78,8 +78,8 @@ export async function watchReceiverSuspensions(ctx: Context, onChange: () => voi
   return {
     find: (pace, source, workspaceId) => {
       if (known.size === 0) return null
-      const owners = workspaceId === null ? [null] : [null, workspaceId]
-      const found = [pace, EVERYWHERE].flatMap((one) => owners.map((owner) => known.get(nameOf({ pace: one, source, workspaceId: owner }))))
+      const places = [[pace, source, null], [EVERYWHERE, source, null], ...workspaceId === null ? [] : [[pace, EVERYWHERE, workspaceId]]] as const
+      const found = places.map(([key, by, owner]) => known.get(nameOf({ pace: key, source: by, workspaceId: owner })))
       return found.find((one) => one !== undefined && one.until.getTime() > ctx.clock.now()) ?? null
     },
     add: (suspension) => {
