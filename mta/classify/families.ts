@@ -35,6 +35,8 @@ export const FAMILIES: readonly Family[] = [
   hard('no-such-user', /\b5\.4\.1\b.{0,200}recipient\s+address\s+rejected:\s+access\s+denied/is),
   // mail.ru's, whose first words blame the message
   hard('no-such-user', /message was not accepted -- invalid mailbox/i),
+  // X.2.1: the mailbox is there, and takes no mail (RFC 3463 3.3)
+  soft('mailbox-disabled', /\b[45]\.2\.[01]\b.{0,60}mailbox (?:is )?(?:not available|unavailable)/i),
   soft('recipient-filter', words(
     String.raw`recipient preferences|refused by (?:the )?recipient|rejected by (?:the )?(?:recipient's|user's|recipient) ?(?:filter|`
       + String.raw`settings|$)`,
@@ -103,7 +105,7 @@ export const FAMILIES: readonly Family[] = [
   )),
   soft('mailbox-disabled', words(
     String.raw`\b(?:disabled(?:user)?|suspended|deactivated|in-?activ(?:e|ated|ity)|locked|on hold|not (?:active|activated)|dormant|`
-      + String.raw`(?:account|mailbox|user) (?:has |is )?expired|expired (?:account|mailbox)|temporarily (?:closed|unavailable)|`
+      + String.raw`(?:account|mailbox|user) (?:has |is )?expired|expired (?:account|mailbox)|temporarily (?:closed|unavailable|limited)|`
       + String.raw`discontinued|out of service|not (?:currently |been )?(?:being )?(?:accepted for this|collected)|is restricted)\b`,
   )),
   soft('sender-refused', words(
@@ -152,11 +154,12 @@ export const FAMILIES: readonly Family[] = [
       + String.raw`domain name)\b`,
     String.raw`\bhost (?:or domain name )?(?:is )?(?:unknown|not found)`,
     String.raw`\b(?:domain|host|hostname)(?: name)?\b(?:\s+\S{0,99}[^\s.:;!?,]){0,6}?[\s:]*(?:${NEGATED} (?:exist|valid|found|be found|`
-      + String.raw`reachable|`
       + String.raw`resolve)|unknown|not found|has no)`,
-    String.raw`couldn'?t find any host|unrout(?:e)?able address|no such (?:dns )?(?:record|domain)|name or service not known`,
+    // a domain that is not reachable is Outlook's word for one that is not there; of a host it is the network
+    String.raw`\bdomain is not reachable|couldn'?t find any host|unrout(?:e)?able address|no such (?:dns )?(?:record|domain)|name or service not known`,
     String.raw`illegal host\/domain|account or domain may not exist|bad destination (?:system|host)|mx records point to non-?existent`,
-    String.raw`non-?existent ?domain|couldn['’]?t find a mail exchanger|all host address lookups failed permanently`,
+    String.raw`non-?existent ?domain|couldn['’]?t find a mail exchanger|all host address lookups failed permanently|no (?:valid |`
+      + String.raw`usable )?mx (?:hosts?|records?)\b`,
     String.raw`(?:tenant or |recipient )?domain (?:was )?not found`,
   )),
   hard('no-such-user', words(
@@ -189,7 +192,7 @@ export const FAMILIES: readonly Family[] = [
     String.raw`time[ds]?[- ]?out|connection (?:was )?(?:refused|reset|dropped|closed|lost|failed)|no route to host`,
     String.raw`network (?:is )?(?:error|unreachable|down)|not respond`,
     String.raw`(?:could not|couldn't|unable to|failed to|can't) (?:connect|contact|establish)|connect to`,
-    String.raw`dns (?:error|failure|query|lookup)|name ?server|name service|host unreachable`,
+    String.raw`dns (?:error|failure|query|lookup)|name ?server|name service|(?:host |un|not )reachable`,
     String.raw`(?:server|service|host)[^.\n]{0,30}(?:unavailable|not available|down)|lost connection|socket error`,
     String.raw`did not accept our requests to connect`,
   )),

@@ -5,7 +5,7 @@ import { readHeaderText } from '#src/mail/header-text.ts'
 import type { Notice } from './notice.ts'
 import { type Part, valueOf } from './mime.ts'
 import {
-  ANSWER_SUBJECT, CHALLENGE, DAEMON, DELAY_SUBJECT, DELAY_WORDS, FAILURE_SUBJECT, FAILURE_WORDS, FINAL_WORDS, SURE_DELAY_WORDS,
+  ANSWER_SUBJECT, AWAY_WORDS, CHALLENGE, DAEMON, DELAY_SUBJECT, DELAY_WORDS, FAILURE_SUBJECT, FAILURE_WORDS, FINAL_WORDS, SURE_DELAY_WORDS,
 } from './notice-words.ts'
 
 function head(mail: Part, name: string): string {
@@ -24,12 +24,12 @@ export function isFailureNotice(mail: Part, notice: Notice): boolean {
   if (isAutomaticAnswer(mail, notice) && !DAEMON.test(head(mail, 'from'))) return false
   const isSaid = FAILURE_WORDS.test(notice.text)
   if (isFromServer(mail)) return isSaid || FAILURE_SUBJECT.test(head(mail, 'subject'))
-  if (isAnswerOfPerson(mail)) return false
+  if (isAnswer(mail)) return false
   return isSaid && (FAILURE_SUBJECT.test(head(mail, 'subject')) || /^\s*[245]\d\d[ -]/m.test(notice.text))
 }
 
-/** Somebody writes back about a notice, perhaps with all of its words below. */
-function isAnswerOfPerson(mail: Part): boolean {
+/** Somebody writes back, perhaps about a notice and with all of its words below. */
+function isAnswer(mail: Part): boolean {
   return head(mail, 'in-reply-to') !== '' && /^\s*(?:re|aw|sv|antw|odp|res|rv)\s*:/i.test(head(mail, 'subject'))
 }
 
@@ -41,13 +41,26 @@ export function isDelayNotice(mail: Part, notice: Notice): boolean {
   return DELAY_SUBJECT.test(head(mail, 'subject')) || SURE_DELAY_WORDS.test(notice.text)
 }
 
-const ANSWER_FIELDS = ['x-autoreply', 'x-autorespond', 'x-autoresponder', 'x-auto-reply-from', 'x-mail-autoreply', 'auto-reply']
+/** Characters of a notice in which it says what it is. */
+const MAX_WORDS = 3000
+
+const ANSWER_FIELDS = [
+  'x-apple-action', 'x-autoreply', 'x-autorespond', 'x-autoresponder', 'x-auto-reply-from', 'x-mail-autoreply', 'auto-reply',
+]
 
 /** A person's mailbox answered by itself: out of office, a challenge, an acknowledgement. */
 export function isAutomaticAnswer(mail: Part, notice: Notice): boolean {
   const submitted = head(mail, 'auto-submitted').toLowerCase()
   if (/^auto-(?:replied|notified)/.test(submitted)) return true
+  if (submitted.startsWith('auto-generated') && isAnswer(mail)) return true
   if (ANSWER_FIELDS.some((name) => head(mail, name) !== '')) return true
-  if (/^auto_?reply/i.test(head(mail, 'precedence')) || /^auto_?reply/i.test(head(mail, 'x-precedence'))) return true
-  return ANSWER_SUBJECT.test(head(mail, 'subject')) || CHALLENGE.test(`${head(mail, 'subject')}\n${notice.text.slice(0, 3000)}`)
+  const precedences = `${head(mail, 'precedence')} ${head(mail, 'x-precedence')}`
+  if (/\bauto[-_]?reply/i.test(precedences)) return true
+  if (/\b(?:bulk|junk)\b/i.test(precedences) && AWAY_WORDS.test(notice.text.slice(0, MAX_WORDS))) return true
+  return ANSWER_SUBJECT.test(head(mail, 'subject')) || CHALLENGE.test(`${head(mail, 'subject')}\n${notice.text.slice(0, MAX_WORDS)}`)
+}
+
+/** Sent from nobody, so that nobody answers (RFC 3834 3.3), yet not by a server. */
+export function isFromNobody(mail: Part): boolean {
+  return valueOf(mail.fields, 'return-path') === '<>' && !DAEMON.test(head(mail, 'from'))
 }

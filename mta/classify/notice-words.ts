@@ -66,7 +66,7 @@ export const SURE_DELAY_WORDS = words(
 export const FINAL_WORDS = /permanent(?:ly)?\b|given up|giving up|will not be re-?tri|failed permanently|fatal/i
 
 export const ANSWER_SUBJECT = words(
-  String.raw`^\s*(?:(?:re|aw|fwd?|sv|vs|odp|antw|tr|rv|res)\s*:\s*)*(?:\[?auto(?:matic|mated|matisch\w*|matyczn\w*)?[- ]?(?:reply|`
+  String.raw`^\s*(?:(?:re|aw|fwd?|sv|vs|odp|antw|tr|rv|res)\s*:\s*)*(?:auto\s*:|\[?auto(?:matic|mated|matisch\w*|matyczn\w*)?[- ]?(?:reply|`
     + String.raw`response|responder|answer|`
     + String.raw`antwort|respond|generated|antwoord|svar|odpowied[źz])|out[- ]of[- ](?:the[- ])?office|away\b|(?:i am|`
     + String.raw`i'm) (?:\w+ )?(?:away|out|on)|`
@@ -77,8 +77,21 @@ export const ANSWER_SUBJECT = words(
     + String.raw`fr[åa]nvaro|afwezig|poissaolo|nieobecno|автоответ|автоматический ответ|自動応答|自動返信|不在|休暇|自动(?:回复|答复)|自動回覆|`
     + String.raw`自動回復|부재|자동 ?(?:응답|회신)|otomatik yan[ıi]t)`,
 )
+/** Of a person who is not there, in a mail that says by its Precedence that nobody wrote it. */
+export const AWAY_WORDS = words(
+  String.raw`\b(?:i am|i'm|i will be|i'll be|will be|am|is) (?:currently |presently |now )?(?:out of (?:the |my )?office|away|abroad|`
+    + String.raw`on (?:\w+ )?`
+    + String.raw`(?:vacation|holidays?|leave))|out of (?:the )?office|automat(?:ed|ic) (?:reply|response|acknowledg)|`
+    + String.raw`vacation (?:message|reply)`,
+  String.raw`(?:im|in) urlaub|nicht (?:im (?:haus|b[üu]e?ro)|erreichbar)|au[ßs]s?er haus|en (?:cong[ée]|vacances|d[ée]placement)|`
+    + String.raw`sono (?:assente|in ferie)`,
+  String.raw`(?:estoy|estar[ée]) (?:fuera|de vacaciones|ausente)|(?:estou|estarei) (?:fora|ausente|de f[ée]rias)|в отпуске|出張|休暇|不在`,
+)
 export const CHALLENGE = words(
   String.raw`(?:confirm|verify) (?:your|that you|this) (?:message|e-?mail|identity|address|are)|\bchallenge[- ]response`,
   String.raw`to (?:prove|verify) (?:that )?you(?:'re| are) (?:a )?(?:human|not a)|spam ?arrest|boxbe|\btmda\b`,
+  String.raw`added to (?:the |my |your )?(?:\S+ )?(?:allowed|approved|white|guest)[- ]?list|(?:click|follow)[^.\n]{0,60} to (?:ensure|`
+    + String.raw`complete|`
+    + String.raw`release|approve)[^.\n]{0,30}(?:delivery|message|mail)`,
   String.raw`your (?:message|e-?mail) (?:is|has been) (?:waiting|held|quarantined)[^.\n]{0,80}(?:confirm|approv|click|reply)`,
 )

@@ -51,14 +51,14 @@ const RETURNED_TYPES = /^(?:message\/(?:rfc822|global|partial|delivery-status|gl
 
 function bodyTexts(mail: Part): string[] {
   const plain: string[] = []
-  const html: string[] = []
+  const html: Part[] = []
   const look = (part: Part): void => {
     if (part.children.length > 0 && !RETURNED_TYPES.test(part.type)) part.children.forEach(look)
-    else if (part.type === 'text/html') html.push(textFromHtml(textOf(part)))
+    else if (part.type === 'text/html') html.push(part)
     else if (part.children.length === 0 && isNoticeText(part)) plain.push(textOf(part))
   }
   look(mail)
-  return plain.some((text) => text.trim() !== '') ? plain : html
+  return plain.some((text) => text.trim() !== '') ? plain : html.map((part) => textFromHtml(textOf(part)))
 }
 
 function isNoticeText(part: Part): boolean {
@@ -82,7 +82,7 @@ const SHAPES: readonly Shape[] = [
   {
     rank: 1, line: new RegExp(
       String.raw`^[ \t]*(?:>{1,3}[ \t]*)?(?:[-*•][ \t]+)?["']?<?(${ADDRESS})>?["']?[ \t]*(?:<mailto:[^>]*>|\(mailto:[^)]*\)|`
-      + String.raw`<${ADDRESS}>|\([^)\n]*\))?[ \t]*[.;,]?$`),
+      + String.raw`<${ADDRESS}>|\([^)\n]*\)|\[[^\]\n]*\])?[ \t]*[.;,]?$`),
   },
   {
     rank: 1, line: new RegExp(

@@ -440,6 +440,342 @@ To prove that you are human, please verify your message by a click.
 `,
   },
   {
+    server: 'a Japanese carrier, an address that is gone',
+    from: 'Postmaster@carrier.example',
+    subject: 'Mail System Error - Returned Mail',
+    reading: 'bounce ann@carrier.example no-such-user!',
+    text: `
+Each of the following recipients was rejected by a remote mail server.
+The reasons given by the server are included to help you determine why
+each recipient was rejected.
+
+    Recipient: <ann@carrier.example>
+    Reason:    550 <ann@carrier.example>: User unknown
+
+    >>> RCPT TO:<ann@carrier.example>
+    <<< 550 <ann@carrier.example>: User unknown
+`,
+  },
+  {
+    server: 'a Japanese carrier, a limited account',
+    from: 'Postmaster@carrier.example',
+    subject: 'Mail System Error - Returned Mail',
+    reading: 'bounce ann@carrier.example mailbox-disabled',
+    text: `
+The user(s) account is temporarily limited.
+
+    <ann@carrier.example>
+`,
+  },
+  {
+    server: 'a Japanese provider, a full mailbox',
+    from: 'postmaster@isp.example',
+    subject: 'Returned mail: Delivery problems',
+    reading: 'bounce ann@isp.example mailbox-full',
+    text: `
+   ----- The following addresses had delivery problems -----
+ann@isp.example
+
+   ----- Non-delivered information -----
+The number of messages in recipient's mailbox exceeded the local limit.
+`,
+  },
+  {
+    server: 'a Japanese mail service, a domain that is gone',
+    from: 'no-reply@service.example',
+    subject: 'Notification: your mail was not sent',
+    header: 'Return-Path: <>',
+    reading: 'bounce ann@b.example no-such-domain!',
+    text: `
+Your mail sent on: Thu, 1 Jan 2026 00:00:00 +0900
+    Could not be delivered to: <ann@b.example>
+    As the remote domain doesnt exist
+`,
+  },
+  {
+    server: 'a list of delivery errors with the reason in brackets',
+    from: '"Mail Deliver System" <Postmaster@b.example>',
+    subject: 'Returned mail',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+The original message was received at Thu, 1 Jan 2026 00:00:00 +0900
+from shop@sender.example
+
+---The following addresses had delivery errors---
+
+ann@b.example [User unknown]
+`,
+  },
+  {
+    server: 'a server that counts its errors',
+    from: 'MAILER-DAEMON@a.example',
+    subject: 'There was an error sending your mail',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+We had trouble delivering your message. Full details follow:
+
+Subject: 'Hello'
+Date: 'Thu, 1 Jan 2026 00:00:00'
+
+1 error(s):
+
+SMTP Server <mx.b.example> rejected recipient <ann@b.example>
+  (Error following RCPT command). It responded as follows: [550 5.1.1 unknown or illegal alias]
+`,
+  },
+  {
+    server: 'DragonFly',
+    subject: 'Mail delivery failed',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+This is the DragonFly Mail Agent at df.a.example.
+
+There was an error delivering your mail to <ann@b.example>.
+
+mx.b.example [192.0.2.1] did not like our RCPT TO:
+550 5.1.1 User Unknown
+
+Message headers follow.
+
+Received: from a.example
+`,
+  },
+  {
+    server: 'DragonFly, after the mail was sent',
+    subject: 'Mail delivery failed',
+    reading: 'bounce ann@b.example spam',
+    text: `
+This is the DragonFly Mail Agent at df.a.example.
+
+There was an error delivering your mail to <ann@b.example>.
+
+mx.b.example [192.0.2.1] did not like our final DATA:
+554 5.7.1 This looks like unsolicited mail
+
+Message headers follow.
+`,
+  },
+  {
+    server: 'MailFoundry',
+    subject: 'Message delivery has failed',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+Unable to deliver message to: <ann@b.example>
+Delivery failed for the following reason:
+Server mx.b.example[192.0.2.1] failed with: 550 <ann@b.example> No such user here
+
+This has been a permanent failure.  No further delivery attempts will be made.
+`,
+  },
+  {
+    server: 'McAfee',
+    from: 'postmaster@b.example',
+    subject: 'Delivery Status',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+--- The following addresses had delivery problems ---
+
+<ann@b.example>   (User unknown ann@b.example)
+
+--------------Original message headers
+`,
+  },
+  {
+    server: 'MailMarshal',
+    from: 'Postmaster@b.example',
+    subject: 'Undeliverable Mail: "Hello"',
+    reading: 'bounce ann@b.example mailbox-full',
+    text: `
+Your message:
+   From:    shop@sender.example
+   Subject: Hello
+
+Could not be delivered because of
+
+552 5.2.2 Mailbox is full
+
+The following recipients were affected:
+    ann@b.example
+
+Additional Information
+======================
+`,
+  },
+  {
+    server: 'Zoho',
+    subject: 'Undelivered Mail Returned to Sender',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+This message was created automatically by mail delivery software.
+ A message that you sent could not be delivered to one or more of its recipients. This is a permanent error.
+
+ann@b.example Invalid Address, ERROR_CODE :550, ERROR_CODE :5.1.1 <ann@b.example>: Recipient address rejected: User unknown
+`,
+  },
+  {
+    server: 'Zoho, a host that does not answer',
+    subject: 'Undelivered Mail Returned to Sender',
+    reading: 'bounce ann@b.example network',
+    text: `
+This message was created automatically by mail delivery software.
+A message that you sent could not be delivered to one or more of its recipients.
+
+[Status: Error, Address: <ann@b.example>, ResponseCode 421, , Host not reachable.]
+`,
+  },
+  {
+    server: 'an American carrier',
+    from: 'post_master@text.example',
+    subject: 'Undeliverable Message',
+    reading: 'bounce 2015550100@text.example no-such-user!',
+    text: `
+Error:     550 - Requested action not taken: no such user here
+
+Message details:
+  Subject: Hello
+  MAIL FROM: shop@sender.example
+  RCPT TO: 2015550100@text.example
+`,
+  },
+  {
+    server: 'Facebook',
+    subject: 'Sorry, your message could not be delivered',
+    reading: 'bounce ann@b.example recipient-filter',
+    text: `
+This message was created automatically by our mail system.
+
+<ann@b.example>: 550 5.1.1 RCP-P1 Refused due to recipient preferences
+`,
+  },
+  {
+    server: 'IMail, a host that is unknown',
+    from: 'Postmaster <postmaster@a.example>',
+    subject: 'Undeliverable Mail',
+    reading: 'bounce ann@b.example no-such-domain!',
+    text: `
+Unknown host: ann@b.example
+
+Original message follows.
+`,
+  },
+  {
+    server: 'GroupWise, blocked',
+    subject: 'Message status - undeliverable',
+    reading: 'bounce ann@b.example blocked',
+    text: `
+The message that you sent was undeliverable to the following:
+	ann@b.example (550 Rejected: 192.0.2.1 is listed at bl.b.example)
+`,
+  },
+  {
+    server: 'Exim, a sender who cannot be verified',
+    subject: 'Mail delivery failed: returning message to sender',
+    header: 'X-Failed-Recipients: ann@b.example',
+    reading: 'bounce ann@b.example sender-refused',
+    text: `
+This message was created automatically by mail delivery software.
+
+A message that you sent could not be delivered to one or more of its
+recipients. This is a permanent error. The following address(es) failed:
+
+  ann@b.example
+    SMTP error from remote mail server after RCPT TO:<ann@b.example>:
+    550-Verification failed for <shop@sender.example>
+    550-The mail server said: No Such User Here
+    550 Sender verify failed
+`,
+  },
+  {
+    server: 'Mimecast',
+    subject: '[Postmaster] Email Delivery Failure',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+This is a delivery failure notification message indicating that
+an email addressed to email address :
+-- ann@b.example
+
+could not be delivered. The problem appears to be :
+-- Recipient email address is possibly incorrect
+
+Additional information follows :
+-- 5.1.1 User Unknown
+`,
+  },
+  {
+    server: 'a German provider',
+    from: 'Postmaster@b.example',
+    subject: 'Unzustellbar: Hallo',
+    reading: 'bounce ann@b.example mailbox-full',
+    text: `
+Ihre Nachricht konnte nicht zugestellt werden an:
+
+  ann@b.example
+    Das Postfach ist voll.
+`,
+  },
+  {
+    server: 'a French provider',
+    from: 'postmaster@b.example',
+    subject: 'Echec de la distribution',
+    reading: 'bounce ann@b.example no-such-user!',
+    text: `
+Votre message n'a pas pu etre remis a
+
+<ann@b.example>:
+Utilisateur inconnu
+`,
+  },
+  {
+    server: 'nobody (a system that answers)',
+    from: 'Help desk <desk@b.example>',
+    subject: 'Re: Hello',
+    header: 'Auto-Submitted: auto-generated\nIn-Reply-To: <1@sender.example>',
+    reading: 'autoreply',
+    text: `
+We have your mail. Your ticket is 4711.
+`,
+  },
+  {
+    server: 'nobody (a person away, by Precedence and words only)',
+    from: 'Ann <ann@b.example>',
+    subject: 'Re: Hello',
+    header: 'Precedence: bulk',
+    reading: 'autoreply',
+    text: `
+I am out of the office until Monday.
+`,
+  },
+  {
+    server: 'nobody (an answer from nobody)',
+    from: 'Ann <ann@b.example>',
+    subject: 'Thank you for your mail',
+    header: 'Return-Path: <>',
+    reading: 'autoreply',
+    text: `
+I will answer soon.
+`,
+  },
+  {
+    server: 'nobody (a list of allowed senders)',
+    from: 'Ann <ann@b.example>',
+    subject: 'Hello',
+    reading: 'autoreply',
+    text: `
+This account is protected. Please click on the following link to have your
+address added to the allowed list and to ensure delivery of your email.
+`,
+  },
+  {
+    server: 'nobody (a mail of a system)',
+    from: 'cron <root@b.example>',
+    subject: 'Nightly report',
+    header: 'Auto-Submitted: auto-generated',
+    reading: 'other',
+    text: `
+All is well.
+`,
+  },
+  {
     server: 'nobody (a person)',
     from: 'Ann <ann@b.example>',
     subject: 'Re: Hello',

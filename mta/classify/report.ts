@@ -3,8 +3,9 @@
  * about. The machine-readable part (RFC 3464, RFC 5965) is believed first; words fill what it leaves out, and stand alone where there is
  * none. This only reads: what to do about it is decided elsewhere. Never throws; a mail that makes no sense is `other`.
  */
-import { parseAddress } from '#src/mail/address.ts'
-import { isAutomaticAnswer, isFailureNotice, isDelayNotice } from './notice-kind.ts'
+import { bareAddress, bareAddresses } from './bare-address.ts'
+import { type Complaint, readComplaint } from './complaint.ts'
+import { isAutomaticAnswer, isFailureNotice, isDelayNotice, isFromNobody } from './notice-kind.ts'
 import { addressesIn, readNotice, returnedFields, type Entry, type Notice } from './notice.ts'
 import { type Field, readGroups } from './fields.ts'
 import { type Part, readMail, textOf, valueOf, walk } from './mime.ts'
@@ -42,36 +43,26 @@ export function readReport(raw: Buffer): Report {
   const returned = returnedFields(mail, notice)
   const originalMessageId = readMessageId(valueOf(returned, 'message-id'))
   const complaint = readComplaint(mail, returned)
-  if (complaint !== null) return { ...complaint, originalMessageId }
+  if (complaint !== null) return describeComplaint(complaint, originalMessageId)
   const reported = readDeliveryStatus(mail, notice)
   const isNotice = reported.length > 0 || isFailureNotice(mail, notice) || isDelayNotice(mail, notice)
   const about = { feedbackType: null, originalMessageId }
-  if (!isNotice) return { kind: isAutomaticAnswer(mail, notice) ? 'autoreply' : 'other', recipients: [], ...about }
+  if (!isNotice) return { kind: isAutomaticAnswer(mail, notice) || isFromNobody(mail) ? 'autoreply' : 'other', recipients: [], ...about }
   const recipients = reported.length > 0 ? reported : readWords(mail, notice, returned)
-  return { kind: kindOf(recipients, isDelayNotice(mail, notice)), recipients, ...about }
+  return { kind: kindOf(recipients) ?? (isDelayNotice(mail, notice) ? 'delay' : 'bounce'), recipients, ...about }
 }
 
-function kindOf(recipients: readonly ReportedRecipient[], isDelay: boolean): ReportKind {
+function describeComplaint({ feedbackType, addresses }: Complaint, originalMessageId: string | null): Report {
+  const about = { hard: false, status: null, class: feedbackType, action: 'delivered', diagnostic: null } as const
+  return { kind: 'complaint', recipients: addresses.map((address) => ({ address, ...about })), feedbackType, originalMessageId }
+}
+
+/** Null where nobody is named. */
+function kindOf(recipients: readonly ReportedRecipient[]): ReportKind | null {
   const actions = recipients.map(({ action }) => action)
   if (actions.includes('failed')) return 'bounce'
   if (actions.includes('delayed')) return 'delay'
-  if (actions.length > 0) return 'delivered'
-  return isDelay ? 'delay' : 'bounce'
-}
-
-// ── complaints ──
-
-function readComplaint(mail: Part, returned: readonly Field[]): Omit<Report, 'originalMessageId'> | null {
-  const part = [...walk(mail)].find(({ type }) => type === 'message/feedback-report')
-  if (part === undefined) return null
-  const fields = readGroups(textOf(part)).flat()
-  const told = fields.filter(({ name }) => name === 'original-rcpt-to' || name === 'removal-recipient')
-  const addresses = told.map(({ value }) => bareAddress(value)).filter((address) => address !== null)
-  const found = addresses.length > 0 ? addresses : addressesIn(valueOf(returned, 'to') ?? '')
-  const feedbackType = valueOf(fields, 'feedback-type')?.trim().toLowerCase() ?? 'abuse'
-  return { kind: 'complaint', feedbackType, recipients: [...new Set(found)].map((address) => ({
-    address, hard: false, status: null, class: feedbackType, action: 'delivered', diagnostic: null,
-  })) }
+  return actions.length > 0 ? 'delivered' : null
 }
 
 // ── RFC 3464 ──
@@ -225,19 +216,6 @@ function firstReply(text: string | null): string | null {
   const lines = (text ?? '').split('\n').filter((line) => line.trim() !== '')
   const line = lines.find((one) => /(?:^|\s)[245]\d\d[ -]/.test(one)) ?? lines[1] ?? lines[0]
   return line === undefined ? null : line.slice(0, 2000)
-}
-
-// ── addresses ──
-
-/** The address in a field: after its type, without brackets, route or comment. */
-function bareAddress(value: string): string | null {
-  const written = value.replace(/^\s*[\w-]+\s*;/, '').replace(/\([^)]*\)\s*$/, '').trim()
-  const text = written.replace(/^<(.*)>$/, '$1').replace(/^@[^:]*:/, '').trim()
-  return parseAddress(text).ok || /^[^\s@<>]+@[^\s@<>]+$/.test(text) ? text : null
-}
-
-function bareAddresses(value: string | null): string[] {
-  return (value ?? '').split(',').map((one) => bareAddress(one.trim())).filter((address) => address !== null)
 }
 
 function readMessageId(value: string | null): string | null {

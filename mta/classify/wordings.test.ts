@@ -30,6 +30,8 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['550 #5.1.0 Address rejected.', 'no-such-user!'],
   ['550 5.7.1 Requested action not taken: mailbox not available', 'no-such-user!'],
   // no such domain, no mail
+  ['no valid MX hosts found', 'no-such-domain!'],
+  ['554 because the domain is not reachable. Please check the domain', 'no-such-domain!'],
   ['all relevant MX records point to non-existent hosts', 'no-such-domain!'],
   ['Sorry, I could not deliver: couldn\'t find a mail exchanger or IP address. (#5.4.4)', 'no-such-domain!'],
   ['550 5.4.310 DNS domain b.example does not exist', 'no-such-domain!'],
@@ -79,6 +81,7 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['connect to mx.b.example: Connection timed out', 'network'],
   ['550 5.4.6 Hop count exceeded - possible mail loop', 'loop'],
   ['message could not be delivered for 5 days, giving up', 'expired'],
+  ['421 Host not reachable', 'network'],
   ['451 4.3.0 Temporary system problem, try again later', 'system'],
   // other languages
   ['550 Unbekannter Empfänger', 'no-such-user!'],
