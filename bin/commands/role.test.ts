@@ -53,6 +53,15 @@ describe('a role', () => {
     })
   }
 
+  it('goes on at SIGHUP, however often', async () => {
+    const { child, said, exit } = await start()
+    for (let i = 0; i < 5; i++) child.kill('SIGHUP')
+    await new Promise((resolve) => { setTimeout(resolve, 300) })
+    assert.deepEqual([child.exitCode, said()], [null, 'started\n'])
+    child.kill('SIGTERM')
+    assert.deepEqual(await exit, [0, null])
+  })
+
   it('that hangs in its stop ends at a second signal', async () => {
     const { child, said, exit } = await start({ HANGS: '1' })
     child.kill('SIGTERM')

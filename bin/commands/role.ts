@@ -1,6 +1,5 @@
 /**
- * A long-running role in this process: started, told ready (IPC, when a supervisor listens), stopped by SIGTERM, SIGINT, SIGHUP or the
- * end of the supervisor. A second signal ends it at once; a stop that takes over 30 s ends with exit code 1. `DATA_DIR/run/<name>.pid`
+ * A long-running role in this process: started, told ready (IPC, when a supervisor listens), stopped as `stop-signal.ts` says. A second signal ends it at once; a stop that takes over 30 s ends with exit code 1. `DATA_DIR/run/<name>.pid`
  * says which process it is.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -7,7 +7,7 @@ import { isDatabaseAway } from '#src/db.ts'
 import { createAttempts } from '#src/limits/attempts.ts'
 import { isWorthRepeating } from '#src/messages/move.ts'
 import { createRegistry, type Registry } from '#src/metrics/registry.ts'
-import { loadServerCertificate } from '#mta/server-certificate.ts'
+import { loadServerCertificate, watchServerCertificate } from '#mta/server-certificate.ts'
 import { applyDue } from './apply.ts'
 import { createLetterBox } from './letter-box.ts'
 import { type Incoming, Reply, startListener } from './listener.ts'
@@ -60,9 +60,11 @@ export async function startInbound(ctx: Context, registry: Registry = createRegi
     await Promise.all([applying.stop(), tlsReading.stop()])
     throw error
   })
+  const renewing = watchServerCertificate(ctx, (renewed) => listener.show(renewed))
   return {
     port: listener.port,
     stop: async () => {
+      renewing.stop()
       await listener.stop()
       await taking.drain()
       await Promise.all([applying.stop(), tlsReading.stop()])

@@ -20,6 +20,8 @@ import { readTarget, type Target } from './target.ts'
 
 export interface Listener {
   readonly port: number
+  /** Shows this one from the next connection on. */
+  show(certificate: Certificate): void
   /** Takes nothing new, lets transactions end for a while, cuts the rest. */
   stop(): Promise<void>
 }
@@ -78,6 +80,7 @@ export async function startListener(parts: ListenerParts): Promise<Listener> {
   parts.ctx.log.info({ port }, 'takes bounces and complaints')
   return {
     port,
+    show: (certificate) => server?.updateSecureContext(certificate),
     stop: async () => {
       await new Promise<void>((resolve) => { server?.close(resolve) })
       clients.cut()

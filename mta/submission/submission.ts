@@ -11,7 +11,7 @@ import { loadPlans } from '#config/plans.ts'
 import { createPeers } from '#mta/inbound/peers.ts'
 import { listenAt, type Place } from '#mta/listen.ts'
 import type { Certificate } from '#mta/sandbox/certificate.ts'
-import { loadServerCertificate } from '#mta/server-certificate.ts'
+import { loadServerCertificate, watchServerCertificate } from '#mta/server-certificate.ts'
 import { createKeyring } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
 import { createAttempts } from '#src/limits/attempts.ts'
@@ -56,7 +56,12 @@ export async function startSubmission(base: Context, metrics: Registry): Promise
     const tls = await ports.open({ what, setting: 'SUBMISSION_TLS_PORT', port: config.submissionTlsPort, fallback: 2465 }, true)
     const alt = await ports.open({ what, setting: 'SUBMISSION_ALT_PORT', port: config.submissionAltPort, fallback: 2525 }, false)
     base.log.info({ plain, tls, alt }, 'takes mail by SMTP')
-    return { ports: { plain, tls, alt }, stop: close }
+    const renewing = watchServerCertificate(base, (certificate) => ports.show(certificate))
+    const stop = (): Promise<void> => {
+      renewing.stop()
+      return close()
+    }
+    return { ports: { plain, tls, alt }, stop }
   } catch (error) {
     await close()
     throw error
@@ -65,6 +70,8 @@ export async function startSubmission(base: Context, metrics: Registry): Promise
 
 interface Ports {
   open(place: Place, isTls: boolean): Promise<number>
+  /** From the next connection on. */
+  show(certificate: Certificate): void
   close(): Promise<void>
 }
 
@@ -93,6 +100,7 @@ function createPorts(ctx: SubmissionContext, certificate: Certificate): Ports {
   }
   return {
     open: (place, isTls) => listenAt(ctx, place, (port) => begin(port, isTls)),
+    show: (renewed) => { for (const server of servers) server.updateSecureContext(renewed) },
     close: async () => {
       await Promise.all(servers.filter((one) => one.server.listening).map((one) => new Promise<void>((resolve) => { one.close(resolve) })))
       for (const socket of sockets) socket.destroy()
