@@ -18,8 +18,6 @@ const ACCEPTED = 250
 const OUR_FAULT = new Reply(451, '4.3.0 A fault on our side, come again')
 
 export function createHandlers(ctx: SubmissionContext, visitOf: (session: SMTPServerSession) => Visit): Required<Handlers> {
-  /** Of the transaction under way. */
-  const senders = new WeakMap<SMTPServerSession, Sender>()
   return {
     onConnect: (_session, reply) => reply(),
     onAuth: ({ password }, session, reply) => {
@@ -32,7 +30,7 @@ export function createHandlers(ctx: SubmissionContext, visitOf: (session: SMTPSe
     onMailFrom: (address, session, reply) => {
       const visit = visitOf(session)
       begin(ctx, visit, address).then((sender) => {
-        senders.set(session, sender)
+        visit.sender = sender
         reply()
       }, (error: unknown) => reply(replyOf(ctx, error)))
     },
@@ -42,8 +40,8 @@ export function createHandlers(ctx: SubmissionContext, visitOf: (session: SMTPSe
     },
     onData: (stream, session, reply) => {
       const visit = visitOf(session)
-      const sender = senders.get(session)
-      if (sender === undefined) return reply(OUR_FAULT)
+      const { sender } = visit
+      if (sender === null) return reply(OUR_FAULT)
       const handed = { stream, session, sender, cutOff: () => visit.cutOff() }
       receive(ctx, visit, handed).then((text) => reply(null, text), (error: unknown) => reply(replyOf(ctx, error)))
     },

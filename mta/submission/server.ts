@@ -1,10 +1,12 @@
 /**
- * smtp-server as a submission port needs it. It is changed in four places, each because there is no option for it:
+ * smtp-server as a submission port needs it. It is changed in six places, each because there is no option for it:
  * - its greeting comes at once (mta/prompt-greeting.ts): the pause would hold every client that opens a connection for each mail to ten
  *   mails a second;
  * - AUTH is neither offered nor taken where the password could be read on the way;
  * - a reply that brings its own enhanced code gets no second one;
- * - every visit has a deadline besides the idle timeout, so that a client that sends a byte now and then is cut off too.
+ * - every visit has a deadline besides the idle timeout, so that a client that sends a byte now and then is cut off too;
+ * - after QUIT nothing is read: most programs have hung up by then, and to hear that as an error costs more than the goodbye;
+ * - a visit's number is counted, not drawn: a client that connects for each mail pays for both.
  */
 import type { Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
@@ -12,6 +14,7 @@ import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { Clock } from '#src/clock.ts'
 import { PromptConnection } from '#mta/prompt-greeting.ts'
 import { isLoopback } from '#src/network.ts'
+import type { Sender } from './sender.ts'
 
 /** A step of a visit has so long: to log in, from one command to the next, for one mail. */
 export const STEP_MS = { login: 60_000, command: 5 * 60_000, mail: 30 * 60_000 } as const
@@ -23,6 +26,8 @@ export class Visit extends PromptConnection {
   /** The API key it logged in with. */
   key: string | null = null
   failedLogins = 0
+  /** Of the transaction under way. */
+  sender: Sender | null = null
   readonly isLocal: boolean
   deadlineMs = Infinity
   readonly #server: SubmissionServer
@@ -58,6 +63,11 @@ export class Visit extends PromptConnection {
     delete this.session.disabledCommands
   }
 
+  override handler_QUIT(command: Buffer, callback: () => void): void {
+    super.handler_QUIT(command, callback)
+    if (!this.secure) this.#socket.destroySoon()
+  }
+
   override handler_AUTH(command: Buffer, callback: () => void): void {
     if (this.#mayLogIn) return super.handler_AUTH(command, callback)
     this.send(538, '5.7.11 Logging in needs TLS: STARTTLS first')
@@ -74,6 +84,7 @@ export class SubmissionServer extends SMTPServer {
   readonly clock: Clock
   readonly #visits = new WeakMap<SMTPServerSession, Visit>()
   readonly #sweeper: NodeJS.Timeout
+  #count = 0
 
   constructor(options: SMTPServerOptions, { mayLogInPlain, clock }: { readonly mayLogInPlain: boolean; readonly clock: Clock }) {
     super(options)
@@ -81,6 +92,11 @@ export class SubmissionServer extends SMTPServer {
     this.clock = clock
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref()
     this.server.once('close', () => clearInterval(this.#sweeper))
+  }
+
+  /** No PROXY header is expected; the number is for its own log, which is off. */
+  override _handleProxy(_socket: Socket, next: Parameters<SMTPServer['_handleProxy']>[1]): void {
+    next(null, { id: String(++this.#count) })
   }
 
   override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {

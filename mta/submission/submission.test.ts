@@ -385,6 +385,7 @@ describe('submission', () => {
       for (const expected of [/^250 /, /^250 /, /^250 /, /^503 /]) assert.match(await talk.hear(), expected)
       talk.send(`MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${mail('')}\r\n.\r\nMAIL FROM:<a@b.example>\r\nQUIT\r\n`)
       for (const expected of [/^250 /, /^250 /, /^354 /, /^250 2\.0\.0 /, /^250 /, /^221 /]) assert.match(await talk.hear(), expected)
+      assert.equal(await talk.hear(), '')
     })
   })
 
