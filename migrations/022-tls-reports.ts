@@ -1,5 +1,6 @@
 /**
- * Reports that other servers send us about TLS with our own mail domains (RFC 8460): as they came, until they are read, and what they say.
+ * Reports that other servers send us about TLS with our own mail domains (RFC 8460): as they came, until they are read, and what they say;
+ * and what ours say besides.
  */
 import type { Knex } from 'knex'
 
@@ -31,6 +32,24 @@ CREATE TABLE received_tls_reports (
   CONSTRAINT received_tls_reports_once UNIQUE (organization, report_id, signer)
 );
 CREATE INDEX received_tls_reports_unsigned ON received_tls_reports (id) WHERE signer = '';
+
+-- what our own reports tell of a failure besides (RFC 8460 4.3); '' = not known
+ALTER TABLE tls_results
+  ADD COLUMN sending_ip text NOT NULL DEFAULT '',
+  ADD COLUMN mx_helo text NOT NULL DEFAULT '',
+  ADD COLUMN reason text NOT NULL DEFAULT '',
+  DROP CONSTRAINT tls_results_pkey,
+  ADD CONSTRAINT tls_results_pkey PRIMARY KEY (day, domain, policy_hash, result, mx_host, mx_address, sending_ip, mx_helo, reason);
+`
+
+// counts of three days that are reported without what they had besides
+const DOWN = `
+DROP TABLE tls_report_arrivals, received_tls_reports;
+DELETE FROM tls_results;
+ALTER TABLE tls_results
+  DROP CONSTRAINT tls_results_pkey,
+  ADD CONSTRAINT tls_results_pkey PRIMARY KEY (day, domain, policy_hash, result, mx_host, mx_address),
+  DROP COLUMN sending_ip, DROP COLUMN mx_helo, DROP COLUMN reason;
 `
 
 export async function up(knex: Knex): Promise<void> {
@@ -38,5 +57,5 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.raw('DROP TABLE tls_report_arrivals, received_tls_reports')
+  await knex.raw(DOWN)
 }

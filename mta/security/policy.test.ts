@@ -65,9 +65,9 @@ const ROWS: readonly (readonly [title: string, world: World, expected: string, h
   ['DANE, MX that nobody vouches for', { mx: found(['x'], false), tlsa: AT }, 'opportunistic: if offered'],
   ['DANE, addresses that nobody vouches for', { mx: found(['x']), owner: found(['mx.in.example'], false), tlsa: AT }, 'opportunistic: if offered'],
   ['DANE, no MX, which is vouched for', { mx: nothing(true), tlsa: AT }, 'dane: encrypted, certificate checked as mx.in.example'],
-  ['DANE, the MX cannot be looked up', { mx: FAILED, tlsa: AT }, 'dane: barred, dane-required'],
-  ['DANE, the address cannot be looked up', { mx: found(['x']), owner: FAILED, tlsa: AT }, 'dane: barred, tlsa-invalid'],
-  ['DANE, the records cannot be looked up', { mx: found(['x']), tlsa: { '_25._tcp.mx.in.example': FAILED } }, 'dane: barred, tlsa-invalid'],
+  ['DANE, the MX cannot be looked up', { mx: FAILED, tlsa: AT }, 'dane: barred, dnssec-invalid'],
+  ['DANE, the address cannot be looked up', { mx: found(['x']), owner: FAILED, tlsa: AT }, 'dane: barred, dnssec-invalid'],
+  ['DANE, the records cannot be looked up', { mx: found(['x']), tlsa: { '_25._tcp.mx.in.example': FAILED } }, 'dane: barred, dnssec-invalid'],
 ]
 
 describe('TLS policy: what is demanded of a host', () => {

@@ -12,6 +12,7 @@
  * What cannot be met leaves the mail waiting; nothing is ever sent in plain text instead.
  */
 import type { Clock } from '#src/clock.ts'
+import type { TlsaRecord } from '#src/dns-answer.ts'
 import { judgeByAuthorities, judgeByTlsa, type Fault, type Peer } from './certificate.ts'
 import { askDomain, askHost, type DaneDns, type DaneDomain, type DaneHost } from './dane.ts'
 import type { Sts, StsFound } from './sts.ts'
@@ -39,6 +40,8 @@ export interface OpenDemand {
   readonly isEncrypted: boolean
   /** Null: any certificate will do. */
   readonly judge: ((peer: Peer) => Fault | null) | null
+  /** The TLSA records that count, as reports write them. */
+  readonly records?: readonly string[]
   /** For SNI, where it is not the host's. */
   readonly tlsName?: string
 }
@@ -98,7 +101,7 @@ export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyParts)
 
   async function demand(policy: TlsPolicy, host: PolicyHost): Promise<Demand> {
     if (host.isOurs) return simple(policy.isRequired)
-    if (policy.dane === 'unknown') return barred('dane', 'dane-required', `what TLS ${policy.domain} asks for cannot be looked up (DANE)`)
+    if (policy.dane === 'unknown') return barred('dane', 'dnssec-invalid', `what TLS ${policy.domain} asks for cannot be looked up (DANE)`)
     const asked = policy.dane === 'yes' && dane !== null ? await askHost(dane, host.name, host.port) : { kind: 'none' as const }
     const otherwise = policy.sts === null ? 'opportunistic' : 'sts testing'
     return demandOfDane(policy, host, asked, clock) ?? demandOfSts(policy, host) ?? simple(policy.isRequired, otherwise)
@@ -109,10 +112,18 @@ export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyParts)
 
 function demandOfDane({ domain }: TlsPolicy, host: PolicyHost, asked: DaneHost, clock: Clock): Demand | null {
   if (asked.kind === 'none') return null
-  if (asked.kind === 'unknown') return barred('dane', 'tlsa-invalid', asked.text)
+  if (asked.kind === 'unknown') return barred('dane', 'dnssec-invalid', asked.text)
   const names = [...new Set([asked.base, host.name, domain])]
   const judge = (peer: Peer): Fault | null => judgeByTlsa(peer, asked.usable, names, clock.now())
-  return { kind: 'open', name: 'dane', isEncrypted: true, judge: asked.usable.length === 0 ? null : judge, tlsName: asked.base }
+  return { kind: 'open', name: 'dane', isEncrypted: true, judge: asked.usable.length === 0 ? null : judge, records: asked.usable.map(written), tlsName: asked.base }
+}
+
+/** A whole key would be long. */
+const MAX_RECORD = 300
+
+/** RFC 8460 4.4: as in a zone file. */
+function written({ usage, selector, matchingType, certificate }: TlsaRecord): string {
+  return `${usage} ${selector} ${matchingType} ${certificate.toString('hex')}`.slice(0, MAX_RECORD)
 }
 
 function demandOfSts({ sts, domain }: TlsPolicy, { name }: PolicyHost): Demand | null {

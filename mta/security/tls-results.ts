@@ -20,6 +20,20 @@ export interface TlsNote {
   readonly address: string
   /** success, or a failure as RFC 8460 4.3 names it. */
   readonly result: string
+  /** What the host was asked for by DANE, where it was: its TLSA records. */
+  readonly records?: readonly string[]
+  /** Of a failure. */
+  readonly about?: FailureFacts
+}
+
+/** RFC 8460 4.3; '' = not known. */
+export interface FailureFacts {
+  /** Ours. */
+  readonly sendingIp: string
+  /** How the server calls itself. */
+  readonly helo: string
+  /** A code of the network or of OpenSSL, else words. */
+  readonly reason: string
 }
 
 export interface TlsResults {
@@ -36,19 +50,23 @@ interface Counted {
   readonly host: string
   readonly address: string
   readonly day: string
+  readonly about: FailureFacts
   count: number
 }
 
+/** Those of policies that cannot be had come with them; dane-required is for those who will have DANE everywhere. */
 const FAILURES = [
-  'starttls-not-supported', 'certificate-host-mismatch', 'certificate-expired', 'certificate-not-trusted', 'tlsa-invalid', 'dane-required',
+  'starttls-not-supported', 'certificate-host-mismatch', 'certificate-expired', 'certificate-not-trusted', 'tlsa-invalid', 'dnssec-invalid',
 ]
+const NO_FACTS: FailureFacts = { sendingIp: '', helo: '', reason: '' }
 const FLUSH_MS = 30_000
 const MOST_KEPT = 20_000
 const ASKED = { max: 20_000, ttlMs: 3_600_000 }
 
 const ADD = `
-INSERT INTO tls_results AS r (day, domain, policy_hash, policy, result, mx_host, mx_address, count)
-SELECT * FROM unnest($1::date[], $2::text[], $3::bytea[], $4::jsonb[], $5::text[], $6::text[], $7::text[], $8::bigint[])
+INSERT INTO tls_results AS r (day, domain, policy_hash, policy, result, mx_host, mx_address, sending_ip, mx_helo, reason, count)
+SELECT * FROM unnest($1::date[], $2::text[], $3::bytea[], $4::jsonb[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
+  $11::bigint[])
 ON CONFLICT ON CONSTRAINT tls_results_pkey DO UPDATE SET count = r.count + excluded.count`
 
 type AskTxt = (name: string) => Promise<Lookup<string>>
@@ -57,10 +75,10 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
   const counts = new Map<string, Counted>()
   const asked = createShelf<boolean>(clock, ASKED)
 
-  function note({ policy, host, address, result }: TlsNote): void {
+  function note({ policy, host, address, result, records, about = NO_FACTS }: TlsNote): void {
     if (policy.domain === '' || asked.get(policy.domain) === false) return
     const day = new Date(clock.now()).toISOString().slice(0, 10)
-    const row = { domain: policy.domain, policy: JSON.stringify(reportedOf(policy)), result, host, address, day }
+    const row = { domain: policy.domain, policy: JSON.stringify(reportedOf(policy, records)), result, host, address, day, about }
     const key = JSON.stringify(row)
     const known = counts.get(key)
     if (known !== undefined) known.count++
@@ -88,7 +106,7 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
   async function add(rows: readonly Counted[]): Promise<void> {
     await db.query(ADD, columnsOf(rows, [
       (r) => r.day, (r) => r.domain, (r) => createHash('sha256').update(r.policy).digest(), (r) => r.policy, (r) => r.result, (r) => r.host,
-      (r) => r.address, (r) => r.count,
+      (r) => r.address, (r) => r.about.sendingIp, (r) => r.about.helo, (r) => r.about.reason, (r) => r.count,
     ]))
   }
 
@@ -107,8 +125,9 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
   }
 }
 
-function reportedOf({ dane, sts, stsTrouble }: TlsPolicy): ReportedPolicy {
-  if (dane !== 'no') return { type: 'tlsa', lines: [], mx: [] }
+/** A domain whose DNS is signed and whose hosts have no TLSA records has no policy by that. */
+function reportedOf({ dane, sts, stsTrouble }: TlsPolicy, records: readonly string[] | undefined): ReportedPolicy {
+  if (records !== undefined || dane === 'unknown') return { type: 'tlsa', lines: records ?? [], mx: [] }
   if (sts === null) return { type: stsTrouble === null ? 'no-policy-found' : 'sts', lines: [], mx: [] }
   const lines = ['version: STSv1', `mode: ${sts.mode}`, ...sts.mx.map((pattern) => `mx: ${pattern}`), `max_age: ${sts.maxAgeSeconds}`]
   return { type: 'sts', lines, mx: sts.mx }
@@ -122,6 +141,18 @@ export function resultOfSession({ sts, stsTrouble }: TlsPolicy, session: Got, is
   if (stsTrouble !== null) return stsTrouble.code
   const isMet = sts?.mode !== 'testing' || (session.isAuthorized && isMxOf(sts, session.host))
   return isMet ? 'success' : 'validation-failure'
+}
+
+const CODE = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/
+const BANNER = /^S: 220[ -](\S{1,255})/
+const MAX_REASON = 100
+
+/** From the lines of an opening, and what the connection was lost by. */
+export function factsOf(lines: readonly string[], localAddress: string | undefined, trouble: string): FailureFacts {
+  const banner = lines.map((line) => BANNER.exec(line)?.[1]).find((name) => name !== undefined)
+  const said = trouble === '' ? lines.findLast((line) => line.includes('TLS failed: ')) ?? '' : trouble
+  const helo = banner?.replaceAll(/[^\x21-\x7e]/g, '?') ?? ''
+  return { sendingIp: localAddress ?? '', helo, reason: CODE.exec(said)?.[0] ?? said.replace(/^.*TLS failed: /, '').slice(0, MAX_REASON) }
 }
 
 /** What a host is counted as that could not be used because of its TLS; `code` as it was found, or of the network. */

@@ -92,12 +92,13 @@ async function attempt(target: Target, settings: SessionSettings, lines: string[
   }
   const connectMs = performance.now() - startedAt
   const begun = settings.tls === 'implicit' ? await beginInTls(dialled.socket, target, settings, lines) : { socket: dialled.socket, tls: null }
-  if ('stage' in begun) return { ok: false, failure: begun }
+  const from = dialled.socket.localAddress === undefined ? {} : { localAddress: dialled.socket.localAddress }
+  if ('stage' in begun) return { ok: false, failure: { ...begun, ...from } }
   const opening = { target, settings, handshake, wire: new Wire(begun.socket, settings.timeouts, lines) }
   const met = await agree(opening, begun.tls)
   const agreed = 'stage' in met ? met : await signIn(opening, met)
-  if ('stage' in agreed) return { ok: false, failure: fail(opening.wire, agreed) }
-  return { ok: true, session: new Session(opening.wire, { ...agreed, connectMs, openMs: performance.now() - startedAt }) }
+  if ('stage' in agreed) return { ok: false, failure: { ...fail(opening.wire, agreed), ...from } }
+  return { ok: true, session: new Session(opening.wire, { ...agreed, ...from, connectMs, openMs: performance.now() - startedAt }) }
 }
 
 interface Met {

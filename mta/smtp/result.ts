@@ -29,6 +29,8 @@ export interface OpenFailure {
   readonly loss: Loss | null
   /** `C: `, `S: ` and `-- ` (remarks) lines, from the connection on. */
   readonly transcript: readonly string[]
+  /** Of ours that it was connected from. */
+  readonly localAddress?: string
 }
 
 export type TransactionStage = 'mail' | 'rcpt' | 'data' | 'dot'

@@ -31,6 +31,7 @@ interface Agreed {
   readonly tls: TlsFacts | null
   readonly connectMs: number
   readonly openMs: number
+  readonly localAddress?: string
 }
 
 export interface ProbeResult {
@@ -53,6 +54,8 @@ export class Session {
   readonly openMs: number
   /** The conversation before the first message: `C: `, `S: ` and `-- ` lines. */
   readonly opening: readonly string[]
+  /** Of ours that it was connected from. */
+  readonly localAddress: string | undefined
   /** Messages that the server accepted on this session. */
   delivered = 0
   readonly #wire: Wire
@@ -66,6 +69,7 @@ export class Session {
     this.tls = agreed.tls
     this.connectMs = agreed.connectMs
     this.openMs = agreed.openMs
+    this.localAddress = agreed.localAddress
     this.opening = wire.takeLines()
   }
 

@@ -8,7 +8,7 @@ import type { Way } from '#mta/egress/way.ts'
 import type { Host } from '#mta/route/route.ts'
 import type { BrokenTlsMemory } from '#mta/security/broken-tls.ts'
 import type { Demand, TlsPolicies, TlsPolicy } from '#mta/security/policy.ts'
-import { resultOfFailure, resultOfSession, type TlsResults } from '#mta/security/tls-results.ts'
+import { factsOf, resultOfFailure, resultOfSession, type TlsResults } from '#mta/security/tls-results.ts'
 import { openWithRetries, type Opened, type SessionSettings } from '#mta/smtp/open.ts'
 import type { Target } from '#mta/smtp/dial.ts'
 import type { OpenFailure } from '#mta/smtp/result.ts'
@@ -74,7 +74,9 @@ export async function openFirst(parts: OpeningParts, { hosts, tls, ways, mayUse 
   for (const host of hosts) {
     const demand = await parts.demand(tls, host)
     if (demand.kind === 'barred') {
-      parts.results.note({ policy: tls, host: host.name, address: '', result: demand.code })
+      const dane = demand.name === 'dane' ? { records: [] } : {}
+      const about = factsOf([], undefined, demand.text)
+      parts.results.note({ policy: tls, host: host.name, address: '', result: demand.code, about, ...dane })
       last = { reason: 'tls-policy', detail: demand.text }
       lines.push(`-- ${demand.text}`)
       isCertain = false
@@ -99,7 +101,7 @@ export async function openFirst(parts: OpeningParts, { hosts, tls, ways, mayUse 
         continue
       }
       const opened = await openUnder(parts, target, demand)
-      noteTls(parts, tls, target, opened)
+      noteTls(parts, tls, { target, demand }, opened)
       if (opened.ok) return pooledOf(opened.session, { host: host.name, address: target.address, source }, demand, tls)
       lines.push(...opened.failure.transcript)
       if (isSourceLost(opened.failure, source)) return sourceLost(source)
@@ -110,13 +112,22 @@ export async function openFirst(parts: OpeningParts, { hosts, tls, ways, mayUse 
   return { ...last, isCertain, isByPolicy }
 }
 
-function noteTls({ results }: OpeningParts, policy: TlsPolicy, { host, address }: Target, opened: Opened): void {
+interface Asked {
+  readonly target: Target
+  readonly demand: OpenDemand
+}
+
+function noteTls({ results }: OpeningParts, policy: TlsPolicy, { target: { host, address }, demand }: Asked, opened: Opened): void {
+  const at = { policy, host, address, ...(demand.records !== undefined && { records: demand.records }) }
   if (opened.ok) {
-    const { session: { tls, offers } } = opened
+    const { session: { tls, offers, opening, localAddress } } = opened
     const session = { host, isEncrypted: tls !== null, isAuthorized: tls?.authorized === true }
-    results.note({ policy, host, address, result: resultOfSession(policy, session, offers.starttls) })
+    const result = demand.records === undefined ? resultOfSession(policy, session, offers.starttls)
+      : demand.records.length === 0 ? 'tlsa-invalid' : 'success'
+    results.note({ ...at, result, ...(result !== 'success' && { about: factsOf(opening, localAddress, '') }) })
   } else if (opened.failure.stage === 'tls' || opened.failure.stage === 'starttls') {
-    results.note({ policy, host, address, result: resultOfFailure(opened.failure.loss?.code ?? null) })
+    const { loss, transcript, localAddress } = opened.failure
+    results.note({ ...at, result: resultOfFailure(loss?.code ?? null), about: factsOf(transcript, localAddress, loss?.detail ?? '') })
   }
 }
 

@@ -15,6 +15,10 @@ export interface TlsResult {
   readonly mxHost: string
   /** '' where nothing was connected to. */
   readonly mxAddress: string
+  /** Of a failure; each '' where it is not known. */
+  readonly sendingIp: string
+  readonly mxHelo: string
+  readonly reason: string
   readonly count: number
 }
 
@@ -55,9 +59,10 @@ function writePolicy(domain: string, results: readonly TlsResult[]): object {
   }
 }
 
-function writeFailure({ result, mxHost, mxAddress, count }: TlsResult): object {
-  return {
-    'result-type': result, 'failed-session-count': count,
-    ...(mxHost !== '' && { 'receiving-mx-hostname': mxHost }), ...(mxAddress !== '' && { 'receiving-ip': mxAddress }),
-  }
+function writeFailure({ result, count, sendingIp, mxHost, mxHelo, mxAddress, reason }: TlsResult): object {
+  const known = Object.entries({
+    'sending-mta-ip': sendingIp, 'receiving-mx-hostname': mxHost, 'receiving-mx-helo': mxHelo, 'receiving-ip': mxAddress,
+    'failure-reason-code': reason,
+  }).filter(([, value]) => value !== '')
+  return { 'result-type': result, ...Object.fromEntries(known), 'failed-session-count': count }
 }

@@ -46,7 +46,9 @@ WHERE (day, domain) IN (
   SELECT day, domain FROM tls_reports WHERE state = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
 RETURNING day::text, domain, tries`
 const RESULTS = `
-SELECT policy, result, mx_host AS "mxHost", mx_address AS "mxAddress", count::int FROM tls_results
+SELECT policy, result, mx_host AS "mxHost", mx_address AS "mxAddress", sending_ip AS "sendingIp", mx_helo AS "mxHelo", reason,
+  count::int
+FROM tls_results
 WHERE day = $1 AND domain = $2 ORDER BY count DESC LIMIT 1000`
 const SENDER = `
 SELECT id AS "domainId", workspace_id AS "workspaceId" FROM domains

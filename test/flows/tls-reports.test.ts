@@ -9,7 +9,7 @@ import { gunzipSync } from 'node:zlib'
 import { simpleParser } from 'mailparser'
 import { createResolver } from '#mta/route/resolve.ts'
 import type { TlsPolicy } from '#mta/security/policy.ts'
-import { createTlsResults, resultOfFailure, resultOfSession, type TlsResults } from '#mta/security/tls-results.ts'
+import { createTlsResults, factsOf, resultOfFailure, resultOfSession, type TlsResults } from '#mta/security/tls-results.ts'
 import { createDomainDns } from '#src/domains/dns.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { createOutgoing } from '#src/outgoing.ts'
@@ -73,7 +73,7 @@ describe('TLS reports', () => {
     const other = createTlsResults(ctx, () => Promise.resolve({ kind: 'found', records: ['v=TLSRPTv1; rua=mailto:a@b.example'] }))
     const sts = policyOf('mail.example', POLICY)
     for (let i = 0; i < 3; i++) results.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'success' })
-    results.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'certificate-expired' })
+    results.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'certificate-expired', about: { sendingIp: '192.0.2.9', helo: 'mx.in.example', reason: 'CERT_HAS_EXPIRED' } })
     results.note({ policy: policyOf('silent.example'), host: 'mx.silent.example', address: ADDRESS, result: 'success' })
     results.note({ policy: policyOf(''), host: 'mx.in.example', address: ADDRESS, result: 'success' })
     results.note({ policy: policyOf('post.example'), host: 'mx.post.example', address: ADDRESS, result: 'starttls-not-supported' })
@@ -118,7 +118,8 @@ describe('TLS reports', () => {
       'policies': [{
         'policy': { 'policy-type': 'sts', 'policy-domain': 'mail.example', 'mx-host': ['*.in.example'], 'policy-string': ['version: STSv1', 'mode: enforce', 'mx: *.in.example', 'max_age: 86400'] },
         'summary': { 'total-successful-session-count': 4, 'total-failure-session-count': 1 },
-        'failure-details': [{ 'result-type': 'certificate-expired', 'failed-session-count': 1, 'receiving-mx-hostname': 'mx.in.example', 'receiving-ip': ADDRESS }],
+        'failure-details': [{ 'result-type': 'certificate-expired', 'failed-session-count': 1, 'sending-mta-ip': '192.0.2.9', 'receiving-mx-hostname': 'mx.in.example',
+          'receiving-mx-helo': 'mx.in.example', 'receiving-ip': ADDRESS, 'failure-reason-code': 'CERT_HAS_EXPIRED' }],
       }],
     })
     const { rows: [stored] } = await ctx.db.query<{ submitted: object }>('SELECT submitted FROM messages')
@@ -161,6 +162,20 @@ describe('TLS reports', () => {
   for (const [title, policy, of, isOffered, result] of SESSIONS)
     it(`count a session: ${title}`, () => assert.equal(resultOfSession(policy, of, isOffered), result))
   it('count failures by the names of the standard', () => {
-    assert.deepEqual(['certificate-expired', 'ECONNRESET', null].map(resultOfFailure), ['certificate-expired', 'validation-failure', 'validation-failure'])
+    const names = [
+      'starttls-not-supported', 'certificate-host-mismatch', 'certificate-expired', 'certificate-not-trusted', 'tlsa-invalid', 'dnssec-invalid',
+    ]
+    assert.deepEqual(names.map(resultOfFailure), names)
+    assert.deepEqual(['ECONNRESET', null].map(resultOfFailure), ['validation-failure', 'validation-failure'])
   })
+
+  const FACTS: readonly (readonly [lines: string[], trouble: string, expected: [helo: string, reason: string]])[] = [
+    [['-- x', 'S: 220-mx.in.example ESMTP', 'S: 220 ready', 'S: 220 go'], 'the certificate of mx is not valid: CERT_HAS_EXPIRED', ['mx.in.example', 'CERT_HAS_EXPIRED']],
+    [['S: 220 mx.in.example'], 'TLS failed: 80EB:error:0A00010B:SSL routines::wrong version number', ['mx.in.example', '80EB:error:0A00010B:SSL routines::wrong version number']],
+    [['S: 220 mx.in.example', '-- connection lost: TLS failed: ECONNRESET by it', '-- trying once more without TLS'], '', ['mx.in.example', 'ECONNRESET by it']],
+    [['S: 220 \u00e9vil\u001b[2J'], '', ['?vil?[2J', '']],
+    [[], 'x'.repeat(500), ['', 'x'.repeat(100)]],
+  ]
+  for (const [lines, trouble, [helo, reason]] of FACTS)
+    it(`tell of a failure: ${helo} ${reason.slice(0, 40)}`, () => assert.deepEqual(factsOf(lines, '192.0.2.9', trouble), { sendingIp: '192.0.2.9', helo, reason }))
 })

@@ -267,13 +267,21 @@ describe('transport security', function () {
       policies.publish(dns.zone, 'reported.example', ENFORCE('mx1.reported.example'))
       dns.zone['_smtp._tls.reported.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@reported.example'] }
       assert.equal((await deliver('reported.example')).status, 'delivered')
+      const certificate = await authority.issue(['mx1.reportedbad.example'], { isExpired: true })
+      const bad = await office.open('reportedbad.example', { certificate })
+      policies.publish(dns.zone, 'reportedbad.example', ENFORCE('mx1.reportedbad.example'))
+      dns.zone['_smtp._tls.reportedbad.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@reportedbad.example'] }
+      await waits('reportedbad.example', bad, /CERT_HAS_EXPIRED/)
       // what is counted is written every half minute, and at the end
       await system.roles.mta.stop()
-      const { rows } = await system.db.query(`SELECT domain, policy ->> 'type' AS type, result, mx_host, mx_address, count::int FROM tls_results
-        WHERE domain LIKE 'reported%'`)
+      const { rows } = await system.db.query(`SELECT domain, policy ->> 'type' AS type, result, mx_host, mx_address, sending_ip, mx_helo, reason,
+        count::int FROM tls_results WHERE domain LIKE 'reported%' ORDER BY domain`)
       const at = { mx_host: 'mx1.reported.example', mx_address: mx.host }
       await system.heal()
-      assert.deepEqual(rows, [{ domain: 'reported.example', type: 'sts', result: 'success', ...at, count: 1 }])
+      const about = { sending_ip: '127.0.0.1', mx_helo: 'mx.test', reason: 'CERT_HAS_EXPIRED' }
+      const [good, failed] = rows
+      assert.deepEqual(good, { domain: 'reported.example', type: 'sts', result: 'success', ...at, sending_ip: '', mx_helo: '', reason: '', count: 1 })
+      assert.partialDeepStrictEqual(failed, { domain: 'reportedbad.example', type: 'sts', result: 'certificate-expired', mx_address: bad.host, ...about })
     })
   })
 })
