@@ -13,7 +13,7 @@ import type Koa from 'koa'
 import { HttpMethodEnum, koaBody } from 'koa-body'
 import type { Config } from '#config/load.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
-import { readForm } from './form.ts'
+import { readForm, readMultipart } from './form.ts'
 import { readJson } from './json.ts'
 import type { BodyKind } from './route.ts'
 
@@ -41,6 +41,7 @@ const SMALL_BYTES = 64 * 1024
 const KINDS: Readonly<Record<BodyKind, { readonly type: string; readonly isType: RegExp }>> = {
   json: { type: 'application/json', isType: /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i },
   form: { type: 'application/x-www-form-urlencoded', isType: /^application\/x-www-form-urlencoded\s*(?:;|$)/i },
+  multipart: { type: 'multipart/form-data', isType: /^multipart\/form-data\s*;/i },
   csv: { type: 'text/csv', isType: /^text\/csv\s*(?:;|$)/i },
   tlsrpt: { type: 'application/tlsrpt+gzip', isType: /^application\/tlsrpt\+(?:gzip|json)\s*(?:;|$)/i },
 }
@@ -76,7 +77,7 @@ function collectorOf(limit: number): Collector {
     urlencoded: false,
     multipart: false,
     text: true,
-    textTypes: ['json', '+json', 'urlencoded'],
+    textTypes: ['json', '+json', 'urlencoded', 'multipart/form-data'],
     textLimit: limit,
     encoding: '',
     // DELETE too: koa-body skips it unless told
@@ -123,7 +124,7 @@ function judgeHeaders(req: IncomingMessage, kinds: readonly BodyKind[], largest:
   if (kind === undefined || OTHER_CHARSET.test(type)) return unsupported(`Send the body as ${listTypes(kinds)} in UTF-8.`)
   const coding = req.headers['content-encoding']
   if (coding !== undefined && coding !== 'identity') return unsupported('Send the body without a Content-Encoding.')
-  const limit = kind === 'form' ? SMALL_BYTES : largest
+  const limit = kind === 'form' || kind === 'multipart' ? SMALL_BYTES : largest
   const isTooLarge = kind !== 'csv' && Number(req.headers['content-length'] ?? 0) > limit
   return isTooLarge ? { ok: false, refusal: tooLarge(limit) } : { ok: true, kind, limit }
 }
@@ -162,8 +163,14 @@ async function readBody(koa: Koa.Context, collect: Collector, { kind, limit }: E
   if (!Buffer.isBuffer(bytes)) throw new Error('the body was not collected as bytes')
   if (kind === 'json' && bytes.length > LARGE_BYTES) return { ok: true, large: bytes }
   if (!isUtf8(bytes)) return { ok: false, refusal: invalid([{ path: '', message: 'the body is not valid UTF-8' }]) }
-  const read = kind === 'form' ? readForm(bytes.toString('utf8')) : readJson(bytes.toString('utf8'))
+  const text = bytes.toString('utf8')
+  const read = FIELD_READERS[kind]?.(text, koa.req.headers['content-type'] ?? '') ?? readJson(text)
   return read.ok ? read : { ok: false, refusal: invalid([{ path: '', message: read.reason }]) }
+}
+
+/** What makes fields of a text; all else is JSON. */
+const FIELD_READERS: Partial<Readonly<Record<BodyKind, (text: string, type: string) => ReturnType<typeof readForm>>>> = {
+  form: readForm, multipart: readMultipart,
 }
 
 function nothing(): Promise<void> {

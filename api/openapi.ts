@@ -143,6 +143,7 @@ function parametersOf(schema: ZodType | undefined, place: 'path' | 'query', sche
 const MEDIA_TYPES: Readonly<Record<BodyKind, string>> = {
   json: 'application/json',
   form: 'application/x-www-form-urlencoded',
+  multipart: 'multipart/form-data',
   csv: 'text/csv',
   tlsrpt: 'application/tlsrpt+gzip',
 }

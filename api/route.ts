@@ -18,11 +18,12 @@ import type { ApiContext } from './context.ts'
 export type Access = 'public' | 'operator' | 'any' | 'regular' | { readonly admin: Scope }
 
 /**
- * How a body comes: `json`; `form`: application/x-www-form-urlencoded, whose fields the body schema gets as texts; `csv`: text/csv of any
+ * How a body comes: `json`; `form`: application/x-www-form-urlencoded, whose fields the body schema gets as texts, and `multipart`:
+ * multipart/form-data, in the same way; `csv`: text/csv of any
  * length, which nobody has read when the handler takes it from `request.source` (such a route has no body schema);
  * `tlsrpt`: a report on TLS (RFC 8460 6.4), in the same way.
  */
-export type BodyKind = 'json' | 'form' | 'csv' | 'tlsrpt'
+export type BodyKind = 'json' | 'form' | 'multipart' | 'csv' | 'tlsrpt'
 
 export interface Answer {
   /** The route's own status when not given. */

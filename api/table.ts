@@ -34,6 +34,7 @@ import { TLS_REPORT_ROUTES } from './routes/tls-reports.ts'
 import { WEBHOOK_LOG_ROUTES } from './routes/webhook-log.ts'
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts'
 import { TRACKING_ROUTES } from './routes/tracking.ts'
+import { UNSUBSCRIBE_ROUTES } from './routes/unsubscribe.ts'
 import { getWorkspace } from './routes/workspace.ts'
 
 export const ROUTES: readonly AnyRoute[] = [
@@ -66,6 +67,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...WEBHOOK_LOG_ROUTES,
   ...SUBSCRIBE_ROUTES,
   ...TRACKING_ROUTES,
+  ...UNSUBSCRIBE_ROUTES,
   ...ADMIN_QUEUE_ROUTES,
   ...ADMIN_SUSPENSION_ROUTES,
   ...ADMIN_NOTICE_ROUTES,

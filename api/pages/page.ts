@@ -40,6 +40,12 @@ input{width:100%;min-height:2.75rem;padding:.5rem .6rem;font:inherit;color:inher
 input{border:1px solid #6b6b6b;border-radius:.3rem}
 button{min-height:2.75rem;margin-top:1.5rem;padding:.5rem 1.2rem;font:inherit;font-weight:600;cursor:pointer}
 button{color:#fff;background:#1a4480;border:1px solid #1a4480;border-radius:.3rem}
+input[type=checkbox]{width:1.5rem;min-height:1.5rem;margin:0;flex:none}
+fieldset{border:0;margin:0;padding:0}
+legend{font-weight:600;padding:0}
+.choice{display:flex;gap:.75rem;align-items:center;min-height:2.75rem;margin:0;font-weight:400}
+.hint{margin:0 0 0 2.25rem;font-size:.9rem}
+.done{border:3px solid #19703a;border-radius:.3rem;padding:1rem;margin:0 0 1rem}
 input:focus-visible,button:focus-visible,a:focus-visible{outline:3px solid #2672de;outline-offset:2px}
 a{color:#1a4480}
 .wrong{color:#8b0a03;font-weight:600;margin:.25rem 0}

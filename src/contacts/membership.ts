@@ -44,6 +44,7 @@ const KNOWN_NAMES = prepared('contact-known-names', `
 SELECT first_name AS "firstName", last_name AS "lastName" FROM contacts c WHERE c.workspace_id = $1 AND c.email = $2 AND NOT ${GHOST}`)
 const RETURN_TO = prepared('contact-resubscribe', `
 UPDATE memberships SET is_subscribed = true, updated_at = $3 WHERE audience_id = $1 AND contact_id = $2 AND NOT is_subscribed`)
+const OPT_IN = prepared('contact-opt-in', 'UPDATE contacts SET opted_out_at = NULL WHERE id = $1 AND opted_out_at IS NOT NULL')
 
 /**
  * By the public form: a new contact joins, an unsubscribed one comes back, a subscribed one stays. Anybody may fill in the form, so names
@@ -59,6 +60,8 @@ export async function subscribe(tx: Queryable, at: Membership, person: Subscribe
   const saved = result.kind === 'saved' ? result.contacts[0] : undefined
   if (result.kind !== 'saved' || saved === undefined) return { kind: 'no audience' }
   const { contactId, isJoined } = saved
+  // whoever asks for this mail does not want none at all
+  await tx.query(OPT_IN, [contactId])
   if (isJoined) return { kind: 'subscribed', contactId, hasChanged: true, news: result.news }
   const { rowCount } = await tx.query(RETURN_TO, [at.audienceId, contactId, at.now])
   const events = rowCount === 0 ? [] : [contactEvent('contact.subscribed', at, { email: person.email, contactId })]
