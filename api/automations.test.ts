@@ -314,4 +314,29 @@ describe('automations', () => {
     const { body } = await call('GET', `/${id}`, undefined, other.admin)
     assert.deepEqual([body['data']?.['name'], body['data']?.['active_count']], ['Welcome', 1])
   })
+
+  it('a rehearsal walks one contact through and does nothing', async () => {
+    await addContact('dry@people.example')
+    const steps = [
+      { type: 'send_email', id: 'm', subject: 'S', body: 'B', from: 'me@elsewhere.example' }, { type: 'delay', id: 'd', days: 2 },
+      { type: 'condition', id: 'q', condition: { type: 'opened', step: 'm' }, yes: [{ type: 'add_tag', id: 't', tag: 'keen' }], no: [] },
+      { type: 'wait_for_event', id: 'w', event_name: 'paid', days: 1, yes: [{ type: 'exit', id: 'x' }], no: [] },
+    ]
+    const id = idOf(await create({ steps }))
+    const rehearse = async (fields: object): Promise<readonly unknown[]> => {
+      const { status, body } = await call('POST', `/${id}/dry-run`, { email: 'Dry@People.example', ...fields })
+      assert.equal(status, 200, JSON.stringify(body))
+      const data = body['data'] as Json
+      return [...listOf(data['steps']).map((step) => `${textOf(step['id'])}${step['answer'] === null ? '' : `=${String(step['answer'])}`}`), data['ends']]
+    }
+    assert.deepEqual(await rehearse({}), ['m', 'd', 'q=false', 'w=false', 'completed'])
+    assert.deepEqual(await rehearse({ opened: true, events: ['paid'] }), ['m', 'd', 'q=true', 't', 'w=true', 'x', 'exited'])
+    const { body } = await call('POST', `/${id}/dry-run`, { email: 'dry@people.example' })
+    assert.match(textOf(listOf(body['data']?.['steps'])[0]?.['obstacle']), /not an address of a verified domain/)
+    const { rows: [left] } = await api.db.query('SELECT (SELECT count(*)::int FROM enrolments WHERE automation_id = $1) AS e, (SELECT count(*)::int FROM mail_contents) AS c', [id])
+    assert.deepEqual(left, { e: 0, c: 0 })
+    assert.deepEqual(errorOf(await call('POST', `/${id}/dry-run`, { email: 'nobody@people.example' })), [404, 'NOT_FOUND'])
+    assert.deepEqual(listOf((await call('GET', `/${id}/calls`)).body['data']?.['calls']), [])
+    assert.deepEqual(listOf((await call('GET', `/${id}`)).body['data']?.['step_counts']), [])
+  })
 })

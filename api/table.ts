@@ -7,8 +7,10 @@ import { ADMIN_POOL_ROUTES } from './routes/admin-pools.ts'
 import { ADMIN_QUEUE_ROUTES } from './routes/admin-queue.ts'
 import { ADMIN_SUSPENSION_ROUTES } from './routes/admin-suspensions.ts'
 import { AUDIENCE_ROUTES } from './routes/audiences.ts'
+import { AUTOMATION_RUN_ROUTES } from './routes/automation-runs.ts'
 import { AUTOMATION_ROUTES } from './routes/automations.ts'
 import { sendBatch } from './routes/batch.ts'
+import { CAMPAIGN_SENDING_ROUTES } from './routes/campaign-sending.ts'
 import { CAMPAIGN_ROUTES } from './routes/campaigns.ts'
 import { CAPTURED_ROUTES } from './routes/captured.ts'
 import { CONTACT_ROUTES } from './routes/contacts.ts'
@@ -29,6 +31,8 @@ import { SEND_ROUTES } from './routes/send.ts'
 import { SUBSCRIBE_ROUTES } from './routes/subscribe.ts'
 import { SUPPRESSION_FILE_ROUTES } from './routes/suppression-files.ts'
 import { SUPPRESSION_ROUTES } from './routes/suppressions.ts'
+import { TEMPLATE_PARTIAL_ROUTES } from './routes/template-partials.ts'
+import { TEMPLATE_PREVIEW_ROUTES } from './routes/template-previews.ts'
 import { TEMPLATE_ROUTES } from './routes/templates.ts'
 import { TLS_REPORT_ROUTES } from './routes/tls-reports.ts'
 import { WEBHOOK_LOG_ROUTES } from './routes/webhook-log.ts'
@@ -46,14 +50,18 @@ export const ROUTES: readonly AnyRoute[] = [
   ...CAPTURED_ROUTES,
   ...EMAIL_ROUTES,
   listEvents,
+  ...TEMPLATE_PARTIAL_ROUTES,
+  ...TEMPLATE_PREVIEW_ROUTES,
   ...TEMPLATE_ROUTES,
   verifyKey,
   getWorkspace,
   ...AUDIENCE_ROUTES,
   ...CONTACT_ROUTES,
   ...AUTOMATION_ROUTES,
+  ...AUTOMATION_RUN_ROUTES,
   ...ENROLMENT_ROUTES,
   ...CAMPAIGN_ROUTES,
+  ...CAMPAIGN_SENDING_ROUTES,
   ...DOMAIN_ROUTES,
   ...ACCOUNT_ROUTES,
   ...OAUTH_ROUTES,

@@ -58,6 +58,9 @@ const CHILDREN: Readonly<Record<string, string>> = {
   membership_changes: 'audience_id IN (SELECT id FROM audiences WHERE workspace_id = $1)',
   audience_marks: 'audience_id IN (SELECT id FROM audiences WHERE workspace_id = $1)',
   automation_versions: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
+  automation_contents: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
+  automation_steps: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
+  automation_step_changes: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
   enrolment_changes: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
   campaign_recipients: 'campaign_id IN (SELECT id FROM campaigns WHERE workspace_id = $1)',
   campaign_changes: 'campaign_id IN (SELECT id FROM campaigns WHERE workspace_id = $1)',
@@ -68,7 +71,7 @@ const CHILDREN: Readonly<Record<string, string>> = {
 }
 /** Nobody's: of the service itself. */
 const OF_THE_SERVICE = new Set([
-  'migrations', 'migrations_lock', 'leases', 'suspensions', 'receiver_hours', 'operator_actions', 'operator_notices', 'domain_sites', 'dry_runs', 'sandbox_inbox',
+  'migrations', 'migrations_lock', 'leases', 'suspensions', 'receiver_hours', 'operator_actions', 'operator_notices', 'let_go', 'domain_sites', 'dry_runs', 'sandbox_inbox',
   'egress_sources', 'egress_pools', 'egress_members', 'egress_days', 'egress_checks', 'report_cursor', 'learned_limits', 'sts_policies',
   'tls_rules', 'tls_results', 'tls_reports', 'tls_report_arrivals', 'received_tls_reports', 'queue_shares', 'tracking_hits',
 ])

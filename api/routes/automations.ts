@@ -4,6 +4,8 @@
  */
 import { z } from 'zod'
 import { changeAutomation, createAutomation, type AutomationChange, type Changed } from '#src/automations/change.ts'
+import { readStepCounts } from '#src/automations/look.ts'
+import { remindAutomations } from '#src/automations/remind.ts'
 import { STATUSES, type Status } from '#src/automations/state.ts'
 import { stepsField } from '#src/automations/steps.ts'
 import { deleteDraft, findAutomation, listAutomations, type Automation, type AutomationRow } from '#src/automations/store.ts'
@@ -46,6 +48,9 @@ const fields = z.object({
     .nullish()
     .meta({ description: 'both in one: {type, config}' }),
   steps: stepsField.nullish(),
+  enrolled: z.enum(['finish', 'move'], 'must be finish or move').nullish().meta({
+    description: 'with new steps: those who are in it `finish` the version they began (unless said), or `move` to the new one at their next step',
+  }),
 })
 
 const changeBody = fields.transform((given): AutomationChange => {
@@ -58,6 +63,7 @@ const changeBody = fields.transform((given): AutomationChange => {
     // {type, event_name} says the same as {type, config: {event_name}}
     triggerConfig: given.trigger_config ?? given.triggerConfig ?? inner ?? (Object.keys(beside).length > 0 ? beside : undefined),
     steps: given.steps ?? undefined,
+    isMoving: given.enrolled === 'move',
   }
 })
 
@@ -85,13 +91,16 @@ const row = z.object({
   active_count: count, created_at: moment, updated_at: moment, createdAt: moment, updatedAt: moment,
 })
 const steps = z.array(z.looseObject({ id: z.string(), type: z.string() }))
-const shown = enveloped(row.extend({ steps })).meta({ id: 'AutomationAnswer' })
+const stepCounts = z.array(z.object({ step: z.string(), passed: count, waiting: count })).meta({
+  description: 'how often each step was passed, and how many wait at it now; those of older versions too',
+})
+const shown = enveloped(row.extend({ steps, step_counts: stepCounts })).meta({ id: 'AutomationAnswer' })
 
 const create = route({
   name: 'create-automation', summary: 'Create an automation, a draft unless its status is given',
   method: 'POST', paths: ['/public/automations/create', '/public/automations'], access: WRITE, body: createBody, status: 201, answer: shown,
   errors: ['CONFLICT', 'NOT_FOUND'],
-  handle: async (ctx, { caller, body }) => answerChange(await createAutomation(ctx, caller.workspaceId, body), 'Automation created.'),
+  handle: async (ctx, { caller, body }) => answerChange(ctx, await createAutomation(ctx, caller.workspaceId, body), 'Automation created.'),
 })
 
 const list = route({
@@ -112,7 +121,7 @@ const getActive = route({
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const automation = await automationOf(ctx, caller.workspaceId, params.id)
-    return automation?.status === 'active' ? show(automation, 'Automation found.') : NO_AUTOMATION
+    return automation?.status === 'active' ? show(ctx, automation, 'Automation found.') : NO_AUTOMATION
   },
 })
 
@@ -121,7 +130,7 @@ const get = route({
   method: 'GET', paths: ['/public/automations/:id'], access: READ, params: byId, status: 200, answer: shown, errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const automation = await automationOf(ctx, caller.workspaceId, params.id)
-    return automation === null ? NO_AUTOMATION : show(automation, 'Automation found.')
+    return automation === null ? NO_AUTOMATION : show(ctx, automation, 'Automation found.')
   },
 })
 
@@ -133,7 +142,7 @@ const update = route({
   status: 200, answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
     if (!isUuid(params.id)) return NO_AUTOMATION
-    return answerChange(await changeAutomation(ctx, caller.workspaceId, params.id, body), 'Automation changed.')
+    return answerChange(ctx, await changeAutomation(ctx, caller.workspaceId, params.id, body), 'Automation changed.')
   },
 })
 
@@ -157,14 +166,17 @@ export function automationOf(ctx: ApiContext, workspaceId: string, id: string): 
   return isUuid(id) ? findAutomation(ctx.db, workspaceId, id) : Promise.resolve(null)
 }
 
-function answerChange(changed: Changed, message: string): Answer | Refusal {
+async function answerChange(ctx: ApiContext, changed: Changed, message: string): Promise<Answer | Refusal> {
+  // who was in it while it was paused may be due
+  if (changed.kind === 'done') remindAutomations(ctx)
   if (changed.kind === 'not-found') return NO_AUTOMATION
   if (changed.kind === 'invalid') return invalid(changed.details)
-  return changed.kind === 'conflict' ? refuse('CONFLICT', changed.reason) : show(changed.automation, message)
+  return changed.kind === 'conflict' ? refuse('CONFLICT', changed.reason) : show(ctx, changed.automation, message)
 }
 
-function show(automation: Automation, message: string): Answer {
-  return { body: { success: true, message, data: { ...presentRow(automation), steps: automation.steps } } }
+async function show(ctx: ApiContext, automation: Automation, message: string): Promise<Answer> {
+  const counts = await readStepCounts(ctx.db, automation.id)
+  return { body: { success: true, message, data: { ...presentRow(automation), steps: automation.steps, step_counts: counts } } }
 }
 
 function presentRow(automation: AutomationRow): Record<string, unknown> {

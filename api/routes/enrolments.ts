@@ -1,6 +1,7 @@
 /** Who is in an automation: events that enrol, enrolling and unenrolling by hand, and the list. An answer is given when it is stored. */
 import { z } from 'zod'
 import { enrolContact, listEnrolments, trackEvent, unenrolContact, type Enrolment, type Properties } from '#src/automations/enrol.ts'
+import { remindAutomations } from '#src/automations/remind.ts'
 import { ENROLMENT_STATES, type EnrolmentState } from '#src/automations/state.ts'
 import { eventName } from '#src/automations/triggers.ts'
 import { aliasOf } from '#src/campaigns/content.ts'
@@ -17,7 +18,7 @@ const MAX_PROPERTIES = 100
 const MAX_PROPERTIES_SIZE = 10_000
 
 /** The address as contacts have it. */
-const email = z.string().transform((written, sink) => {
+export const email = z.string().transform((written, sink) => {
   const parsed = parseMailbox(written)
   if (!parsed.ok) sink.addIssue({ code: 'custom', message: parsed.reason })
   return parsed.ok ? parsed.mailbox.email.toLowerCase() : z.NEVER
@@ -27,8 +28,8 @@ const properties = z
   .refine((given) => Object.keys(given).length <= MAX_PROPERTIES, `at most ${MAX_PROPERTIES} properties`)
   .refine((given) => JSON.stringify(given).length <= MAX_PROPERTIES_SIZE, `at most ${MAX_PROPERTIES_SIZE} characters as JSON`)
   .nullish()
-const filling = { properties, data: properties.meta(aliasOf('properties')) } as const
-const foldProperties = (given: { properties?: Properties | undefined; data?: Properties | undefined }): Properties =>
+export const filling = { properties, data: properties.meta(aliasOf('properties')) } as const
+export const foldProperties = (given: { properties?: Properties | undefined; data?: Properties | undefined }): Properties =>
   given.properties ?? given.data ?? null
 
 const name = eventName.nullish()
@@ -57,6 +58,7 @@ const track = route({
   handle: async (ctx, { caller, body }) => {
     const person = { workspaceId: caller.workspaceId, email: body.email }
     const enrolled = await trackEvent(ctx.db, person, { name: body.name, properties: body.properties }, new Date(ctx.clock.now()))
+    remindAutomations(ctx)
     return { body: { success: true, message: `Event tracked. Automations it began: ${enrolled}.`, data: { enrolled } } }
   },
 })
@@ -75,6 +77,7 @@ const enrol = route({
       return refuse('CONFLICT', `The automation is ${result.status}; contacts are enrolled while it is active.`)
     if (result.kind === 'no-contact') return refuse('NOT_FOUND', 'There is no contact with this email.')
     const isNew = result.kind === 'enrolled'
+    if (isNew) remindAutomations(ctx)
     const message = isNew ? 'Contact enrolled.' : 'The contact is enrolled already.'
     return { body: { success: true, message, data: { enrolled: isNew ? 1 : 0 } } }
   },

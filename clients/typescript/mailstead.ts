@@ -352,6 +352,12 @@ export type AutomationAnswer = {
       readonly id: string
       readonly type: string
     } & Readonly<Record<string, unknown>>)[]
+    /** how often each step was passed, and how many wait at it now; those of older versions too */
+    readonly step_counts: readonly {
+      readonly step: string
+      readonly passed: number
+      readonly waiting: number
+    }[]
   }
 }
 
@@ -409,6 +415,21 @@ export type AutomationStep = {
   readonly no?: readonly AutomationStep[]
 } | {
   readonly id?: string
+  readonly type: "wait_for_event"
+  readonly seconds?: number | null
+  readonly minutes?: number | null
+  readonly hours?: number | null
+  readonly days?: number | null
+  readonly weeks?: number | null
+  /** together with unit */
+  readonly amount?: number | null
+  /** seconds, minutes, hours, days, weeks */
+  readonly unit?: string | null
+  readonly event_name?: string | null
+  readonly yes?: readonly AutomationStep[]
+  readonly no?: readonly AutomationStep[]
+} | {
+  readonly id?: string
   readonly type: "add_tag"
   readonly tag: string
 } | {
@@ -450,6 +471,7 @@ export type CampaignAnswer = {
     readonly id: string
     readonly name: string
     readonly status: "DRAFT" | "SCHEDULED" | "SENDING" | "PAUSED" | "SENT" | "COMPLETED" | "FAILED" | "CANCELLED"
+    readonly reason: string | null
     readonly template_id: string | null
     readonly subject: string | null
     readonly from: string | null
@@ -457,8 +479,22 @@ export type CampaignAnswer = {
     readonly reply_to: string | null
     readonly audience_ids: readonly string[]
     readonly segment_id: string | null
+    readonly follows_id: string | null
+    readonly test: {
+      readonly subject_b: string
+      readonly percent: number
+      readonly minutes: number
+      readonly winner: "a" | "b" | null
+    } | null
+    readonly spread_minutes: number | null
+    readonly track_opens: boolean | null
+    readonly track_clicks: boolean | null
     readonly scheduled_at: string | null
     readonly timezone: string | null
+    readonly recipient_time: boolean
+    readonly started_at: string | null
+    readonly sent_at: string | null
+    readonly ended_at: string | null
     readonly created_at: string
     readonly updated_at: string
     readonly createdAt: string
@@ -466,6 +502,7 @@ export type CampaignAnswer = {
     readonly body: string | null
     readonly metrics: {
       readonly recipients: number
+      readonly waiting: number
       readonly dispatched: number
       readonly delivered: number
       readonly opened: number
@@ -474,7 +511,55 @@ export type CampaignAnswer = {
       readonly bounced_hard: number
       readonly bounced_soft: number
       readonly failed: number
+      readonly complained: number
+      readonly unsubscribed: number
+      readonly suppressed: number
+      readonly skipped: number
+      readonly cancelled: number
+      readonly machine_opened: number
+      readonly machine_clicked: number
     }
+    /** of a test of subjects: the two sides */
+    readonly variants: {
+      readonly a: {
+        readonly recipients: number
+        readonly waiting: number
+        readonly dispatched: number
+        readonly delivered: number
+        readonly opened: number
+        readonly clicked: number
+        readonly bounced: number
+        readonly bounced_hard: number
+        readonly bounced_soft: number
+        readonly failed: number
+        readonly complained: number
+        readonly unsubscribed: number
+        readonly suppressed: number
+        readonly skipped: number
+        readonly cancelled: number
+        readonly machine_opened: number
+        readonly machine_clicked: number
+      }
+      readonly b: {
+        readonly recipients: number
+        readonly waiting: number
+        readonly dispatched: number
+        readonly delivered: number
+        readonly opened: number
+        readonly clicked: number
+        readonly bounced: number
+        readonly bounced_hard: number
+        readonly bounced_soft: number
+        readonly failed: number
+        readonly complained: number
+        readonly unsubscribed: number
+        readonly suppressed: number
+        readonly skipped: number
+        readonly cancelled: number
+        readonly machine_opened: number
+        readonly machine_clicked: number
+      }
+    } | null
   }
 }
 
@@ -683,6 +768,8 @@ export type CreateAutomationBody = {
     readonly config?: Readonly<Record<string, unknown>> | null
   } & Readonly<Record<string, unknown>> | string | null
   readonly steps?: readonly AutomationStep[] | null
+  /** with new steps: those who are in it `finish` the version they began (unless said), or `move` to the new one at their next step */
+  readonly enrolled?: "finish" | "move" | null
 }
 
 export type CreateCampaignBody = {
@@ -703,6 +790,19 @@ export type CreateCampaignBody = {
   readonly audience_ids?: readonly string[] | string | null
   /** only those of the audiences who are in it */
   readonly segment_id?: string | null
+  /** of two subjects */
+  readonly test?: {
+    /** the other subject */
+    readonly subject_b: string
+    /** of the recipients, half for each subject; the rest gets the winner */
+    readonly percent?: number
+    /** after the start the winner is chosen: by clicks, then by opens */
+    readonly minutes?: number
+  } | null
+  /** the mails leave evenly over so long */
+  readonly spread_minutes?: number | null
+  readonly track_opens?: boolean | null
+  readonly track_clicks?: boolean | null
 }
 
 export type CreateDomainKeyAnswer = {
@@ -869,6 +969,36 @@ export type DomainVerifiedEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+export type DryRunAutomationAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly steps: readonly ({
+      readonly id: string
+      readonly type: "send_email" | "delay" | "condition" | "wait_for_event" | "add_tag" | "remove_tag" | "add_to_audience" | "remove_from_audience" | "webhook" | "exit"
+      readonly at: string
+      /** of a condition, or whether the event that is waited for came */
+      readonly answer: boolean | null
+      /** why the mail could not be sent now; it would wait at this step */
+      readonly obstacle: string | null
+    })[]
+    readonly ends: "completed" | "exited"
+    readonly reason: string | null
+    readonly ends_at: string
+  }
+}
+
+export type DryRunAutomationBody = {
+  readonly email: string
+  readonly properties?: Readonly<Record<string, unknown>> | null
+  /** take its mails as opened */
+  readonly opened?: boolean | null
+  /** take their links as followed */
+  readonly clicked?: boolean | null
+  /** names of events that come as soon as they are waited for */
+  readonly events?: readonly string[] | null
+}
+
 export type Email = {
   readonly id: string
   readonly object: "email" | "scheduled_email"
@@ -901,6 +1031,11 @@ export type Email = {
     readonly from_name: string | null
     readonly cc: readonly string[]
     readonly tags: readonly string[]
+    readonly template: {
+      readonly id: string
+      readonly version: number
+      readonly is_test: boolean
+    } | null
     readonly scheduled_at: string | null
     readonly timezone: string | null
     readonly recipients: readonly ({
@@ -1365,6 +1500,28 @@ export type GetAudiencesAnswer = {
   }
 }
 
+export type GetAutomationCallsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly calls: readonly ({
+      readonly id: string
+      readonly step: string
+      readonly url: string
+      readonly status: "pending" | "delivered" | "failed"
+      readonly tries: number
+      readonly next_try_at: string | null
+      readonly answer: string | null
+      readonly created_at: string
+    })[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
 export type GetAutomationsAnswer = {
   readonly success: true
   readonly message: string
@@ -1425,6 +1582,7 @@ export type GetCampaignsAnswer = {
       readonly id: string
       readonly name: string
       readonly status: "DRAFT" | "SCHEDULED" | "SENDING" | "PAUSED" | "SENT" | "COMPLETED" | "FAILED" | "CANCELLED"
+      readonly reason: string | null
       readonly template_id: string | null
       readonly subject: string | null
       readonly from: string | null
@@ -1432,8 +1590,22 @@ export type GetCampaignsAnswer = {
       readonly reply_to: string | null
       readonly audience_ids: readonly string[]
       readonly segment_id: string | null
+      readonly follows_id: string | null
+      readonly test: {
+        readonly subject_b: string
+        readonly percent: number
+        readonly minutes: number
+        readonly winner: "a" | "b" | null
+      } | null
+      readonly spread_minutes: number | null
+      readonly track_opens: boolean | null
+      readonly track_clicks: boolean | null
       readonly scheduled_at: string | null
       readonly timezone: string | null
+      readonly recipient_time: boolean
+      readonly started_at: string | null
+      readonly sent_at: string | null
+      readonly ended_at: string | null
       readonly created_at: string
       readonly updated_at: string
       readonly createdAt: string
@@ -1936,13 +2108,35 @@ export type ReplayWebhookDeliveryAnswer = {
   }
 }
 
+export type ResendCampaignBody = {
+  readonly name?: string | null
+  readonly subject?: string | null
+}
+
 export type SaveTemplateBody = {
   readonly id?: string | null
   readonly name: string
   readonly subject: string
+  /** HTML, MJML or text */
   readonly body: string
+  /** the text part beside HTML; where there is none, one is made of the HTML */
+  readonly text?: string | null
+  /** detected where it is left out */
+  readonly format?: "html" | "text" | "mjml" | null
+  /** params for previews; declares their names */
+  readonly sample_data?: Readonly<Record<string, unknown>> | null
   readonly description?: string | null
   readonly category?: string | null
+}
+
+export type ScheduleCampaignBody = {
+  /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; without an offset it is read in `timezone` */
+  readonly scheduled_at: string
+  readonly timezone?: string
+  /** at this time where each recipient is; `timezone` is for those who name none */
+  readonly recipient_time?: boolean
+  /** although the preview is red */
+  readonly force?: boolean
 }
 
 export type ScheduledEmail = {
@@ -2061,6 +2255,11 @@ export type SlimContact = {
   /** 0 to 1; null until it is computed */
   readonly deliverabilityScore: number | null
   readonly createdAt: string
+}
+
+export type StartCampaignBody = {
+  /** although the preview is red */
+  readonly force?: boolean
 }
 
 export type StartOauthAnswer = {
@@ -2188,6 +2387,8 @@ export type UpdateAutomationBody = {
     readonly config?: Readonly<Record<string, unknown>> | null
   } & Readonly<Record<string, unknown>> | string | null
   readonly steps?: readonly AutomationStep[] | null
+  /** with new steps: those who are in it `finish` the version they began (unless said), or `move` to the new one at their next step */
+  readonly enrolled?: "finish" | "move" | null
 }
 
 export type UpdateCampaignBody = {
@@ -2208,6 +2409,19 @@ export type UpdateCampaignBody = {
   readonly audience_ids?: readonly string[] | string | null
   /** only those of the audiences who are in it */
   readonly segment_id?: string | null
+  /** of two subjects */
+  readonly test?: {
+    /** the other subject */
+    readonly subject_b: string
+    /** of the recipients, half for each subject; the rest gets the winner */
+    readonly percent?: number
+    /** after the start the winner is chosen: by clicks, then by opens */
+    readonly minutes?: number
+  } | null
+  /** the mails leave evenly over so long */
+  readonly spread_minutes?: number | null
+  readonly track_opens?: boolean | null
+  readonly track_clicks?: boolean | null
 }
 
 export type UpdateContactBody = {
@@ -2821,6 +3035,29 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/automations/delete-automation/{id}' }, input, options)
   }
 
+  /** What the webhook steps of an automation told, and what was answered; the newest first, for 30 days. An Admin key with the scope `automations:read`. */
+  getAutomationCalls(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+    }
+  }, options?: CallOptions): Promise<GetAutomationCallsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-automation/{id}/calls' }, input, options)
+  }
+
+  /** Walk one contact through an automation, of any status, without doing anything. An Admin key with the scope `automations:read`. */
+  dryRunAutomation(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body: DryRunAutomationBody
+  }, options?: CallOptions): Promise<DryRunAutomationAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/automations/{id}/dry-run' }, input, options)
+  }
+
   /** Tell of an event of a contact: it is enrolled in each active automation that waits for it. An Admin key with the scope `automations:trigger`. */
   trackEvent(input: {
     readonly body: TrackEventBody
@@ -2906,6 +3143,81 @@ export class Mailstead {
     }
   }, options?: CallOptions): Promise<void> {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/campaigns/{id}' }, input, options)
+  }
+
+  /** Send a campaign now. An Admin key with the scope `campaigns:manage`. */
+  startCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body?: StartCampaignBody
+  }, options?: CallOptions): Promise<CampaignAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/start' }, input, options)
+  }
+
+  /** Send a campaign at a time, or at that time where each recipient is. An Admin key with the scope `campaigns:manage`. */
+  scheduleCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body: ScheduleCampaignBody
+  }, options?: CallOptions): Promise<CampaignAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/schedule' }, input, options)
+  }
+
+  /** Make a draft of a scheduled campaign again. An Admin key with the scope `campaigns:manage`. */
+  recallCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<CampaignAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/recall' }, input, options)
+  }
+
+  /** Pause a campaign: nothing more of it leaves until it is resumed. An Admin key with the scope `campaigns:manage`. */
+  pauseCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<CampaignAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/pause' }, input, options)
+  }
+
+  /** Go on with a paused campaign. An Admin key with the scope `campaigns:manage`. */
+  resumeCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<CampaignAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/resume' }, input, options)
+  }
+
+  /** Cancel a campaign: what has not left is taken back. An Admin key with the scope `campaigns:manage`. */
+  cancelCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<CampaignAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/cancel' }, input, options)
+  }
+
+  /** Send again to those whose mail failed, or came back softly. An Admin key with the scope `campaigns:manage`. */
+  retryCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<CampaignAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/retry-failed' }, input, options)
+  }
+
+  /** Make a draft that goes to those who got a campaign and did not open it. An Admin key with the scope `campaigns:manage`. */
+  resendCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body?: ResendCampaignBody
+  }, options?: CallOptions): Promise<CampaignAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/resend' }, input, options)
   }
 
   /** Register a sending domain; the answer has the DNS records to publish. An Admin key with the scope `domains:manage`. */

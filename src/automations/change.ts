@@ -1,6 +1,7 @@
 /**
  * How automations come to be and change. A change takes the row first, so that two at once come one after the other and each judges what
- * the other left. New steps are a new version; who is in an older one ends with it. Only what runs must be whole: a draft may name what is
+ * the other left. New steps are a new version; who is in an older one ends with it,
+ * or moves when it is next due if the change says so. Only what runs must be whole: a draft may name what is
  * not there yet.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -13,7 +14,7 @@ import { judgeMoment, judgeRunnable } from './judge.ts'
 import { mayMove, type Status } from './state.ts'
 import type { Step } from './steps.ts'
 import {
-  countAutomations, findAutomation, insertAutomation, lockAutomation, updateAutomation, type Automation, type Written,
+  countAutomations, findAutomation, insertAutomation, lockAutomation, moveEnrolled, updateAutomation, type Automation, type Written,
 } from './store.ts'
 import { readTrigger, type Trigger, type TriggerType } from './triggers.ts'
 
@@ -28,6 +29,8 @@ export interface AutomationChange {
   /** As the client wrote it: which type it belongs to may only be known here. */
   readonly triggerConfig?: unknown
   readonly steps?: readonly Step[] | undefined
+  /** With new steps: who is in an older version goes on in the new one. */
+  readonly isMoving?: boolean | undefined
 }
 
 export type Changed =
@@ -79,6 +82,7 @@ export function changeAutomation(ctx: AutomationStore, workspaceId: string, id: 
     const wrong = await judge(ctx, { tx, workspaceId }, before, next)
     if (wrong.length > 0) return { kind: 'invalid', details: wrong }
     await updateAutomation(tx, id, before, next)
+    if (change.isMoving === true && next.version !== before.version) await moveEnrolled(tx, id, next.version)
     return done(tx, workspaceId, id)
   })
 }

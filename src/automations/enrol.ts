@@ -15,6 +15,9 @@ export interface Person {
   readonly email: string
 }
 
+/** Events of one moment. */
+const MOST_HEARD = 20
+
 /** What a template may read as `{{event.<name>}}`. */
 export type Properties = Readonly<Record<string, unknown>> | null
 
@@ -30,13 +33,28 @@ ON CONFLICT (automation_id, contact_id) WHERE state = 'active' DO NOTHING`
 const TRACK = prepared('enrolments-track', enrolWhere(`a.trigger_type = 'contact_event' AND a.trigger_key = $5`))
 const ENROL = prepared('enrolments-enrol', enrolWhere('a.id = $5::uuid'))
 
-/** An event of a contact: how many automations it began. An unknown contact begins none. */
+/**
+ * Who waits for it goes on now, with the properties of the event in place of those that it had under the same names. Who is on the way to
+ * its next step keeps it in mind: that may be the one that waits for it.
+ */
+const MEET = prepared('enrolments-meet', `
+UPDATE enrolments e SET is_met = coalesce(e.waits_for = $5, false), due_at = least(e.due_at, $4),
+  heard = CASE WHEN e.waits_for IS DISTINCT FROM $5 THEN array_append(e.heard, $5) END,
+  properties = coalesce(e.properties, '{}') || coalesce($3::jsonb, '{}')
+FROM contacts c WHERE c.workspace_id = $1 AND c.email = $2 AND e.contact_id = c.id AND e.workspace_id = $1 AND e.state = 'active'
+  AND NOT e.is_met AND (e.waits_for = $5 OR e.due_at <= $4 AND cardinality(coalesce(e.heard, '{}')) < ${MOST_HEARD})`)
+
+/**
+ * An event of a contact: how many automations it began; those in which the contact waits for it go on. An unknown contact begins none.
+ */
 export async function trackEvent(
   db: Queryable,
   { workspaceId, email }: Person,
   { name, properties }: { readonly name: string; readonly properties: Properties },
   now: Date,
 ): Promise<number> {
+  // the waits first: what this event begins has not waited for it
+  await db.query(MEET, [workspaceId, email, jsonOrNull(properties), now, name])
   const { rowCount } = await db.query(TRACK, [workspaceId, email, jsonOrNull(properties), now, name])
   return rowCount ?? 0
 }

@@ -25,22 +25,33 @@ const mail = z.object(contentFields).transform((given, sink) => {
 })
 
 const amount = z.number().min(0).nullish()
-const delay = z
-  .object({
-    seconds: amount, minutes: amount, hours: amount, days: amount, weeks: amount,
-    amount: amount.meta({ description: 'together with unit' }),
-    duration: amount.meta(aliasOf('amount')), value: amount.meta(aliasOf('amount')),
-    unit: z.string().nullish().meta({ description: Object.keys(SECONDS).join(', ') }),
-    delay_seconds: amount.meta(aliasOf('seconds')),
+const duration = z.object({
+  seconds: amount, minutes: amount, hours: amount, days: amount, weeks: amount,
+  amount: amount.meta({ description: 'together with unit' }),
+  duration: amount.meta(aliasOf('amount')), value: amount.meta(aliasOf('amount')),
+  unit: z.string().nullish().meta({ description: Object.keys(SECONDS).join(', ') }),
+  delay_seconds: amount.meta(aliasOf('seconds')),
+})
+const delay = duration.transform((given, sink) => ({ seconds: readDuration(given, sink) }))
+const wait = duration
+  .extend({
+    event_name: filled(MAX_NAME).nullish(), eventName: filled(MAX_NAME).nullish().meta(aliasOf('event_name')),
+    event: filled(MAX_NAME).nullish().meta(aliasOf('event_name')),
   })
   .transform((given, sink) => {
-    const units = Object.keys(SECONDS) as Unit[]
-    const unit = readUnit(given.unit, sink)
-    const counted = units.reduce((sum, name) => sum + (given[name] ?? 0) * SECONDS[name], given.delay_seconds ?? 0)
-    const seconds = Math.round(counted + (given.amount ?? given.duration ?? given.value ?? 0) * SECONDS[unit])
-    if (seconds < 1 || seconds > LONGEST_DELAY_SECONDS) complain(sink, 'seconds', 'must be from 1 second to 365 days')
-    return { seconds }
+    const name = given.event_name ?? given.eventName ?? given.event
+    if (name === undefined || name === null) complain(sink, 'event_name', 'is required')
+    return { event_name: name?.trim() ?? '', seconds: readDuration(given, sink) }
   })
+
+function readDuration(given: z.output<typeof duration>, sink: Sink): number {
+  const units = Object.keys(SECONDS) as Unit[]
+  const unit = readUnit(given.unit, sink)
+  const counted = units.reduce((sum, name) => sum + (given[name] ?? 0) * SECONDS[name], given.delay_seconds ?? 0)
+  const seconds = Math.round(counted + (given.amount ?? given.duration ?? given.value ?? 0) * SECONDS[unit])
+  if (seconds < 1 || seconds > LONGEST_DELAY_SECONDS) complain(sink, 'seconds', 'must be from 1 second to 365 days')
+  return seconds
+}
 
 function readUnit(written: string | null | undefined, sink: Sink): Unit {
   const name = (written ?? 'seconds').trim().toLowerCase()
@@ -118,6 +129,11 @@ export const STEP_KINDS = {
   condition: {
     does: 'asks something and goes on with the steps of `yes` or of `no`, then with what stands behind it', aliases: ['if', 'branch'],
     fields: z.object({}),
+  },
+  wait_for_event: {
+    does: 'waits for an event of the contact and goes on with the steps of `yes` when it comes, with those of `no` when the time is over, '
+      + 'then with what stands behind it',
+    aliases: ['wait_for', 'wait_until'], fields: wait,
   },
   add_tag: { does: 'gives the contact a tag', aliases: ['tag'], fields: tag },
   remove_tag: { does: 'takes a tag from the contact', aliases: ['untag'], fields: tag },

@@ -1,5 +1,5 @@
 /**
- * The steps of an automation: a list, in which a condition holds two further lists. Each step has an id that is unique in the automation;
+ * The steps of an automation: a list, in which a condition, or a wait for an event, holds two further lists. Each step has an id that is unique in the automation;
  * a client that sends an id back keeps it, so what is counted for a step lives on in the next version. Depth, number and size are bounded,
  * and everything that is wrong is told with its place (`steps.2.yes.0.tag`).
  */
@@ -19,17 +19,22 @@ type Questions = typeof CONDITIONS
 
 export type Question = { [K in keyof Questions]: { readonly type: K } & Readonly<z.output<Questions[K]['fields']>> }[keyof Questions]
 
-interface Condition {
-  readonly id: string
-  readonly type: 'condition'
-  readonly condition: Question
+interface Branches {
   readonly yes: readonly Step[]
   readonly no: readonly Step[]
 }
 
-type Plain = Exclude<keyof Kinds, 'condition'>
+interface Condition extends Branches {
+  readonly id: string
+  readonly type: 'condition'
+  readonly condition: Question
+}
 
-export type Step = { [K in Plain]: { readonly id: string; readonly type: K } & Readonly<z.output<Kinds[K]['fields']>> }[Plain] | Condition
+type Plain = Exclude<keyof Kinds, 'condition'>
+type PlainStep<K extends Plain> = { readonly id: string; readonly type: K } & Readonly<z.output<Kinds[K]['fields']>>
+type WaitStep = PlainStep<'wait_for_event'> & Branches
+
+export type Step = { [K in Exclude<Plain, 'wait_for_event'>]: PlainStep<K> }[Exclude<Plain, 'wait_for_event'>] | WaitStep | Condition
 
 export interface PlacedStep {
   readonly step: Step
@@ -41,7 +46,7 @@ export interface PlacedStep {
 export function placedSteps(steps: readonly Step[], path = 'steps'): PlacedStep[] {
   return steps.flatMap((step, i) => {
     const own = `${path}.${i}`
-    const below = step.type === 'condition' ? [...placedSteps(step.yes, `${own}.yes`), ...placedSteps(step.no, `${own}.no`)] : []
+    const below = 'yes' in step ? [...placedSteps(step.yes, `${own}.yes`), ...placedSteps(step.no, `${own}.no`)] : []
     return [{ step, path: own }, ...below]
   })
 }
@@ -99,7 +104,8 @@ function readStep(written: unknown, place: Place, reading: Reading): Step | null
   const id = readId(given['id'], place, reading)
   if (type === 'condition') return readCondition(given, id, place, reading)
   const fields = readFields<object>(STEP_KINDS[type].fields, given, place, reading)
-  return fields === null ? null : ({ id, type, ...fields } as Step)
+  const branches = type === 'wait_for_event' ? readBranches(given, place, reading) : {}
+  return fields === null ? null : ({ id, type, ...fields, ...branches } as Step)
 }
 
 /** `{type, config: {...}}` says the same as `{type, ...}`. */
@@ -123,10 +129,16 @@ function readCondition(given: Json, id: string, place: Place, reading: Reading):
   const type = typeof named === 'string' ? kindOf(CONDITIONS, named) : null
   const at = [...place, 'condition']
   const fields = type === null ? null : readFields<object>(CONDITIONS[type].fields, asked, at, reading)
-  const yes = readList(given['yes'] ?? given['then'], [...place, 'yes'], reading)
-  const no = readList(given['no'] ?? given['else'], [...place, 'no'], reading)
+  const { yes, no } = readBranches(given, place, reading)
   if (type === null) tell(reading, [...at, 'type'], `must be one of ${Object.keys(CONDITIONS).join(', ')}`)
   return type === null || fields === null ? null : { id, type: 'condition', condition: { type, ...fields } as Question, yes, no }
+}
+
+function readBranches(given: Json, place: Place, reading: Reading): Branches {
+  return {
+    yes: readList(given['yes'] ?? given['then'], [...place, 'yes'], reading),
+    no: readList(given['no'] ?? given['else'], [...place, 'no'], reading),
+  }
 }
 
 const EXPLAINED: z.core.ParseContext<z.core.$ZodIssue> = { error: (issue) => (issue.input === undefined ? 'is required' : undefined) }
@@ -170,7 +182,7 @@ function describeKinds(): Record<string, unknown>[] {
   const question = { oneOf: Object.entries(CONDITIONS).map(([type, { does, fields }]) => describeKind(type, does, fields)) }
   return Object.entries(STEP_KINDS).map(([type, { does, fields }]) => {
     const described = describeKind(type, does, fields)
-    const branches = type === 'condition' ? { condition: question, yes: list, no: list } : {}
+    const branches = type === 'condition' ? { condition: question, yes: list, no: list } : type === 'wait_for_event' ? { yes: list, no: list } : {}
     return { ...described, properties: { id: { type: 'string' }, ...described.properties, ...branches } }
   })
 }

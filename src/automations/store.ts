@@ -126,6 +126,11 @@ export async function updateAutomation(tx: Queryable, id: string, before: Writte
     [id, name, status, trigger.type, JSON.stringify(trigger.config), trigger.key, trigger.startsAt, version])
 }
 
+/** Who is in an older version than this goes on in the current one, from its next step. */
+export async function moveEnrolled(tx: Queryable, id: string, version: number): Promise<void> {
+  await tx.query('UPDATE automations SET moves_below = $2 WHERE id = $1', [id, version])
+}
+
 async function insertVersion(tx: Queryable, id: string, { version, steps }: Written): Promise<void> {
   await tx.query('INSERT INTO automation_versions (automation_id, version, steps, first_step, step_count) VALUES ($1, $2, $3, $4, $5)',
     [id, version, JSON.stringify(steps), steps[0]?.id ?? null, placedSteps(steps).length])

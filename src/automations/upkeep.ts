@@ -20,6 +20,24 @@ WITH taken AS (
 )
 SELECT count(*) AS n FROM taken`)
 
+const FOLD_STEPS = prepared('automation-steps-fold', `
+WITH taken AS (
+  DELETE FROM automation_step_changes WHERE id IN (SELECT id FROM automation_step_changes ORDER BY id LIMIT ${SLICE} FOR UPDATE)
+  RETURNING automation_id, step, passed, waiting
+), folded AS (
+  INSERT INTO automation_steps AS s (automation_id, step, passed, waiting)
+  SELECT automation_id, step, sum(passed), sum(waiting) FROM taken t
+  WHERE EXISTS (SELECT FROM automations a WHERE a.id = t.automation_id) GROUP BY automation_id, step ORDER BY automation_id, step
+  ON CONFLICT (automation_id, step) DO UPDATE SET passed = s.passed + excluded.passed, waiting = s.waiting + excluded.waiting
+)
+SELECT count(*) AS n FROM taken`)
+
+/** Those of the steps. True when there may be more. */
+export async function foldSteps(db: Queryable): Promise<boolean> {
+  const { rows: [row] } = await db.query<{ n: number }>(FOLD_STEPS)
+  return row?.n === SLICE
+}
+
 /** True when there may be more. */
 export async function foldCounts(db: Queryable): Promise<boolean> {
   const { rows: [row] } = await db.query<{ n: number }>(FOLD)

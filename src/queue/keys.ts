@@ -46,6 +46,8 @@ export const DUE_CHANNEL = 'mailstead:due'
 export const READY_CHANNEL = 'mailstead:ready'
 /** Published: the workspaces, with commas, that events were just stored for. */
 export const EVENTS_CHANNEL = 'mailstead:events'
+/** Published after somebody was enrolled in an automation, or has what it waits for. */
+export const AUTOMATIONS_CHANNEL = 'mailstead:automations'
 /** Published after webhook deliveries were stored. */
 export const WEBHOOKS_CHANNEL = 'mailstead:webhooks'
 /** Published: `<account> <test>`, while somebody waits for the test of a connected account. */
@@ -64,6 +66,11 @@ const ASIDE = 'suspended:'
 /** The site where recipients of a suspended domain are kept; no process claims from it. */
 export function suspendedSite(domain: string): string {
   return `${ASIDE}${domain}`
+}
+
+/** The domain of such a site. */
+export function domainAside(site: string): string {
+  return site.slice(ASIDE.length)
 }
 
 export function isSuspendedSite(site: string): boolean {

@@ -1,5 +1,6 @@
-/** The counts of automations are folded, and who is in an archived one leaves it. */
-import { endArchived, foldCounts } from '#src/automations/upkeep.ts'
+/** What automations leave to be done: counts are folded, who is in an archived one leaves it, and what webhook steps tell is told. */
+import { clearCalls, createCaller } from '#src/automations/calls.ts'
+import { endArchived, foldCounts, foldSteps } from '#src/automations/upkeep.ts'
 import type { Context } from '#src/context.ts'
 import type { LoopSpec } from './loop.ts'
 
@@ -9,9 +10,17 @@ export function automationUpkeepLoop(ctx: Context): LoopSpec {
   return {
     name: 'automation upkeep', everyMs: EVERY_MS,
     round: async () => {
-      const isFolding = await foldCounts(ctx.db)
+      const isFolding = [await foldCounts(ctx.db), await foldSteps(ctx.db)].includes(true)
       const isEnding = await endArchived(ctx.db, new Date(ctx.clock.now()))
-      return isFolding || isEnding
+      return isFolding || isEnding || clearCalls(ctx)
     },
   }
+}
+
+/** Between looks for calls; those of a step that was just taken go out within it. */
+const CALLS_MS = 500
+
+export function automationCallLoop(ctx: Context): LoopSpec {
+  const caller = createCaller(ctx)
+  return { name: 'automation calls', everyMs: CALLS_MS, round: () => caller.callSlice() }
 }

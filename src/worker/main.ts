@@ -10,7 +10,9 @@ import { openRedis } from '#src/redis.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
 import { accountLoop } from './accounts.ts'
 import { audienceClearLoop, audienceFoldLoop } from './audiences.ts'
-import { automationUpkeepLoop } from './automations.ts'
+import { startAutomations } from './automation-runs.ts'
+import { automationCallLoop, automationUpkeepLoop } from './automations.ts'
+import { campaignFoldLoop, campaignLoop } from './campaigns.ts'
 import { deliveryReportLoop } from './delivery-reports.ts'
 import { domainCheckLoop, domainRemovalLoop, registrationLoop } from './domains.ts'
 import { figuresLoop } from './figures.ts'
@@ -18,6 +20,7 @@ import { heldSuppressionLoop } from './held-suppressions.ts'
 import { egressLoop } from './egress.ts'
 import { housekeepingLoop } from './housekeeping.ts'
 import { importLoop } from './imports.ts'
+import { letGoLoop } from './let-go.ts'
 import { leaseLoop } from './leases.ts'
 import { startLoop, type LoopSpec } from './loop.ts'
 import { noticeLoop } from './notices.ts'
@@ -31,7 +34,7 @@ import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 import { workspaceRateLoop } from './workspace-rates.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspaceRateLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, noticeLoop, figuresLoop, egressLoop, tlsReportLoop, trackingLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspaceRateLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, automationCallLoop, campaignLoop, campaignFoldLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, letGoLoop, noticeLoop, figuresLoop, egressLoop, tlsReportLoop, trackingLoop, housekeepingLoop]
 
 /**
  * A million rows pass through, and few of them are needed at a time: the heap is collected before it has grown by more than half. Measured
@@ -47,7 +50,7 @@ export function main(config: Config): Promise<{ stop(): Promise<void> }> {
   const db = openDb(config.databaseUrl, log)
   const redis = openRedis(config.redisUrl, log)
   const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
-  const loops = [...LOOPS.map((spec) => startLoop(log, spec(ctx))), startWebhooks(ctx, config.redisUrl)]
+  const loops = [...LOOPS.map((spec) => startLoop(log, spec(ctx))), startWebhooks(ctx, config.redisUrl), startAutomations(ctx, config.redisUrl)]
   const metrics = startProcessMetrics(ctx, 'worker')
   log.info('started')
   return Promise.resolve({

@@ -50,6 +50,11 @@ const CAMPAIGN: readonly Make[] = [
   ...SPELLINGS_OF_SEGMENT.map((field): Make => ({ sender, audience, segment }) =>
     ({ body: { ...MAIL, name: 'C', from_email: sender, audience_id: audience, [field]: segment } })),
 ]
+const SPELLINGS_OF_CONTACT = ['contact_id', 'contactId'] as const
+const LOOKED: readonly Make[] = [
+  ...['id', 'template_id', 'templateId'].map((field): Make => ({ template }) => ({ body: { [field]: template } })),
+  ...SPELLINGS_OF_CONTACT.map((field): Make => ({ contact }) => ({ body: { ...MAIL, [field]: contact } })),
+]
 const withId = (makes: readonly Make[], kind: keyof Own): Make[] =>
   makes.map((make) => (own) => ({ ...make(own), params: { id: own[kind] } }))
 const SPELLINGS_OF_SUPPRESSED = ['email', 'address', 'emails', 'addresses', 'suppressions'] as const
@@ -83,6 +88,14 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'get-template': [byId('template')],
   'save-template': [({ template }) => ({ body: { ...MAIL, name: 'T', id: template } })],
   'delete-template': [byId('template')],
+  'list-template-versions': [byId('template')],
+  'get-template-version': [({ template }) => ({ params: { id: template, version: '1' } })],
+  'get-partial': [({ partial }) => ({ params: { name: partial } })],
+  'delete-partial': [({ partial }) => ({ params: { name: partial } })],
+  'preview-template': LOOKED,
+  'check-template': LOOKED,
+  'test-template': SPELLINGS_OF_CONTACT.map((field): Make => ({ template, contact, sender, email }) =>
+    ({ params: { id: template }, body: { from: sender, to: email, [field]: contact } })),
   'get-audience': [byQuery('audience')],
   'update-audience': [byQuery('audience', { body: { name: 'New' } })],
   'delete-audience': [byQuery('audience')],
@@ -106,7 +119,8 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'track-event': [({ email }) => ({ body: { email, event_name: 'bought' } })],
   'enroll-contact': [({ automation, email }) => ({ params: { id: automation }, body: { email } })],
   'unenroll-contact': [({ automation, email }) => ({ params: { id: automation }, body: { email } })],
-  'get-automation-subscribers': [byId('automation')],
+  'get-automation-subscribers': [byId('automation')], 'get-automation-calls': [byId('automation')],
+  'dry-run-automation': [({ automation, email }) => ({ params: { id: automation }, body: { email } })],
   'create-campaign': CAMPAIGN,
   'get-campaign': [byId('campaign')],
   'update-campaign': withId(CAMPAIGN, 'campaign'),

@@ -1,0 +1,173 @@
+/**
+ * Does what a slice of walks says, in the transaction that moves their enrolments: tags, memberships, mails, calls, and where each contact
+ * now is. All of it or nothing, so a crash neither loses a step nor takes it twice. What Redis has to be told comes back, for after the
+ * commit.
+ */
+import { columnsOf } from '#src/columns.ts'
+import { holdAudience, type Target } from '#src/contacts/audiences.ts'
+import { contactEvent } from '#src/contacts/events.ts'
+import { prepared, type Queryable } from '#src/db.ts'
+import type { News } from '#src/events/news.ts'
+import { raiseEvents } from '#src/events/raise.ts'
+import { newId } from '#src/id.ts'
+import type { DueEnrolment } from './due.ts'
+import type { Sendable } from './mail-steps.ts'
+import { sendMails, type NewMail } from './mails.ts'
+import type { Due } from '#src/queue/schedule.ts'
+import type { ContactFacts } from '#src/templates/variables.ts'
+import type { Effect, Walked } from './walk.ts'
+
+export interface Taken {
+  readonly enrolment: DueEnrolment
+  readonly contact: ContactFacts
+  readonly walked: Walked
+}
+
+export interface Outcome {
+  readonly due: readonly Due[]
+  readonly news: News
+}
+
+/** `sendable` answers what a mail step of an enrolment sends. */
+export async function carryOut(
+  tx: Queryable, taken: readonly Taken[], sendable: (enrolment: DueEnrolment, stepId: string) => Sendable, now: Date,
+): Promise<Outcome> {
+  await lockContacts(tx, taken)
+  await changeTags(tx, taken, now)
+  const joining = await changeAudiences(tx, taken, now)
+  await storeCalls(tx, taken, now)
+  const sent = await sendMails(tx, mailsOf(taken, sendable, now), now)
+  await moveEnrolments(tx, taken, now)
+  await notePassed(tx, taken)
+  return { due: sent.due, news: together([joining, sent.news]) }
+}
+
+function together(news: readonly News[]): News {
+  return { hasDeliveries: news.some(({ hasDeliveries }) => hasDeliveries), workspaces: [...new Set(news.flatMap(({ workspaces }) => workspaces))] }
+}
+
+interface Done<K extends Effect['kind']> extends Taken {
+  readonly effect: Extract<Effect, { kind: K }>
+}
+
+function effectsOf<K extends Effect['kind']>(taken: readonly Taken[], kind: K): Done<K>[] {
+  return taken.flatMap((one) => one.walked.effects.flatMap((effect) =>
+    effect.kind === kind ? [{ ...one, effect: effect as Extract<Effect, { kind: K }> }] : []))
+}
+
+const LOCK = prepared('automation-lock-contacts', 'SELECT FROM contacts WHERE id = ANY ($1) ORDER BY workspace_id, email FOR NO KEY UPDATE')
+
+/** Memberships are only changed under the lock of their contact, and contacts are locked in the order of their addresses. */
+async function lockContacts(tx: Queryable, taken: readonly Taken[]): Promise<void> {
+  const changed = [...effectsOf(taken, 'tag'), ...effectsOf(taken, 'audience')].map(({ contact }) => contact.id)
+  if (changed.length > 0) await tx.query(LOCK, [changed])
+}
+
+const TAGS = prepared('automation-tags', `
+UPDATE contacts c SET tags = ARRAY(
+    SELECT tag FROM unnest(c.tags) WITH ORDINALITY AS t (tag, place) WHERE NOT tag = ANY (string_to_array(i.removed, '|'))
+    UNION ALL SELECT tag FROM unnest(string_to_array(i.added, '|')) AS a (tag) WHERE NOT tag = ANY (c.tags)),
+  updated_at = $4
+FROM unnest($1::uuid[], $2::text[], $3::text[]) AS i (id, added, removed) WHERE c.id = i.id`)
+
+/** A contact that is in several automations at once may stand here several times: what each asks for is put together. */
+async function changeTags(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
+  const byContact = new Map<string, Map<string, boolean>>()
+  for (const { enrolment: { contactId }, effect } of effectsOf(taken, 'tag')) {
+    const tags = byContact.get(contactId) ?? new Map<string, boolean>()
+    // what was asked for last counts, and comes last
+    tags.delete(effect.tag)
+    byContact.set(contactId, tags.set(effect.tag, effect.isAdded))
+  }
+  if (byContact.size === 0) return
+  const rows = [...byContact].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const having = (tags: ReadonlyMap<string, boolean>, is: boolean): string => [...tags].filter(([, isAdded]) => isAdded === is).map(([tag]) => tag).join('|')
+  await tx.query(TAGS, [...columnsOf(rows, [([id]) => id, ([, tags]) => having(tags, true), ([, tags]) => having(tags, false)]), now])
+}
+
+const JOIN = prepared('automation-join', `
+INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key, last_key, score, created_at, updated_at)
+SELECT $1, c.id, c.workspace_id, c.email, name_key(c.first_name), name_key(c.last_name), coalesce(c.score, 0) + 0, $3, $3
+FROM contacts c WHERE c.id = ANY ($2) ORDER BY c.email
+ON CONFLICT (audience_id, contact_id) DO NOTHING RETURNING contact_id AS "contactId", email`)
+const LEAVE = prepared('automation-leave', `DELETE FROM memberships WHERE audience_id = $1 AND contact_id = ANY ($2)`)
+
+/** Audience by audience, in the order of their ids. One that was deleted is passed over. Who unsubscribed stays so. */
+async function changeAudiences(tx: Queryable, taken: readonly Taken[], now: Date): Promise<News> {
+  const last = new Map<string, Done<'audience'>>()
+  for (const one of effectsOf(taken, 'audience')) last.set(`${one.effect.audienceId} ${one.enrolment.contactId}`, one)
+  const byAudience = Map.groupBy(last.values(), ({ effect }) => effect.audienceId)
+  const news: News[] = []
+  for (const [audienceId, members] of [...byAudience].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const at: Target = { workspaceId: members[0]?.enrolment.workspaceId ?? '', audienceId, now }
+    const held = await holdAudience(tx, at)
+    if (held === null) continue
+    const idsOf = (isAdded: boolean): string[] => members.filter(({ effect }) => effect.isAdded === isAdded).map(({ enrolment }) => enrolment.contactId)
+    await tx.query(LEAVE, [audienceId, idsOf(false)])
+    const { rows } = await tx.query<{ contactId: string; email: string }>(JOIN, [audienceId, idsOf(true), now])
+    news.push(await raiseEvents(tx, rows.map((row) => contactEvent('contact.subscribed', at, row)), now))
+  }
+  return together(news)
+}
+
+const CALLS = prepared('automation-calls-store', `
+INSERT INTO automation_calls (id, workspace_id, automation_id, enrolment_id, step, url, body, due_at, created_at)
+SELECT *, $8, $8 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[]) AS i`)
+
+async function storeCalls(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
+  const calls = effectsOf(taken, 'call').map((one) => ({ ...one, id: newId(now.getTime()) }))
+  if (calls.length === 0) return
+  await tx.query(CALLS, [...columnsOf(calls, [(one) => one.id, (one) => one.enrolment.workspaceId, (one) => one.enrolment.automationId,
+    (one) => one.enrolment.id, (one) => one.effect.stepId, (one) => one.effect.url, (one) => JSON.stringify(callBody(one, now))]), now])
+}
+
+/** What a webhook step tells. */
+function callBody({ id, enrolment, contact, effect }: Done<'call'> & { readonly id: string }, now: Date): object {
+  return {
+    id, type: 'automation.webhook', timestamp: now.toISOString(), workspace_id: enrolment.workspaceId, automation_id: enrolment.automationId,
+    enrolment_id: enrolment.id, step: effect.stepId, event: enrolment.properties,
+    contact: {
+      id: contact.id, email: contact.email, first_name: contact.firstName, last_name: contact.lastName, company: contact.companyName,
+      job_title: contact.jobTitle, phone_number: contact.phoneNumber, linkedin: contact.linkedin, timezone: contact.timezone, tags: contact.tags,
+      custom_attributes: contact.customAttributes,
+    },
+  }
+}
+
+function mailsOf(taken: readonly Taken[], sendable: (enrolment: DueEnrolment, stepId: string) => Sendable, now: Date): NewMail[] {
+  return effectsOf(taken, 'mail').map(({ enrolment, contact, effect: { step } }) => {
+    const what = sendable(enrolment, step.id)
+    if (what.kind !== 'ready') throw new Error(`a walk went past a mail that cannot be sent: ${what.reason}`)
+    return { id: newId(now.getTime()), eventId: newId(now.getTime()), enrolment, email: contact.email, step, ...what }
+  })
+}
+
+const MOVE = prepared('enrolments-move', `
+UPDATE enrolments e SET state = i.state, step = i.step, version = i.version, due_at = coalesce(i.due_at, e.due_at), waits_for = i.waits_for,
+  is_met = false, heard = NULL, troubles = 0, reason = i.reason, ended_at = CASE WHEN i.state <> 'active' THEN $9::timestamptz END
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::text[], $8::text[])
+  AS i (automation_id, id, state, step, version, due_at, waits_for, reason)
+WHERE e.automation_id = i.automation_id AND e.id = i.id`)
+
+async function moveEnrolments(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
+  const rows = taken.map(({ enrolment: { automationId, id, version }, walked: { ending } }) => ({
+    automationId, id, version, state: ending.kind === 'waits' ? 'active' : ending.kind, step: ending.kind === 'waits' ? ending.step : null,
+    dueAt: ending.kind === 'waits' ? new Date(ending.dueMs) : null, waitsFor: ending.kind === 'waits' ? ending.event : null,
+    reason: ending.kind === 'completed' ? null : ending.reason,
+  }))
+  await tx.query(MOVE, [...columnsOf(rows, [(r) => r.automationId, (r) => r.id, (r) => r.state, (r) => r.step, (r) => r.version, (r) => r.dueAt,
+    (r) => r.waitsFor, (r) => r.reason]), now])
+}
+
+const PASSED = prepared('automation-steps-passed', `
+INSERT INTO automation_step_changes (automation_id, step, passed, waiting)
+SELECT *, 0 FROM unnest($1::uuid[], $2::text[], $3::bigint[]) AS i`)
+
+async function notePassed(tx: Queryable, taken: readonly Taken[]): Promise<void> {
+  const counts = new Map<string, number>()
+  for (const { enrolment: { automationId }, walked: { passed } } of taken)
+    for (const { id } of passed) counts.set(`${automationId} ${id}`, (counts.get(`${automationId} ${id}`) ?? 0) + 1)
+  if (counts.size === 0) return
+  const rows = [...counts].map(([key, count]) => [...key.split(' '), count] as const)
+  await tx.query(PASSED, columnsOf(rows, [([automationId]) => automationId, ([, step]) => step, ([, , count]) => count]))
+}

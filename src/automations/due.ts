@@ -1,0 +1,141 @@
+/**
+ * Enrolments whose time has come, locked, with what is known of their contacts. A few of each automation at a time, so that a million in
+ * one hold up nobody in another; who is locked by another worker is passed over.
+ */
+import { columnsOf } from '#src/columns.ts'
+import { GHOST } from '#src/contacts/ghost.ts'
+import { prepared, type Queryable } from '#src/db.ts'
+import type { ContactFacts } from '#src/templates/variables.ts'
+import type { SentMail } from './question.ts'
+import type { Step } from './steps.ts'
+import type { TriggerType } from './triggers.ts'
+
+/** Of one automation, and of all, in one slice: some tenths of a second. */
+const EACH = 500
+const TOTAL = 1000
+
+export interface DueEnrolment {
+  readonly id: string
+  readonly automationId: string
+  readonly workspaceId: string
+  readonly contactId: string
+  /** The one it goes on in. */
+  readonly version: number
+  readonly step: string | null
+  readonly properties: Readonly<Record<string, unknown>> | null
+  readonly waitsFor: string | null
+  readonly isMet: boolean
+  readonly heard: readonly string[] | null
+  readonly troubles: number
+  readonly triggerType: TriggerType
+  readonly triggerKey: string | null
+}
+
+const COLUMNS = `
+SELECT e.id, a.id AS "automationId", a.workspace_id AS "workspaceId", e.contact_id AS "contactId",
+  CASE WHEN e.version < a.moves_below THEN a.version ELSE e.version END AS version, e.step, e.properties, e.waits_for AS "waitsFor",
+  e.is_met AS "isMet", e.heard, e.troubles, a.trigger_type AS "triggerType", a.trigger_key AS "triggerKey"`
+const TAKE = prepared('enrolments-take', `
+${COLUMNS}
+FROM automations a CROSS JOIN LATERAL (
+  SELECT * FROM enrolments WHERE automation_id = a.id AND state = 'active' AND due_at <= $1 ORDER BY due_at LIMIT ${EACH}
+  FOR UPDATE SKIP LOCKED) e
+WHERE a.status = 'active' LIMIT ${TOTAL}`)
+
+/** Inside the transaction that takes them further. */
+export async function takeDue(tx: Queryable, now: Date): Promise<DueEnrolment[]> {
+  return (await tx.query<DueEnrolment>(TAKE, [now])).rows
+}
+
+export type EnrolmentName = Pick<DueEnrolment, 'automationId' | 'id'>
+
+const TAKE_ONE = prepared('enrolments-take-one', `
+${COLUMNS}
+FROM enrolments e JOIN automations a ON a.id = e.automation_id
+WHERE e.automation_id = $1 AND e.id = $2 AND e.state = 'active' AND e.due_at <= $3 AND a.status = 'active' FOR UPDATE OF e SKIP LOCKED`)
+
+/** One of them alone, where a slice failed. */
+export async function takeOne(tx: Queryable, { automationId, id }: EnrolmentName, now: Date): Promise<DueEnrolment[]> {
+  return (await tx.query<DueEnrolment>(TAKE_ONE, [automationId, id, now])).rows
+}
+
+const NEXT = prepared('enrolments-next', `
+SELECT min(e.due_at) AS at FROM automations a CROSS JOIN LATERAL (
+  SELECT due_at FROM enrolments WHERE automation_id = a.id AND state = 'active' ORDER BY due_at LIMIT 1) e
+WHERE a.status = 'active'`)
+
+/** When the next one is due; null: nobody is in an active automation. */
+export async function findNextDue(db: Queryable): Promise<Date | null> {
+  const { rows } = await db.query<{ at: Date | null }>(NEXT)
+  return rows[0]?.at ?? null
+}
+
+const JOINED = prepared('automations-joined', `
+SELECT DISTINCT workspace_id AS id FROM automations WHERE status = 'active' AND trigger_type = 'contact_added_to_audience'`)
+
+/** Workspaces where joining an audience begins an automation. */
+export async function listJoined(db: Queryable): Promise<Set<string>> {
+  const { rows } = await db.query<{ id: string }>(JOINED)
+  return new Set(rows.map(({ id }) => id))
+}
+
+export interface ContactNow extends ContactFacts {
+  /** Why it wants no mail of this automation, for people; null: it does. */
+  readonly refusal: string | null
+}
+
+type Whose = Pick<DueEnrolment, 'workspaceId' | 'contactId' | 'triggerType' | 'triggerKey'>
+
+/** A trigger by an audience: who leaves the audience gets no more of what joining it began. */
+const CONTACTS = prepared('enrolments-contacts', `
+SELECT i.ord::int AS ord, c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName",
+  c.job_title AS "jobTitle", c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes",
+  CASE WHEN c.opted_out_at IS NOT NULL THEN 'the contact takes no mail any more'
+    WHEN i.audience_id IS NOT NULL AND m.contact_id IS NULL THEN 'the contact is not subscribed to the audience any more' END AS refusal
+FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS i (workspace_id, contact_id, audience_id, ord)
+JOIN contacts c ON c.id = i.contact_id AND c.workspace_id = i.workspace_id AND NOT ${GHOST}
+LEFT JOIN memberships m ON m.audience_id = i.audience_id AND m.contact_id = i.contact_id AND m.is_subscribed`)
+
+/** By their place in the list; one that was deleted meanwhile is missing. */
+export async function loadContactsOf(tx: Queryable, due: readonly Whose[]): Promise<Map<number, ContactNow>> {
+  const { rows } = await tx.query<ContactNow & { ord: number }>(CONTACTS,
+    columnsOf(due, [(one) => one.workspaceId, (one) => one.contactId, (one) => audienceOf(one)]))
+  return new Map(rows.map((row) => [row.ord - 1, row]))
+}
+
+/** The audience whose membership the mails depend on. */
+export function audienceOf({ triggerType, triggerKey }: Pick<DueEnrolment, 'triggerType' | 'triggerKey'>): string | null {
+  return triggerType === 'contact_added_to_audience' ? triggerKey : null
+}
+
+const IS_MACHINE = `(e.data -> 'machine') IS NOT DISTINCT FROM 'true'::jsonb`
+const byPerson = (type: string): string =>
+  `EXISTS (SELECT FROM events e WHERE e.message_id = k.message_id AND e.type = '${type}' AND NOT ${IS_MACHINE})`
+const MAILS = prepared('enrolments-mails', `
+SELECT k.enrolment_id AS "enrolmentId", k.step, ${byPerson('email.opened')} OR ${byPerson('email.clicked')} AS "isOpened",
+  ${byPerson('email.clicked')} AS "isClicked"
+FROM automation_mails k WHERE k.enrolment_id = ANY ($1) ORDER BY k.enrolment_id, k.message_id`)
+
+/** What each was sent, by enrolment. A click is an opening too: many read without loading pictures. */
+export async function loadMailsOf(tx: Queryable, enrolmentIds: readonly string[]): Promise<Map<string, SentMail[]>> {
+  const found = new Map<string, SentMail[]>()
+  if (enrolmentIds.length === 0) return found
+  const { rows } = await tx.query<SentMail & { enrolmentId: string }>(MAILS, [enrolmentIds])
+  for (const { enrolmentId, ...mail } of rows) found.set(enrolmentId, [...found.get(enrolmentId) ?? [], mail])
+  return found
+}
+
+const STEPS = prepared('automation-steps', `
+SELECT i.automation_id AS "automationId", i.version, v.steps
+FROM unnest($1::uuid[], $2::int[]) AS i (automation_id, version) JOIN automation_versions v USING (automation_id, version)`)
+
+export interface VersionSteps {
+  readonly automationId: string
+  readonly version: number
+  readonly steps: readonly Step[]
+}
+
+export async function loadSteps(tx: Queryable, wanted: readonly Pick<VersionSteps, 'automationId' | 'version'>[]): Promise<VersionSteps[]> {
+  if (wanted.length === 0) return []
+  return (await tx.query<VersionSteps>(STEPS, columnsOf(wanted, [(one) => one.automationId, (one) => one.version]))).rows
+}

@@ -1,0 +1,75 @@
+/** Looking at an automation that runs: how many passed each step and wait at it, what its webhook steps told, and a rehearsal with a contact. */
+import type { Queryable } from '#src/db.ts'
+import { loadContactsOf } from './due.ts'
+import { findObstacles, type MailStepOf } from './mail-steps.ts'
+import { compileSteps } from './program.ts'
+import { rehearse, type Assumed, type Rehearsal } from './rehearse.ts'
+import { placedSteps } from './steps.ts'
+import type { Automation } from './store.ts'
+
+export interface StepCount {
+  readonly step: string
+  readonly passed: number
+  readonly waiting: number
+}
+
+/** Of every step that anybody was at, those of older versions too. What is not folded yet belongs to it. */
+export async function readStepCounts(db: Queryable, automationId: string): Promise<StepCount[]> {
+  const { rows } = await db.query<StepCount>(`
+    SELECT step, sum(passed)::bigint AS passed, sum(waiting)::bigint AS waiting FROM (
+      SELECT step, passed, waiting FROM automation_steps WHERE automation_id = $1
+      UNION ALL SELECT step, passed, waiting FROM automation_step_changes WHERE automation_id = $1) both_sides
+    GROUP BY step ORDER BY step`, [automationId])
+  return rows
+}
+
+export interface CallLine {
+  readonly id: string
+  readonly step: string
+  readonly url: string
+  readonly state: 'pending' | 'delivered' | 'failed'
+  readonly tries: number
+  readonly dueAt: Date
+  readonly answer: string | null
+  readonly createdAt: Date
+}
+
+/** What its webhook steps had to tell, the newest first. */
+export async function listCalls(
+  db: Queryable,
+  automationId: string,
+  { page, limit }: { readonly page: number; readonly limit: number },
+): Promise<{ items: CallLine[]; total: number }> {
+  const [{ rows: items }, { rows: [counted] }] = await Promise.all([
+    db.query<CallLine>(`
+      SELECT id, step, url, state, tries, due_at AS "dueAt", answer, created_at AS "createdAt" FROM automation_calls
+      WHERE automation_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`, [automationId, limit, (page - 1) * limit]),
+    db.query<{ total: number }>('SELECT count(*) AS total FROM automation_calls WHERE automation_id = $1', [automationId]),
+  ])
+  return { items, total: counted?.total ?? 0 }
+}
+
+interface Order {
+  readonly workspaceId: string
+  readonly email: string
+  readonly event: Readonly<Record<string, unknown>> | null
+  readonly assumed: Assumed
+  readonly nowMs: number
+}
+
+/** Null: the workspace has no such contact. Nothing is stored. */
+export async function rehearseWith(db: Queryable, automation: Automation, order: Order): Promise<Rehearsal | null> {
+  const { workspaceId, email, event, assumed, nowMs } = order
+  const { id: automationId, version, triggerType, triggerConfig, steps } = automation
+  const { rows: [person] } = await db.query<{ id: string }>('SELECT id FROM contacts WHERE workspace_id = $1 AND email = $2', [workspaceId, email])
+  if (person === undefined) return null
+  const key = triggerConfig['audience_id']
+  const whose = { workspaceId, contactId: person.id, triggerType, triggerKey: typeof key === 'string' ? key : null }
+  const contact = (await loadContactsOf(db, [whose])).get(0)
+  if (contact === undefined) return null
+  const mails = placedSteps(steps).flatMap(({ step }): MailStepOf[] =>
+    step.type === 'send_email' ? [{ workspaceId, automationId, version, step }] : [])
+  const found = await findObstacles(db, mails)
+  const obstacles = new Map(mails.map(({ step }, i) => [step.id, found[i] ?? null]))
+  return rehearse(compileSteps(steps), { contact, event, refusal: contact.refusal, nowMs, obstacle: (step) => obstacles.get(step.id) ?? null }, assumed)
+}

@@ -1,0 +1,105 @@
+/**
+ * What the mail steps of a slice send and in whose name, or why they cannot now. A step from a template sends the template's latest
+ * version; each version is stored once as the content that mails name. Two workers that meet a new version at once store one.
+ */
+import { columnsOf } from '#src/columns.ts'
+import { prepared, type Queryable } from '#src/db.ts'
+import { isHtml } from '#src/mail/html-signs.ts'
+import { storeContent, type NewContent } from '#src/recipes/contents.ts'
+import { findTemplateVersion } from '#src/templates/versions.ts'
+import type { Step } from './steps.ts'
+
+type MailStep = Extract<Step, { type: 'send_email' }>
+
+export interface MailStepOf {
+  readonly workspaceId: string
+  readonly automationId: string
+  readonly version: number
+  readonly step: MailStep
+}
+
+export type Sendable =
+  | { readonly kind: 'ready'; readonly contentId: string; readonly domainId: string; readonly subject: string }
+  /** For people. */
+  | { readonly kind: 'obstacle'; readonly reason: string }
+
+/** In the order of the steps. */
+export async function prepareMailSteps(tx: Queryable, steps: readonly MailStepOf[]): Promise<Sendable[]> {
+  const domains = await findDomains(tx, steps)
+  const sendable: Sendable[] = []
+  for (const one of steps) {
+    const domainId = domains.get(nameOf(one))
+    sendable.push(domainId === undefined ? { kind: 'obstacle', reason: noDomain(one) } : await contentFor(tx, one, domainId))
+  }
+  return sendable
+}
+
+/** Why each could not be sent now, for people, or null; stores nothing. */
+export async function findObstacles(db: Queryable, steps: readonly MailStepOf[]): Promise<(string | null)[]> {
+  const domains = await findDomains(db, steps)
+  return Promise.all(steps.map(async (one) => {
+    if (!domains.has(nameOf(one))) return noDomain(one)
+    return await contentOf(db, one) === null ? NO_TEMPLATE : null
+  }))
+}
+
+const NO_TEMPLATE = 'its template is gone'
+
+function noDomain({ step }: MailStepOf): string {
+  return `${step.from} is not an address of a verified domain of the workspace`
+}
+
+const DOMAINS = prepared('automation-domains', `
+SELECT d.id, d.workspace_id || ' ' || d.domain AS name FROM unnest($1::uuid[], $2::text[]) AS i (workspace_id, domain)
+JOIN domains d ON d.workspace_id = i.workspace_id AND d.domain = i.domain AND d.verification_status IN ('verified', 'degraded')`)
+
+async function findDomains(tx: Queryable, steps: readonly MailStepOf[]): Promise<Map<string, string>> {
+  const { rows } = await tx.query<{ id: string; name: string }>(DOMAINS, columnsOf(steps, [(one) => one.workspaceId, (one) => domainOf(one)]))
+  return new Map(rows.map(({ id, name }) => [name, id]))
+}
+
+function domainOf({ step }: MailStepOf): string {
+  return step.from.slice(step.from.lastIndexOf('@') + 1)
+}
+
+function nameOf(one: MailStepOf): string {
+  return `${one.workspaceId} ${domainOf(one)}`
+}
+
+const KNOWN = prepared('automation-content', `
+SELECT k.id, k.subject FROM automation_contents c JOIN mail_contents k ON k.id = c.content_id
+WHERE c.automation_id = $1 AND c.version = $2 AND c.step = $3 AND c.template_version = $4`)
+const KEEP = prepared('automation-content-keep', `
+INSERT INTO automation_contents (automation_id, version, step, template_version, content_id) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT DO NOTHING RETURNING content_id`)
+
+async function contentFor(tx: Queryable, one: MailStepOf, domainId: string): Promise<Sendable> {
+  const { workspaceId, automationId, version, step } = one
+  const content = await contentOf(tx, one)
+  if (content === null) return { kind: 'obstacle', reason: NO_TEMPLATE }
+  const key = [automationId, version, step.id, content.templateVersion ?? 0]
+  const known = await findKnown(tx, key)
+  if (known !== null) return { kind: 'ready', domainId, contentId: known.id, subject: known.subject }
+  const id = await storeContent(tx, workspaceId, content)
+  const { rowCount } = await tx.query(KEEP, [...key, id])
+  // the other worker's, which this statement waited for
+  const winner = rowCount === 1 ? null : await findKnown(tx, key)
+  return { kind: 'ready', domainId, contentId: winner?.id ?? id, subject: content.subject }
+}
+
+async function findKnown(tx: Queryable, key: readonly unknown[]): Promise<{ id: string; subject: string } | null> {
+  const { rows } = await tx.query<{ id: string; subject: string }>(KNOWN, [...key])
+  return rows[0] ?? null
+}
+
+/** Null: the template is gone. */
+async function contentOf(tx: Queryable, { workspaceId, step }: MailStepOf): Promise<NewContent | null> {
+  const { template_id: templateId, subject, body } = step
+  if (templateId === null) {
+    const text = body ?? ''
+    return { templateId: null, templateVersion: null, subject: subject ?? '', ...(isHtml(text) ? { html: text, text: null } : { html: null, text }) }
+  }
+  const template = await findTemplateVersion(tx, workspaceId, templateId, null)
+  if (template === null) return null
+  return { templateId, templateVersion: template.version, subject: subject ?? template.subject, html: template.html, text: template.text }
+}

@@ -1,0 +1,124 @@
+/**
+ * One contact on its way through an automation, from the step that is due to the next one that takes time. Pure: it says what is to be done
+ * and where the contact then is; `carry-out.ts` does it, all of it or nothing. What a step changes in the contact, later steps of the same
+ * walk see. A walk passes each step at most once, for steps are a tree.
+ */
+import type { ContactFacts } from '#src/templates/variables.ts'
+import { branchOf, type Placed, type Program } from './program.ts'
+import { answer, type Known, type SentMail } from './question.ts'
+import type { Step } from './steps.ts'
+
+export interface Traveller extends Known {
+  /** The step that is next. Null: there is none. */
+  readonly step: string | null
+  /** It waited at this step for an event, and what came of it; null: it did not wait. */
+  readonly wait: 'came' | 'over' | null
+  /** Events that came since it was due: a wait for one of them is over before it begins. */
+  readonly heard: readonly string[]
+  /** It wants no mail of this automation any more: why, for people. Null: it does. */
+  readonly refusal: string | null
+}
+
+type MailStep = Extract<Step, { type: 'send_email' }>
+
+export type Effect =
+  | { readonly kind: 'mail'; readonly step: MailStep }
+  | { readonly kind: 'tag'; readonly tag: string; readonly isAdded: boolean }
+  | { readonly kind: 'audience'; readonly audienceId: string; readonly isAdded: boolean }
+  | { readonly kind: 'call'; readonly stepId: string; readonly url: string }
+
+export type Ending =
+  | { readonly kind: 'waits'; readonly step: string; readonly dueMs: number; readonly event: string | null; readonly reason: string | null }
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'exited'; readonly reason: string }
+
+export interface Walked {
+  readonly ending: Ending
+  readonly effects: readonly Effect[]
+  /** Ids of the steps that were passed, in order, with the answers of those that asked. */
+  readonly passed: readonly { readonly id: string; readonly answer: boolean | null }[]
+}
+
+export interface WalkRules {
+  readonly nowMs: number
+  /** Why a mail cannot be sent now and has to wait, for people; null when it can. */
+  readonly obstacle: (step: MailStep) => string | null
+  /** How long it then waits. */
+  readonly patienceMs: number
+}
+
+interface Journey {
+  contact: ContactFacts
+  readonly mails: SentMail[]
+  readonly effects: Effect[]
+  readonly passed: { id: string; answer: boolean | null }[]
+}
+
+/** What one step leads to: the next one, or an ending. */
+type Onward = { readonly to: string | null } | { readonly ending: Ending }
+
+export function walk(program: Program, traveller: Traveller, rules: WalkRules): Walked {
+  const journey: Journey = { contact: traveller.contact, mails: [...traveller.mails], effects: [], passed: [] }
+  const end = (ending: Ending): Walked => ({ ending, effects: journey.effects, passed: journey.passed })
+  let at = traveller.step
+  let { wait } = traveller
+  while (at !== null) {
+    const placed = program.steps.get(at)
+    if (placed === undefined) return end({ kind: 'exited', reason: 'the step it was at is not there any more' })
+    const { step } = placed
+    if (step.type === 'wait_for_event' && traveller.heard.includes(step.event_name)) wait = 'came'
+    const onward = take(placed, journey, { ...traveller, wait }, rules)
+    wait = null
+    if ('ending' in onward) return end(onward.ending)
+    at = onward.to
+  }
+  return end({ kind: 'completed' })
+}
+
+function take(placed: Placed, journey: Journey, traveller: Traveller, rules: WalkRules): Onward {
+  const { step, next } = placed
+  if (step.type === 'send_email') {
+    const stop = stopOf(step, traveller, rules)
+    if (stop !== null) return { ending: stop }
+  }
+  if (step.type === 'wait_for_event' && traveller.wait === null) return waitUntil(rules, step.id, step.seconds, step.event_name)
+  const isYes = step.type === 'condition' ? answer(step.condition, { ...traveller, contact: journey.contact, mails: journey.mails })
+    : step.type === 'wait_for_event' ? traveller.wait === 'came' : null
+  journey.passed.push({ id: step.id, answer: isYes })
+  if (isYes !== null) return { to: branchOf(placed, isYes) }
+  if (step.type === 'delay') return next === null ? { to: null } : waitUntil(rules, next, step.seconds, null)
+  if (step.type === 'exit') return { ending: { kind: 'exited', reason: 'a step ended it' } }
+  note(journey, effectOf(step as Doing))
+  return { to: next }
+}
+
+/** A mail that its reader does not want, or that cannot be sent now. */
+function stopOf(step: MailStep, { refusal }: Traveller, { obstacle, nowMs, patienceMs }: WalkRules): Ending | null {
+  if (refusal !== null) return { kind: 'exited', reason: refusal }
+  const reason = obstacle(step)
+  return reason === null ? null : { kind: 'waits', step: step.id, dueMs: nowMs + patienceMs, event: null, reason }
+}
+
+function waitUntil({ nowMs }: WalkRules, step: string, seconds: number, event: string | null): Onward {
+  return { ending: { kind: 'waits', step, dueMs: nowMs + seconds * 1000, event, reason: null } }
+}
+
+function note(journey: Journey, effect: Effect): void {
+  journey.effects.push(effect)
+  if (effect.kind === 'mail') journey.mails.push({ step: effect.step.id, isOpened: false, isClicked: false })
+  if (effect.kind === 'tag') journey.contact = retagged(journey.contact, effect)
+}
+
+type Doing = Exclude<Step, { type: 'condition' | 'wait_for_event' | 'delay' | 'exit' }>
+
+function effectOf(step: Doing): Effect {
+  if (step.type === 'send_email') return { kind: 'mail', step }
+  if (step.type === 'webhook') return { kind: 'call', stepId: step.id, url: step.url }
+  if (step.type === 'add_tag' || step.type === 'remove_tag') return { kind: 'tag', tag: step.tag, isAdded: step.type === 'add_tag' }
+  return { kind: 'audience', audienceId: step.audience_id, isAdded: step.type === 'add_to_audience' }
+}
+
+function retagged(contact: ContactFacts, { tag, isAdded }: { readonly tag: string; readonly isAdded: boolean }): ContactFacts {
+  const others = contact.tags.filter((one) => one !== tag)
+  return { ...contact, tags: isAdded ? [...others, tag] : others }
+}

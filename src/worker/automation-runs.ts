@@ -1,0 +1,60 @@
+/**
+ * Takes contacts through their automations when their time comes: woken by Redis when somebody was enrolled, joined an audience or had an
+ * event, by a timer set to the next one that is due, and every second in any case, so that Redis may be away. Any number of workers share the work; two slices
+ * are under way at a time, so that one waits for PostgreSQL while the other is prepared.
+ */
+import { loadPlans } from '#config/plans.ts'
+import { findNextDue, listJoined } from '#src/automations/due.ts'
+import { runSlice, type RunParts } from '#src/automations/run.ts'
+import type { Context } from '#src/context.ts'
+import { AUTOMATIONS_CHANNEL, EVENTS_CHANNEL } from '#src/queue/keys.ts'
+import { openRedis } from '#src/redis.ts'
+import { createAlarm } from './alarm.ts'
+import type { Loop } from './loop.ts'
+
+const SWEEP_MS = 1000
+const SPACING_MS = 20
+const AWAY_MS = 500
+const AT_ONCE = 2
+
+export function startAutomations(ctx: Context, redisUrl: string): Loop {
+  const parts: RunParts = { ctx, plans: loadPlans(ctx.config.plansFile) }
+  const alarm = createAlarm(round, SPACING_MS)
+  let isStopped = false
+  /** Workspaces where joining an audience begins something: their events wake us. */
+  let joined: ReadonlySet<string> = new Set()
+
+  async function round(): Promise<void> {
+    alarm.set(SWEEP_MS)
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, () => runUntilNobodyIsDue()))
+      joined = await listJoined(ctx.db)
+      const next = await findNextDue(ctx.db)
+      if (next !== null) alarm.set(Math.max(0, next.getTime() - ctx.clock.now()) + 1)
+    } catch (error) {
+      ctx.log.warn({ err: error }, 'automations could not be taken further; it is tried again')
+      alarm.set(AWAY_MS)
+    }
+  }
+
+  async function runUntilNobodyIsDue(): Promise<void> {
+    while (!isStopped && await runSlice(parts) > 0);
+  }
+
+  const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
+  subscriber.on('message', (channel: string, workspaces: string) => {
+    if (channel === AUTOMATIONS_CHANNEL || workspaces.split(',').some((id) => joined.has(id))) alarm.set(0)
+  })
+  // what was published while the connection was away was not heard
+  subscriber.on('ready', () => {
+    subscriber.subscribe(AUTOMATIONS_CHANNEL, EVENTS_CHANNEL).then(() => alarm.set(0), (error: unknown) => ctx.log.debug({ err: error }, 'subscribing waits for Redis'))
+  })
+  alarm.set(0)
+  return {
+    stop: async () => {
+      isStopped = true
+      subscriber.disconnect()
+      await alarm.stop()
+    },
+  }
+}
