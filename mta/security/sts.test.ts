@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { ServerResponse } from 'node:http'
 import { createResolver } from '#mta/route/resolve.ts'
 import { createOutgoing, type Outgoing } from '#src/outgoing.ts'
-import { createAuthority } from '#test/support/certificate.ts'
+import { createAuthority, type Authority } from '#test/support/certificate.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { ENFORCE, startPolicyHost, type PolicyHost } from '#test/support/policy-host.ts'
@@ -21,12 +21,13 @@ describe('MTA-STS: which policy a domain has', () => {
   let host: PolicyHost
   let ctx: TestContext
   let outgoing: Outgoing
+  let authority: Authority
   const folder = mkdtempSync('/tmp/mailstead-test-sts-')
   const resolvers: { stop(): void }[] = []
   let domains = 0
 
   before(async () => {
-    const authority = await createAuthority()
+    authority = await createAuthority()
     const extraCaFile = join(folder, 'ca.pem')
     writeFileSync(extraCaFile, authority.cert)
     dns = await startDns({})
@@ -98,6 +99,30 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.equal(await idOf(fresh(), domain), null)
   })
 
+  it('ends with its max_age, and is fetched once a minute where that is nothing', async () => {
+    const [brief, none] = [newDomain(ENFORCE('mx.test').replace('86400', '120')), newDomain(ENFORCE('mx.test').replace('86400', '0'))]
+    const sts = fresh()
+    assert.deepEqual([await idOf(sts, brief), await idOf(sts, none)], ['1', '1'])
+    for (const domain of [brief, none]) host.publish(dns.zone, domain, 'no policy', '2')
+    ctx.advance(MINUTES / 2)
+    assert.deepEqual([await idOf(sts, brief), await idOf(sts, none)], ['1', '1'])
+    assert.equal(fetchesOf(none), 1)
+    ctx.advance(MINUTES)
+    assert.deepEqual([await idOf(sts, brief), await idOf(sts, none)], ['1', null])
+    ctx.advance(MINUTES)
+    assert.deepEqual([await idOf(sts, brief), await idOf(fresh(), brief)], [null, null])
+  })
+
+  it('is taken back by mode none under another id (RFC 8461 8.3)', async () => {
+    const domain = newDomain()
+    const sts = fresh()
+    assert.equal(await idOf(sts, domain), '1')
+    host.publish(dns.zone, domain, ENFORCE('mx.test').replace('enforce', 'none'), '2')
+    ctx.advance(6 * MINUTES)
+    assert.partialDeepStrictEqual((await sts.find(domain)).policy, { id: '2', mode: 'none' })
+    assert.partialDeepStrictEqual((await fresh().find(domain)).policy, { id: '2', mode: 'none' })
+  })
+
   it('a failed fetch is not repeated for five minutes', async () => {
     const domain = newDomain('no policy')
     const sts = fresh()
@@ -136,6 +161,9 @@ describe('MTA-STS: which policy a domain has', () => {
     const stranger = await startPolicyHost({ cert: '', issue: () => Promise.resolve(certificate) })
     assert.partialDeepStrictEqual(await createStsFetch(outgoing, stranger.port)(foreign), { kind: 'failed', code: 'sts-webpki-invalid' })
     await stranger.stop()
+    const old = await startPolicyHost({ ...authority, issue: (names) => authority.issue(names, { isExpired: true }) })
+    assert.partialDeepStrictEqual(await createStsFetch(outgoing, old.port)(foreign), { kind: 'failed', code: 'sts-webpki-invalid' })
+    await old.stop()
   })
 
   it('is pending while its host hangs, there when it has come, and given up when that takes too long', async () => {

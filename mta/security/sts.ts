@@ -38,6 +38,8 @@ export interface StsParts {
 
 /** RFC 8461 3.3: after a failed fetch no other for five minutes. */
 const KNOWN_MS = 300_000
+/** Whoever says that his policy holds no time at all has it fetched for every mail otherwise. */
+const LEAST_KNOWN_MS = 60_000
 const MAX_KNOWN = 20_000
 const PATIENCE_MS = 1000
 /** A fetch may wait for its turn among others. */
@@ -67,7 +69,7 @@ export function createSts(parts: StsParts): Sts {
   const fetches = new Map<string, Fetch>()
 
   function remember(domain: string, kept: KeptPolicy | null, trouble: StsFound['trouble']): Known {
-    const untilMs = Math.min(clock.now() + KNOWN_MS, kept?.expiresAtMs ?? Infinity)
+    const untilMs = Math.min(clock.now() + KNOWN_MS, Math.max(clock.now() + LEAST_KNOWN_MS, kept?.expiresAtMs ?? Infinity))
     const entry: Known = { policy: kept, isPending: false, trouble: kept === null ? trouble : null, kept, untilMs }
     known.delete(domain)
     known.set(domain, entry)
