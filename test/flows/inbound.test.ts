@@ -148,6 +148,27 @@ describe('inbound', function () {
     assert.deepEqual(await results(one.messageId), ['bounce: bounced', 'bounce: repeated', 'bounce: repeated'])
   })
 
+  it('the same report by several connections to two processes at once: one event, one suppression, counted once', async () => {
+    const second = await startInbound(ctx)
+    const workspace = await ctx.newWorkspace()
+    const many = await handOver(ctx, workspace, Array.from({ length: 20 }, (_, i) => `twice${i}@receiver.example`))
+    const copies = many.flatMap(({ returnPath, address }, i) => {
+      const content = i % 2 === 0 ? dsnOf({ recipient: address }) : arfOf()
+      return [inbound.port, second.port, inbound.port, second.port].map((port) => ({ port, to: returnPath, content }))
+    })
+    const replies = await Promise.all(copies.map(async ({ port, to, content }) => (await submit(port, { from: '', to, content })).at(-1)))
+    assert.deepEqual([...new Set(replies)], ['250 2.6.0 Taken'])
+    await applied()
+    await second.stop()
+    const { rows } = await ctx.db.query<{ type: string; n: number }>(`SELECT type, count(*) AS n FROM events
+      WHERE workspace_id = $1 AND type IN ('email.bounced', 'email.complained') GROUP BY type ORDER BY type`, [workspace])
+    assert.deepEqual(rows, [{ type: 'email.bounced', n: 10 }, { type: 'email.complained', n: 10 }])
+    const { rows: counts } = await ctx.db.query('SELECT sum(hard)::int AS hard, sum(complaints)::int AS complaints FROM workspace_hours WHERE workspace_id = $1',
+      [workspace])
+    assert.deepEqual(counts, [{ hard: 10, complaints: 10 }])
+    assert.equal((await findSuppressions(ctx.db, workspace, many.map(({ address }) => address))).length, 20)
+  })
+
   it('of one recipient twenty reports are kept, however many come', async () => {
     const one = await sent()
     await Promise.all(Array.from({ length: 60 }, () => bring(one.returnPath, outOfOfficeOf())))
