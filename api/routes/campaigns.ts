@@ -1,31 +1,36 @@
-/** Campaigns: drafts are made, changed and deleted; any is listed and shown, with what became of its recipients. */
+/** Campaigns: drafts are made, changed and deleted; any is listed and shown, with what became of its recipients. Sending: campaign-sending.ts. */
 import { z } from 'zod'
 import { aliasOf, contentFields, filled, foldContent, uuid } from '#src/campaigns/content.ts'
 import { judgeReferences, type Reference } from '#src/campaigns/references.ts'
-import { CAMPAIGN_STATES, type CampaignState } from '#src/campaigns/state.ts'
 import {
-  changeDraft, createCampaign, deleteDraft, findCampaign, listCampaigns, MAX_CAMPAIGNS, METRICS, readMetrics,
-  type Campaign, type CampaignFields, type CampaignRow, type Unchanged,
+  changeDraft, createCampaign, deleteDraft, findCampaign, listCampaigns, MAX_CAMPAIGNS, type CampaignFields, type Unchanged,
 } from '#src/campaigns/store.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
 import type { ApiContext } from '#api/context.ts'
 import { pageData, paging } from '#api/paging.ts'
-import { route, type Answer, type AnyRoute } from '#api/route.ts'
-import { enveloped, moment, pageOf } from '#api/shapes.ts'
+import { route, type AnyRoute } from '#api/route.ts'
+import { pageOf } from '#api/shapes.ts'
+import { ACCESS, byId, NO_CAMPAIGN, present, row, show, shown, STATES } from './campaign-view.ts'
 
-const ACCESS = { admin: 'campaigns:manage' } as const
-const byId = z.object({ id: z.string() })
 const MAX_NAME = 255
 const MAX_AUDIENCES = 50
-const STATES = Object.keys(CAMPAIGN_STATES) as [CampaignState, ...CampaignState[]]
-const NO_CAMPAIGN = refuse('NOT_FOUND', 'There is no such campaign.')
+const MAX_SUBJECT = 998
+const WEEK_MINUTES = 7 * 24 * 60
 
 const ids = z
   .union(
     [z.array(uuid).max(MAX_AUDIENCES, `at most ${MAX_AUDIENCES} audiences`), uuid.transform((id) => [id])],
     'must be a list of audience ids',
   )
+  .nullish()
+
+const test = z
+  .object({
+    subject_b: filled(MAX_SUBJECT).meta({ description: 'the other subject' }),
+    percent: z.int().min(1).max(100).default(20).meta({ description: 'of the recipients, half for each subject; the rest gets the winner' }),
+    minutes: z.int().min(1).max(WEEK_MINUTES).default(240).meta({ description: 'after the start the winner is chosen: by clicks, then by opens' }),
+  })
   .nullish()
 
 const changeBody = z
@@ -35,6 +40,9 @@ const changeBody = z
     audienceId: ids.meta(aliasOf('audience_ids')),
     segment_id: uuid.nullish().meta({ description: 'only those of the audiences who are in it' }),
     segmentId: uuid.nullish().meta(aliasOf('segment_id')),
+    test: test.meta({ description: 'of two subjects' }),
+    spread_minutes: z.int().min(1).max(WEEK_MINUTES).nullish().meta({ description: 'the mails leave evenly over so long' }),
+    track_opens: z.boolean().nullish(), track_clicks: z.boolean().nullish(),
   })
   .transform((given, sink): CampaignFields => {
     const content = foldContent(given, sink)
@@ -45,6 +53,7 @@ const changeBody = z
       fromEmail: content.from, fromName: content.from_name, replyTo: content.reply_to,
       audienceIds: named === undefined ? undefined : [...new Set(named)],
       segmentId: given.segment_id === undefined ? given.segmentId : given.segment_id,
+      ...testFields(given.test), spreadMinutes: given.spread_minutes, trackOpens: given.track_opens, trackClicks: given.track_clicks,
     }
   })
 
@@ -58,16 +67,6 @@ const statusName = z
   .string()
   .transform((written) => written.trim().toUpperCase())
   .pipe(z.enum(STATES, `must be one of ${STATES.join(', ')}`))
-
-const count = z.int().min(0)
-const text = z.string().nullable()
-const row = z.object({
-  id: z.uuid(), name: z.string(), status: z.enum(STATES), template_id: z.uuid().nullable(), subject: text, from: text, from_name: text,
-  reply_to: text, audience_ids: z.array(z.uuid()), segment_id: z.uuid().nullable(), scheduled_at: moment.nullable(), timezone: text,
-  created_at: moment, updated_at: moment, createdAt: moment, updatedAt: moment,
-})
-const metrics = z.object(Object.fromEntries(Object.keys(METRICS).map((name) => [name, count])))
-const shown = enveloped(row.extend({ body: text, metrics })).meta({ id: 'CampaignAnswer' })
 
 const create = route({
   name: 'create-campaign', summary: 'Create a campaign, a draft', method: 'POST', paths: ['/public/campaigns', '/public/campaigns/create'],
@@ -146,17 +145,8 @@ async function judge(ctx: ApiContext, workspaceId: string, fields: CampaignField
   return details.length === 0 ? null : invalid(details)
 }
 
-async function show(ctx: ApiContext, campaign: Campaign, message: string): Promise<Answer> {
-  const figures = await readMetrics(ctx.db, campaign.id)
-  return { body: { success: true, message, data: { ...present(campaign), body: campaign.body, metrics: figures } } }
-}
-
-function present(campaign: CampaignRow): Record<string, unknown> {
-  const [created, updated] = [campaign.createdAt.toISOString(), campaign.updatedAt.toISOString()]
-  return {
-    id: campaign.id, name: campaign.name, status: campaign.status, template_id: campaign.templateId, subject: campaign.subject,
-    from: campaign.fromEmail, from_name: campaign.fromName, reply_to: campaign.replyTo, audience_ids: campaign.audienceIds,
-    segment_id: campaign.segmentId, scheduled_at: campaign.scheduledAt?.toISOString() ?? null, timezone: campaign.timezone,
-    created_at: created, updated_at: updated, createdAt: created, updatedAt: updated,
-  }
+/** All three or none. */
+function testFields(given: z.output<typeof test>): Pick<CampaignFields, 'subjectB' | 'testPercent' | 'testMinutes'> {
+  if (given === undefined) return {}
+  return { subjectB: given?.subject_b ?? null, testPercent: given?.percent ?? null, testMinutes: given?.minutes ?? null }
 }

@@ -3,12 +3,12 @@
  * docs/campaigns.md say the same (a test compares them).
  *
  *   DRAFT ─schedule→ SCHEDULED ─start→ SENDING ─dispatch→ SENT ─complete→ COMPLETED
- *     ▲─────recall──────┘                │ ▲
- *     └─────────start────────────────────│ │         (DRAFT may start at once)
+ *     ▲─────recall──────┘                │ ▲▲           │           │
+ *     └─────────start────────────────────│ ││ ←──retry──┴───────────┘   (DRAFT may start at once)
  *                                  pause ▼ │ resume
  *                                      PAUSED
  *
- * fail ends one of which nothing was sent; cancel takes back what has not left.
+ * fail ends one of which nothing was sent; cancel takes back what has not left; retry sends again to those whose mail failed.
  */
 export const CAMPAIGN_STATES = {
   DRAFT: 'was created, and is neither sent nor scheduled',
@@ -30,6 +30,7 @@ export const CAMPAIGN_MOVES = {
   resume: { from: ['PAUSED'], to: 'SENDING' },
   dispatch: { from: ['SENDING'], to: 'SENT' },
   complete: { from: ['SENT'], to: 'COMPLETED' },
+  retry: { from: ['SENT', 'COMPLETED'], to: 'SENDING' },
   fail: { from: ['SCHEDULED', 'SENDING'], to: 'FAILED' },
   cancel: { from: ['SCHEDULED', 'SENDING', 'PAUSED', 'SENT'], to: 'CANCELLED' },
 } as const satisfies Record<string, { readonly from: readonly CampaignState[]; readonly to: CampaignState }>

@@ -1,6 +1,6 @@
 /**
  * Campaigns of a workspace: made as drafts, found, listed, and changed or deleted while they are drafts; the statement names that state, so
- * what has begun meanwhile is left alone. Their figures are counted from the ledger. Another workspace's campaign is as good as none.
+ * what has begun meanwhile is left alone. Their figures: figures.ts. Another workspace's campaign is as good as none.
  */
 import type { Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
@@ -19,6 +19,13 @@ export interface CampaignFields {
   readonly replyTo?: string | null | undefined
   readonly audienceIds?: readonly string[] | undefined
   readonly segmentId?: string | null | undefined
+  readonly subjectB?: string | null | undefined
+  readonly testPercent?: number | null | undefined
+  readonly testMinutes?: number | null | undefined
+  readonly spreadMinutes?: number | null | undefined
+  readonly trackOpens?: boolean | null | undefined
+  readonly trackClicks?: boolean | null | undefined
+  readonly followsId?: string | undefined
 }
 
 export interface CampaignRow {
@@ -34,6 +41,19 @@ export interface CampaignRow {
   readonly segmentId: string | null
   readonly scheduledAt: Date | null
   readonly timezone: string | null
+  readonly isRecipientTime: boolean
+  readonly subjectB: string | null
+  readonly testPercent: number | null
+  readonly testMinutes: number | null
+  readonly winner: 'a' | 'b' | null
+  readonly spreadMinutes: number | null
+  readonly trackOpens: boolean | null
+  readonly trackClicks: boolean | null
+  readonly followsId: string | null
+  readonly reason: string | null
+  readonly startedAt: Date | null
+  readonly sentAt: Date | null
+  readonly endedAt: Date | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -45,11 +65,15 @@ export interface Campaign extends CampaignRow {
 const COLUMNS = {
   name: 'name', templateId: 'template_id', subject: 'subject', body: 'body', fromEmail: 'from_email', fromName: 'from_name',
   replyTo: 'reply_to', audienceIds: 'audience_ids', segmentId: 'segment_id',
+  subjectB: 'subject_b', testPercent: 'test_percent', testMinutes: 'test_minutes', spreadMinutes: 'spread_minutes',
+  trackOpens: 'track_opens', trackClicks: 'track_clicks', followsId: 'follows_id',
 } as const satisfies Record<keyof CampaignFields, string>
 
 const ROW = `id, name, status, template_id AS "templateId", subject, from_email AS "fromEmail", from_name AS "fromName",
   reply_to AS "replyTo", audience_ids AS "audienceIds", segment_id AS "segmentId", scheduled_at AS "scheduledAt",
-  timezone, created_at AS "createdAt", updated_at AS "updatedAt"`
+  timezone, send_mode = 'recipient_time' AS "isRecipientTime", subject_b AS "subjectB", test_percent AS "testPercent",
+  test_minutes AS "testMinutes", winner, spread_minutes AS "spreadMinutes", track_opens AS "trackOpens", track_clicks AS "trackClicks",
+  follows_id AS "followsId", reason, started_at AS "startedAt", sent_at AS "sentAt", ended_at AS "endedAt", created_at AS "createdAt", updated_at AS "updatedAt"`
 const WHOLE = `${ROW}, body`
 
 /** The fields given and what follows from them: a template takes the place of a body, and a body that of a template. */
@@ -118,20 +142,4 @@ export async function deleteDraft(db: Queryable, workspaceId: string, id: string
 async function explain(db: Queryable, workspaceId: string, id: string): Promise<Unchanged> {
   const found = await findCampaign(db, workspaceId, id)
   return found === null ? { kind: 'not-found' } : { kind: 'not-draft', status: found.status }
-}
-
-/** What became of its recipients, a figure each; `recipients` is all of them. */
-export const METRICS = {
-  recipients: '*', dispatched: 'dispatched_at', delivered: 'delivered_at', opened: 'opened_at', clicked: 'clicked_at',
-  bounced: 'bounced_at',
-  bounced_hard: `CASE bounce_type WHEN 'hard' THEN 1 END`, bounced_soft: `CASE bounce_type WHEN 'soft' THEN 1 END`, failed: 'failed_at',
-} as const
-export type Metrics = Readonly<Record<keyof typeof METRICS, number>>
-
-const COUNTS = Object.entries(METRICS).map(([name, what]) => `count(${what}) AS ${name}`).join(', ')
-
-export async function readMetrics(db: Queryable, campaignId: string): Promise<Metrics> {
-  const { rows: [metrics] } = await db.query<Metrics>(`SELECT ${COUNTS} FROM campaign_recipients WHERE campaign_id = $1`, [campaignId])
-  if (metrics === undefined) throw new Error('a count answered nothing')
-  return metrics
 }

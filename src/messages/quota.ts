@@ -32,6 +32,30 @@ export function isOverQuota(error: unknown): boolean {
   return isNullRefused(error, 'usage', 'used')
 }
 
+const TAKE_SLICE = prepared('quota-take-slice', `
+INSERT INTO usage AS u (workspace_id, period, used) VALUES ($1, $2, CASE WHEN $4::bigint IS NULL OR $3::bigint <= $4 THEN $3 END)
+ON CONFLICT (workspace_id, period) DO UPDATE SET used = CASE WHEN $4::bigint IS NULL OR u.used + $3 <= $4 THEN u.used + $3 END`)
+
+interface Slice {
+  readonly workspaceId: string
+  /** Recipients. */
+  readonly wanted: number
+  readonly quota: number | null
+  readonly now: Date
+}
+
+/** @throws what `isOverQuota` knows: the transaction is to be given up. */
+export async function takeSlice(tx: Queryable, { workspaceId, wanted, quota, now }: Slice): Promise<void> {
+  await tx.query(TAKE_SLICE, [workspaceId, periodOf(now), wanted, quota])
+}
+
+/** What is left of this month's quota; null = unlimited. By the time it is taken there may be less. */
+export async function readRoom(db: Queryable, workspaceId: string, quota: number | null, now: Date): Promise<number | null> {
+  if (quota === null) return null
+  const { rows } = await db.query<{ used: number }>('SELECT used FROM usage WHERE workspace_id = $1 AND period = $2', [workspaceId, periodOf(now)])
+  return Math.max(0, quota - (rows[0]?.used ?? 0))
+}
+
 const GIVE_BACK = prepared('quota-give-back', 'UPDATE usage SET used = used - $3 WHERE workspace_id = $1 AND period = $2')
 
 function periodOf(at: Date): string {

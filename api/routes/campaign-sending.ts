@@ -1,0 +1,150 @@
+/**
+ * Campaigns on their way: begun, set to a time, paused, gone on with, cancelled, sent again to those whose mail failed, and a further draft
+ * for those who did not open. Each is one guarded move: a campaign that is elsewhere stays there, and the answer says where it is.
+ */
+import { z } from 'zod'
+import { filled, line } from '#src/campaigns/content.ts'
+import { followUp } from '#src/campaigns/follow-up.ts'
+import { moveCampaign, type CampaignMove, type CampaignName, type CampaignSets, type MoveResult } from '#src/campaigns/moves.ts'
+import { retryFailed } from '#src/campaigns/retry.ts'
+import { planStart, type PlannedStart } from '#src/campaigns/schedule.ts'
+import { judgeSendable, startCampaign, type Block } from '#src/campaigns/start.ts'
+import { findCampaign } from '#src/campaigns/store.ts'
+import { invalid, refuse, type Refusal } from '#src/errors.ts'
+import { isUuid } from '#src/id.ts'
+import { EPOCH_KEY } from '#src/queue/keys.ts'
+import type { ApiContext } from '#api/context.ts'
+import { route, type Answer, type AnyRoute } from '#api/route.ts'
+import { ACCESS, byId, NO_CAMPAIGN, show, shown } from './campaign-view.ts'
+
+const MAX_ZONE = 64
+const force = z.boolean().default(false).meta({ description: 'although the preview is red' })
+const startBody = z.object({ force }).prefault({})
+const scheduleBody = z.object({
+  scheduled_at: z.string().max(40).meta({ description: '`YYYY-MM-DD_HH:MM:SS` or ISO 8601; without an offset it is read in `timezone`' }),
+  timezone: line(MAX_ZONE).default('UTC'),
+  recipient_time: z.boolean().default(false).meta({ description: 'at this time where each recipient is; `timezone` is for those who name none' }),
+  force,
+})
+const followBody = z.object({ name: filled(255).nullish(), subject: filled(998).nullish() }).prefault({})
+
+const start = route({
+  name: 'start-campaign', summary: 'Send a campaign now', method: 'POST', paths: ['/public/campaigns/:id/start'],
+  access: ACCESS, params: byId, body: startBody, status: 200, answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
+  handle: (ctx, { caller, params, body }) => named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) => {
+    const red = body.force ? null : await findRed(ctx, name)
+    if (red !== null) return red
+    const result = await startCampaign(ctx, name)
+    return result.kind === 'blocked' ? blocked(result.blocks) : told(ctx, name, result, 'The campaign is being sent.')
+  }),
+})
+
+const schedule = route({
+  name: 'schedule-campaign', summary: 'Send a campaign at a time, or at that time where each recipient is', method: 'POST',
+  paths: ['/public/campaigns/:id/schedule'], access: ACCESS, params: byId, body: scheduleBody, status: 200, answer: shown,
+  errors: ['CONFLICT', 'NOT_FOUND'],
+  handle: (ctx, { caller, params, body }) => named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) => {
+    const { scheduled_at: text, timezone, recipient_time: isRecipientTime } = body
+    const planned = planStart({ text, timezone, isRecipientTime, nowMs: ctx.clock.now() })
+    if (planned.kind === 'wrong') return invalid([{ path: planned.path, message: planned.message }])
+    return judgeAndSchedule(ctx, name, { planned, isForced: body.force })
+  }),
+})
+
+/** Moves that need nothing said, and what changes with them. */
+interface PlainMove {
+  readonly move: CampaignMove
+  readonly path: string
+  readonly summary: string
+  readonly done: string
+  readonly sets: (now: Date) => CampaignSets
+  /** After it. */
+  readonly then?: (ctx: ApiContext) => Promise<unknown>
+}
+const PLAIN: readonly PlainMove[] = [
+  { move: 'recall', path: 'recall', summary: 'Make a draft of a scheduled campaign again', done: 'The campaign is a draft again.',
+    sets: () => ({ is_open: false, scheduled_at: null, starts_at: null, local_time: null, send_mode: 'at_once' }) },
+  { move: 'pause', path: 'pause', summary: 'Pause a campaign: nothing more of it leaves until it is resumed', done: 'The campaign is paused.',
+    sets: () => ({ reason: 'paused by hand' }) },
+  { move: 'resume', path: 'resume', summary: 'Go on with a paused campaign', done: 'The campaign goes on.', sets: () => ({ reason: null }),
+    // what waits in the queue was not given to anybody meanwhile: all of it is put on the schedule again
+    then: ({ redis }) => redis.del(EPOCH_KEY) },
+  { move: 'cancel', path: 'cancel', summary: 'Cancel a campaign: what has not left is taken back', done: 'The campaign is cancelled.',
+    sets: (now) => ({ reason: 'cancelled by hand', ended_at: now }) },
+]
+
+const plainMoves = PLAIN.map(({ move, path, summary, done, sets, then }) => route({
+  name: `${move}-campaign`, summary, method: 'POST', paths: [`/public/campaigns/:id/${path}`], access: ACCESS, params: byId, status: 200,
+  answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
+  handle: (ctx, { caller, params }) => named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) => {
+    const result = await moveCampaign(ctx.db, name, move, sets(new Date(ctx.clock.now())))
+    // Redis away: the worker finds what waits by itself
+    if (result.kind === 'moved') await then?.(ctx).catch(() => undefined)
+    return told(ctx, name, result, done)
+  }),
+}))
+
+const retry = route({
+  name: 'retry-campaign', summary: 'Send again to those whose mail failed, or came back softly', method: 'POST',
+  paths: ['/public/campaigns/:id/retry-failed'], access: ACCESS, params: byId, status: 200, answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
+  handle: (ctx, { caller, params }) => named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) =>
+    told(ctx, name, await retryFailed(ctx.db, name), 'The campaign is sent again to those whose mail failed.')),
+})
+
+const resend = route({
+  name: 'resend-campaign', summary: 'Make a draft that goes to those who got a campaign and did not open it', method: 'POST',
+  paths: ['/public/campaigns/:id/resend'], access: ACCESS, params: byId, body: followBody, status: 201, answer: shown,
+  errors: ['CONFLICT', 'NOT_FOUND'],
+  handle: (ctx, { caller, params, body }) => named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async ({ workspaceId, id }) => {
+    const result = await followUp(ctx.db, { workspaceId, id }, { name: body.name ?? null, subject: body.subject ?? null })
+    if (result.kind === 'not-found') return NO_CAMPAIGN
+    if (result.kind === 'too-many') return refuse('CONFLICT', 'The workspace has as many campaigns as it may.')
+    return result.kind === 'created' ? show(ctx, result.campaign, 'Campaign created.')
+      : refuse('CONFLICT', `The campaign is ${result.status}; nobody has got it.`)
+  }),
+})
+
+export const CAMPAIGN_SENDING_ROUTES: readonly AnyRoute[] = [start, schedule, ...plainMoves, retry, resend]
+
+type Handled = Promise<Answer | Refusal>
+
+function named(_ctx: ApiContext, name: CampaignName, work: (name: CampaignName) => Handled): Handled {
+  return isUuid(name.id) ? work({ ...name, id: name.id.toLowerCase() }) : Promise.resolve(NO_CAMPAIGN)
+}
+
+async function judgeAndSchedule(
+  ctx: ApiContext, name: CampaignName, { planned, isForced }: { readonly planned: PlannedStart; readonly isForced: boolean },
+): Handled {
+  const campaign = await findCampaign(ctx.db, name.workspaceId, name.id)
+  if (campaign === null) return NO_CAMPAIGN
+  if (planned.localTime !== null && (campaign.subjectB !== null || campaign.spreadMinutes !== null))
+    return refuse('CONFLICT', 'A campaign with a test or that is spread over a time cannot go by the recipients\' own clocks.')
+  const { blocks, sendable } = await judgeSendable(ctx, name.workspaceId, campaign)
+  if (sendable === null) return blocked(blocks)
+  const red = isForced ? null : await findRed(ctx, name)
+  if (red !== null) return red
+  const result = await moveCampaign(ctx.db, name, 'schedule', {
+    is_open: true, is_forced: isForced, scheduled_at: planned.scheduledAt, starts_at: planned.startsAt, timezone: planned.timezone,
+    local_time: planned.localTime, send_mode: planned.localTime === null ? 'at_once' : 'recipient_time',
+  })
+  return told(ctx, name, result, 'The campaign is scheduled.')
+}
+
+async function told(ctx: ApiContext, name: CampaignName, result: MoveResult, message: string): Handled {
+  if (result.kind === 'not-found') return NO_CAMPAIGN
+  if (result.kind === 'elsewhere') return refuse('CONFLICT', `The campaign is ${result.status}.`)
+  const campaign = await findCampaign(ctx.db, name.workspaceId, name.id)
+  return campaign === null ? NO_CAMPAIGN : show(ctx, campaign, message)
+}
+
+function blocked(blocks: readonly Block[]): Refusal {
+  return refuse('CONFLICT', `The campaign cannot be sent: ${blocks.map(({ message }) => message).join('; ')}.`)
+}
+
+/** What the preview shows in red and may be sent all the same; what may not is told by the start itself. */
+async function findRed(ctx: ApiContext, name: CampaignName): Promise<Refusal | null> {
+  const campaign = await findCampaign(ctx.db, name.workspaceId, name.id)
+  if (campaign === null) return NO_CAMPAIGN
+  const { blocks } = await judgeSendable(ctx, name.workspaceId, campaign)
+  return blocks.length === 0 ? null : blocked(blocks)
+}

@@ -1,0 +1,143 @@
+/**
+ * Dispatches one slice of a ledger: rows whose time has come become messages in the queue, in one transaction that also writes each
+ * message's id into its row. A crash before the commit leaves all as it was; after it the mail is stored, and what Redis was not told is
+ * found by the worker. Who has left, or was suppressed, since the ledger was written is told apart here and gets nothing.
+ *
+ * Only so many are ahead of the senders at a time: a pause acts at once, and PostgreSQL and Redis stay small.
+ */
+import { columnsOf } from '#src/columns.ts'
+import { prepared, type Queryable } from '#src/db.ts'
+import { newId } from '#src/id.ts'
+import { takeSlice } from '#src/messages/quota.ts'
+import type { Due } from '#src/queue/schedule.ts'
+import type { Running } from './running.ts'
+
+export const SLICE = 1000
+/** Of one campaign, in the queue with nothing known of them. */
+export const MOST_AHEAD = 4000
+/** Stored with each message: what loading it costs. The mail itself is made when it is sent. */
+const CONTENT_SIZE = 1000
+
+interface Picked {
+  readonly contactId: string
+  readonly audienceId: string
+  readonly variant: 'a' | 'b' | null
+  readonly email: string | null
+  readonly isSubscribed: boolean
+  readonly cause: string | null
+}
+
+const PICK = prepared('campaign-pick', `
+WITH picked AS MATERIALIZED (
+  SELECT contact_id, audience_id, variant FROM campaign_recipients
+  WHERE campaign_id = $1 AND is_waiting AND sends_at <= $3 ORDER BY sends_at, contact_id LIMIT $4
+)
+SELECT p.contact_id AS "contactId", p.audience_id AS "audienceId", p.variant, c.email, m.contact_id IS NOT NULL AS "isSubscribed", s.cause
+FROM picked p
+LEFT JOIN contacts c ON c.id = p.contact_id AND c.workspace_id = $2
+LEFT JOIN memberships m ON m.audience_id = p.audience_id AND m.contact_id = p.contact_id AND m.is_subscribed
+LEFT JOIN suppressions s ON s.workspace_id = $2 AND s.address = c.email`)
+
+/** Those whose time has come, at most so many. */
+export async function pickDue(tx: Queryable, { id, workspaceId }: Running, now: Date, limit: number): Promise<Picked[]> {
+  return (await tx.query<Picked>(PICK, [id, workspaceId, now, limit])).rows
+}
+
+const LEAVE_OUT = prepared('campaign-leave-out', `
+UPDATE campaign_recipients l SET state = i.state, is_waiting = false, reason = i.reason
+FROM unnest($2::uuid[], $3::text[], $4::text[]) AS i (contact_id, state, reason)
+WHERE l.campaign_id = $1 AND l.contact_id = i.contact_id AND l.is_waiting`)
+
+/** Why nothing is sent to one; null: it is. */
+function exclusionOf({ email, isSubscribed, cause }: Picked): { readonly state: 'skipped' | 'suppressed'; readonly reason: string } | null {
+  if (email === null) return { state: 'skipped', reason: 'the contact was deleted' }
+  if (!isSubscribed) return { state: 'skipped', reason: 'is no longer subscribed to the audience' }
+  return cause === null ? null : { state: 'suppressed', reason: `the address is on the suppression list: ${cause}` }
+}
+
+const SEND = prepared('campaign-send', `
+WITH input AS (
+  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $7::uuid[])
+    AS i (id, contact_id, audience_id, email, domain, content_id, event_id)
+), new_messages AS (
+  INSERT INTO messages (id, workspace_id, domain_id, tier, from_email, from_name, reply_to, to_list, subject, content_size, recipient_count,
+    track_opens, track_clicks, created_at, content_id, contact_id, audience_id, campaign_id)
+  SELECT id, $8, $9, 'bulk', $10, $11, $12::jsonb, jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), $13, ${CONTENT_SIZE}, 1,
+    $14::boolean, $15::boolean, $16::timestamptz, content_id, contact_id, audience_id, $17
+  FROM input
+), new_recipients AS (
+  INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, sequence, updated_at, campaign_id)
+  SELECT id, 0, $8, 'bulk', 'to', email, domain, 'queued', true, $16, true, 1, $16, $17 FROM input
+), new_events AS (
+  INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, created_at)
+  SELECT event_id, $8, 'email.queued', id, 0, 1, email, $16 FROM input
+  RETURNING id, type
+), new_deliveries AS (
+  INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
+  SELECT e.id, w.id, $8, $16 FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = $8 AND w.is_active AND w.event_types && ARRAY['*', e.type]
+  RETURNING 1
+), dispatched AS (
+  UPDATE campaign_recipients l SET state = 'dispatched', is_waiting = false, message_id = i.id, dispatched_at = $16, email = i.email
+  FROM input i WHERE l.campaign_id = $17 AND l.contact_id = i.contact_id AND l.is_waiting
+  RETURNING 1
+)
+SELECT (SELECT count(*) FROM new_deliveries)::int AS deliveries, (SELECT count(*) FROM dispatched)::int AS dispatched`)
+
+export interface Sent {
+  readonly due: readonly Due[]
+  readonly hasDeliveries: boolean
+}
+
+interface Order {
+  readonly now: Date
+  /** Recipients a month of the workspace's plan; null = unlimited. */
+  readonly quota: number | null
+}
+
+/** @throws when the quota ran out meanwhile (`isOverQuota`): the transaction must be given up. */
+export async function sendSlice(tx: Queryable, campaign: Running, picked: readonly Picked[], { now, quota }: Order): Promise<Sent> {
+  const excluded = picked.flatMap((one) => {
+    const why = exclusionOf(one)
+    return why === null ? [] : [{ contactId: one.contactId, ...why }]
+  })
+  if (excluded.length > 0)
+    await tx.query(LEAVE_OUT, [campaign.id, ...columnsOf(excluded, [(e) => e.contactId, (e) => e.state, (e) => e.reason])])
+  const mails = picked.flatMap((one) => one.email === null || exclusionOf(one) !== null ? [] : [mailOf(campaign, one, one.email, now)])
+  if (mails.length === 0) return { due: [], hasDeliveries: false }
+  const hasDeliveries = await writeMails(tx, campaign, mails, now)
+  // last, because other mail of the workspace waits for this row
+  await takeSlice(tx, { workspaceId: campaign.workspaceId, wanted: mails.length, quota, now })
+  const { workspaceId } = campaign
+  return { due: mails.map(({ id, domain }) => ({ messageId: id, n: 0, workspaceId, domain, tier: 'bulk', dueMs: now.getTime() })), hasDeliveries }
+}
+
+interface NewMail {
+  readonly id: string
+  readonly eventId: string
+  readonly contactId: string
+  readonly audienceId: string
+  readonly email: string
+  readonly domain: string
+  readonly contentId: string
+}
+
+function mailOf(campaign: Running, { contactId, audienceId, variant }: Picked, email: string, now: Date): NewMail {
+  const { contentId, contentBId, winner } = campaign
+  const isB = (variant ?? winner) === 'b'
+  return {
+    id: newId(now.getTime()), eventId: newId(now.getTime()), contactId, audienceId, email, domain: email.slice(email.lastIndexOf('@') + 1),
+    contentId: isB && contentBId !== null ? contentBId : contentId,
+  }
+}
+
+/** Whether webhooks are to be told. */
+async function writeMails(tx: Queryable, campaign: Running, mails: readonly NewMail[], now: Date): Promise<boolean> {
+  const { id, workspaceId, domainId, fromEmail, fromName, replyTo, subject, trackOpens, trackClicks } = campaign
+  const columns = columnsOf(mails, [(m) => m.id, (m) => m.contactId, (m) => m.audienceId, (m) => m.email, (m) => m.domain, (m) => m.contentId,
+    (m) => m.eventId])
+  const reply = replyTo === null ? null : JSON.stringify({ email: replyTo, name: null })
+  const { rows: [row] } = await tx.query<{ deliveries: number; dispatched: number }>(SEND,
+    [...columns, workspaceId, domainId, fromEmail, fromName, reply, subject ?? '', trackOpens, trackClicks, now, id])
+  if (row?.dispatched !== mails.length) throw new Error(`of ${mails.length} rows ${row?.dispatched} could be dispatched`)
+  return row.deliveries > 0
+}

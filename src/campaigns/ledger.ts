@@ -1,0 +1,87 @@
+/**
+ * Writes a campaign's ledger: one row for each contact that is to get it, in the order of their ids, a slice at a time, by one statement
+ * that also notes how far it came. It is decided by how things were when the campaign started, so a slice that is written again writes
+ * the same. Who gets it: a subscribed member of one of the audiences, once, who is on no suppression list and in the segment if there is one.
+ */
+import type { Queryable } from '#src/db.ts'
+import { compileSegment } from '#src/segments/compile.ts'
+import type { Filter } from '#src/segments/filter.ts'
+import type { Running } from './running.ts'
+import { EVENLY, momentsByZone } from './send-times.ts'
+
+/** Members that one slice looks at: a second's work at most, and a pause comes between two of them. */
+const SLICE = 10_000
+/** With many audiences each is walked for itself. */
+const LEAST_SLICE = 500
+
+/** As parameters of the statement below, after its ten. */
+const FIRST_OF_SEGMENT = 13
+
+const sliceText = (segment: string, follows: boolean): string => `
+WITH scanned AS MATERIALIZED (
+  SELECT DISTINCT ON (m.contact_id) m.contact_id, m.audience_id
+  FROM unnest($3::uuid[]) WITH ORDINALITY AS a (id, place)
+  JOIN audiences live ON live.id = a.id AND live.workspace_id = $2 AND live.deleted_at IS NULL
+  CROSS JOIN LATERAL (
+    SELECT contact_id, audience_id FROM memberships
+    WHERE audience_id = a.id AND is_subscribed AND contact_id > $4::uuid AND created_at <= $5 ORDER BY contact_id LIMIT $6) m
+  ORDER BY m.contact_id, a.place LIMIT $6
+), chosen AS (
+  SELECT c.id, c.email, c.timezone, s.audience_id, row_number() OVER (ORDER BY c.id) + $7::bigint AS place
+  FROM scanned s JOIN contacts c ON c.id = s.contact_id
+  WHERE c.workspace_id = $2 AND NOT EXISTS (SELECT FROM suppressions x WHERE x.workspace_id = $2 AND x.address = c.email)
+    AND ${segment}${follows ? `
+    AND EXISTS (SELECT FROM campaign_recipients f WHERE f.campaign_id = $12::uuid AND f.contact_id = c.id AND f.workspace_id = $2
+      AND f.state IN ('delivered', 'sent') AND f.opened_at IS NULL AND f.clicked_at IS NULL)` : ' AND $12::uuid IS NULL'}
+), tested AS (
+  SELECT *, CASE WHEN $8::int IS NOT NULL AND place * $8 / 100 > (place - 1) * $8 / 100
+    THEN CASE WHEN place * $8 / 100 % 2 = 1 THEN 'a' ELSE 'b' END END AS variant FROM chosen
+), written AS (
+  INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email, audience_id, variant, generation, sends_at)
+  SELECT $1, id, $2, email, audience_id, variant, 1,
+    CASE WHEN $11::jsonb IS NOT NULL THEN greatest(coalesce(($11::jsonb ->> timezone)::timestamptz, ($11::jsonb ->> '')::timestamptz), $5)
+      WHEN $8::int IS NOT NULL AND variant IS NULL THEN $5::timestamptz + $9::int * interval '1 minute'
+      WHEN $10::int IS NOT NULL THEN $5::timestamptz + $10::int * interval '1 minute' * (place * ${EVENLY}::float8 - floor(place * ${EVENLY}::float8))
+      ELSE $5::timestamptz END
+  FROM tested ORDER BY place
+  ON CONFLICT (campaign_id, contact_id) DO NOTHING
+), progress AS (
+  SELECT (SELECT count(*) FROM scanned) AS scanned, (SELECT count(*) FROM chosen) AS chosen,
+    (SELECT contact_id FROM scanned ORDER BY contact_id DESC LIMIT 1) AS last
+)
+UPDATE campaigns SET written = written + p.chosen, last_contact_id = coalesce(p.last, last_contact_id), is_written = p.scanned < $6
+FROM progress p WHERE id = $1 AND workspace_id = $2
+RETURNING p.chosen::int AS chosen, is_written AS "isWritten"`
+
+const NOBODY = '00000000-0000-0000-0000-000000000000'
+
+/** Under the campaign's lock. A segment that was deleted since the start is one that nobody is in. */
+export async function writeLedger(tx: Queryable, campaign: Running): Promise<{ chosen: number; isWritten: boolean }> {
+  const { id, workspaceId, audienceIds, startedAt, followsId, testPercent, testMinutes } = campaign
+  const filter = await findFilter(tx, campaign)
+  const segment = filter === null ? { sql: 'true', values: [] }
+    : compileSegment(filter, { nowMs: startedAt.getTime(), first: FIRST_OF_SEGMENT })
+  const limit = Math.max(LEAST_SLICE, Math.floor(SLICE / Math.max(1, audienceIds.length)))
+  const { rows: [row] } = await tx.query<{ chosen: number; isWritten: boolean }>(sliceText(segment.sql, followsId !== null), [
+    id, workspaceId, audienceIds, campaign.lastContactId ?? NOBODY, startedAt, limit, campaign.written,
+    testPercent, testMinutes, campaign.sendMode === 'spread' ? campaign.spreadMinutes : null, zonesOf(campaign), followsId, ...segment.values,
+  ])
+  if (row === undefined) throw new Error('the campaign is gone from under its lock')
+  return row
+}
+
+async function findFilter(tx: Queryable, { workspaceId, segmentId }: Running): Promise<Filter | null> {
+  if (segmentId === null) return null
+  const { rows: [row] } = await tx.query<{ filter: Filter; audienceId: string | null }>(
+    'SELECT filter, audience_id AS "audienceId" FROM segments WHERE workspace_id = $1 AND id = $2', [workspaceId, segmentId])
+  if (row === undefined) return { any: [] }
+  return row.audienceId === null ? row.filter : { all: [row.filter, { status: 'member', audienceId: row.audienceId }] }
+}
+
+/** Moments by zone for PostgreSQL; '' is the campaign's own zone, for contacts that name none. */
+function zonesOf({ sendMode, localTime, timezone }: Running): string | null {
+  if (sendMode !== 'recipient_time' || localTime === null) return null
+  const moments = momentsByZone(localTime)
+  const own = moments.get(timezone ?? 'UTC') ?? moments.get('UTC')
+  return JSON.stringify(Object.fromEntries([...moments, ['', own] as const].map(([zone, moment]) => [zone, moment?.toISOString()])))
+}

@@ -1,0 +1,108 @@
+/**
+ * Beginning a campaign: it is judged, what it says is stored once and for ever, and it moves to SENDING, in one transaction. Two who begin
+ * it at once: one does. What was begun is gone on with by the worker, whoever dies.
+ */
+import type { Context } from '#src/context.ts'
+import type { Db, Queryable } from '#src/db.ts'
+import { isHtml } from '#src/mail/html-signs.ts'
+import { storeContent, type NewContent } from '#src/recipes/contents.ts'
+import type { Renderer } from '#src/templates/render.ts'
+import { sampleVariables } from '#src/templates/variables.ts'
+import { findTemplateVersion } from '#src/templates/versions.ts'
+import { moveCampaign, type CampaignName, type MoveResult } from './moves.ts'
+import { findCampaign, type Campaign } from './store.ts'
+
+export type Starting = Pick<Context, 'clock'> & { readonly db: Db; readonly renderer: Pick<Renderer, 'renderMany'> }
+
+/** What stands in the way of sending. */
+export interface Block {
+  readonly code: string
+  readonly message: string
+  /** The owner may say that it is to be sent all the same. */
+  readonly mayForce: boolean
+}
+
+export type StartResult = MoveResult | { readonly kind: 'blocked'; readonly blocks: readonly Block[] }
+
+/** A campaign that could be sent as it stands: its content and its sending domain. */
+export interface Sendable {
+  readonly content: NewContent
+  readonly domainId: string
+}
+
+export interface Judged {
+  /** Null where a block says why. */
+  readonly sendable: Sendable | null
+  readonly blocks: readonly Block[]
+}
+
+/** One that no wish gets over. */
+const hard = (code: string, message: string): Block => ({ code, message, mayForce: false })
+
+export async function startCampaign(ctx: Starting, name: CampaignName): Promise<StartResult> {
+  const campaign = await findCampaign(ctx.db, name.workspaceId, name.id)
+  if (campaign === null) return { kind: 'not-found' }
+  const { sendable, blocks } = await judgeSendable(ctx, name.workspaceId, campaign)
+  if (sendable === null) return { kind: 'blocked', blocks }
+  const { domainId, content } = sendable
+  return ctx.db.transaction(async (tx) => {
+    const contentId = await storeContent(tx, name.workspaceId, content)
+    const contentBId = campaign.subjectB === null ? null : await storeContent(tx, name.workspaceId, { ...content, subject: campaign.subjectB })
+    const result = await moveCampaign(tx, name, 'start', {
+      is_open: true, started_at: new Date(ctx.clock.now()), domain_id: domainId, content_id: contentId, content_b_id: contentBId, reason: null,
+      send_mode: campaign.isRecipientTime ? 'recipient_time' : campaign.spreadMinutes === null ? 'at_once' : 'spread',
+    })
+    // nobody refers to the contents then
+    if (result.kind !== 'moved') await tx.query('DELETE FROM mail_contents WHERE id = ANY ($1::uuid[])', [[contentId, contentBId]])
+    return result
+  })
+}
+
+/** Content, sender and audiences: what must be right however much it is wished. */
+export async function judgeSendable(ctx: Omit<Starting, 'clock'>, workspaceId: string, campaign: Campaign): Promise<Judged> {
+  const [content, domainId, hasAudience] = await Promise.all([
+    contentOf(ctx.db, workspaceId, campaign), findSender(ctx.db, workspaceId, campaign.fromEmail), hasLiveAudience(ctx.db, workspaceId, campaign)])
+  const blocks = [
+    ...(content === null ? [hard('no-content', 'the campaign has no content: a template that exists, or subject and body')] : []),
+    ...(domainId === null ? [hard('sender-not-verified', 'the sender must be an address of a verified domain of the workspace')] : []),
+    ...(hasAudience ? [] : [hard('no-audience', 'the campaign names no audience that exists')]),
+    ...(content === null ? [] : await judgeContent(ctx, content)),
+  ]
+  return { blocks, sendable: content === null || domainId === null || blocks.some(({ mayForce }) => !mayForce) ? null : { content, domainId } }
+}
+
+/** The template as it is now, under the campaign's own subject where it has one; or subject and body. */
+async function contentOf(db: Queryable, workspaceId: string, { templateId, subject, body }: Campaign): Promise<NewContent | null> {
+  if (templateId !== null) {
+    const template = await findTemplateVersion(db, workspaceId, templateId, null)
+    if (template === null) return null
+    const { version, html, text } = template
+    return { templateId, templateVersion: version, subject: subject ?? template.subject, html, text }
+  }
+  if (subject === null || body === null) return null
+  return { templateId: null, templateVersion: null, subject, ...(isHtml(body) ? { html: body, text: null } : { html: null, text: body }) }
+}
+
+const UNSUBSCRIBES = /\{\{\{?[^}]*\b(?:unsubscribeUrl|unsubscribe_url)\b/
+
+/** Rendered once with samples: what is broken altogether is found before a million mails fail by it. */
+async function judgeContent({ renderer }: Pick<Starting, 'renderer'>, { subject, html, text }: NewContent): Promise<Block[]> {
+  const [rendered] = await renderer.renderMany({ key: 'campaign-sample', subject, html, text }, [JSON.stringify(sampleVariables())])
+  const broken = rendered?.ok === false
+    ? [{ code: 'template-broken', message: `the template cannot be rendered with samples: ${rendered.reason}`, mayForce: true }] : []
+  return UNSUBSCRIBES.test(html ?? text ?? '') ? broken : [...broken, hard('no-unsubscribe-link', 'the mail has no {{unsubscribeUrl}}')]
+}
+
+async function findSender(db: Queryable, workspaceId: string, from: string | null): Promise<string | null> {
+  if (from === null) return null
+  const { rows } = await db.query<{ id: string }>(
+    `SELECT id FROM domains WHERE workspace_id = $1 AND domain = $2 AND verification_status IN ('verified', 'degraded')`,
+    [workspaceId, from.slice(from.lastIndexOf('@') + 1)])
+  return rows[0]?.id ?? null
+}
+
+async function hasLiveAudience(db: Queryable, workspaceId: string, { audienceIds }: Campaign): Promise<boolean> {
+  const { rows } = await db.query(
+    'SELECT FROM audiences WHERE workspace_id = $1 AND id = ANY ($2::uuid[]) AND deleted_at IS NULL LIMIT 1', [workspaceId, audienceIds])
+  return rows.length > 0
+}
