@@ -17,7 +17,8 @@ describe('open pixels and tracked links', () => {
   beforeEach(() => {
     ref = { base: api.url, messageId: newId(), n: 2, workspaceId: api.workspaceId, contactId: null, audienceId: null }
   })
-  const ask = (url: string, init: RequestInit = {}): Promise<Response> => fetch(url, { redirect: 'manual', ...init, headers: { 'user-agent': BROWSER, ...init.headers } })
+  const ask = (url: string, { method = 'GET', headers = {} }: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {}): Promise<Response> =>
+    fetch(url, { method, redirect: 'manual', headers: { 'user-agent': BROWSER, ...headers } })
   async function stored(): Promise<HitRow[]> {
     return (await api.db.query<HitRow>('SELECT n, url, user_agent, machine, address FROM tracking_hits WHERE message_id = $1 ORDER BY id', [ref.messageId])).rows
   }

@@ -48,8 +48,8 @@ describe('recording of opens and clicks', () => {
     assert.deepEqual([await eventsOf(id), await waiting()], [[], 2])
     await tell()
     const events = await eventsOf(id)
-    assert.deepEqual(events.map(({ type, sequence, recipient }) => [type, sequence, recipient]).toSorted(), [
-      ['email.clicked', events[0]?.type === 'email.clicked' ? 3 : 4, 'r0@receiver.example'], ['email.opened', events[0]?.type === 'email.clicked' ? 4 : 3, 'r0@receiver.example']])
+    assert.deepEqual(events.map(({ sequence, recipient }) => [sequence, recipient]), [[3, 'r0@receiver.example'], [4, 'r0@receiver.example']])
+    assert.ok(events.some(({ type }) => type === 'email.opened'))
     assert.deepEqual(events.find(({ type }) => type === 'email.clicked')?.data,
       { url: 'https://a.example/', machine: false, first: true, ip: '192.0.2.77', user_agent: 'Mozilla/5.0 (X11)' })
     assert.equal(await waiting(), 0)
