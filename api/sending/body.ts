@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { Mailbox } from '#src/mail/address.ts'
-import type { Attachment, BodyText } from '#src/messages/submission.ts'
+import type { Attachment, BodyText, TemplateUse } from '#src/messages/submission.ts'
 import { readMoment } from '#src/moment.ts'
 import { attachments } from './attachments.ts'
 import { foldContent } from './content.ts'
@@ -31,6 +31,8 @@ export interface SendBody {
   readonly isHtml: boolean | null
   readonly templateId: string | null
   readonly params: Readonly<Record<string, unknown>>
+  /** What the content was made from already. */
+  readonly template?: TemplateUse
   readonly attachments: readonly Attachment[]
   readonly headers: readonly Header[]
   readonly tags: readonly string[]

@@ -16,7 +16,7 @@ const MAX_SUBJECT = 998
 
 export async function renderContent(ctx: ApiContext, workspaceId: string, body: SendBody): Promise<MessageContent | Refusal> {
   const { templateId, subject, html, text } = body
-  if (templateId === null) return { subject: subject ?? '', html, text }
+  if (templateId === null) return { subject: subject ?? '', html, text, ...(body.template === undefined ? {} : { template: body.template }) }
   const template = await findTemplateVersion(ctx.db, workspaceId, templateId, null)
   if (template === null) return refuse('INVALID_TEMPLATE', 'There is no template with this template_id.')
   const rendered = await ctx.renderer.render({ template: overrule(template, body.isHtml), params: body.params })

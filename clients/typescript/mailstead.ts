@@ -1828,6 +1828,21 @@ export type ListImportsAnswer = {
   }
 }
 
+export type ListPartialsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly partials: readonly {
+      readonly name: string
+      readonly version: number
+      /** templates that have it */
+      readonly uses: number
+      readonly created_at: string
+      readonly updated_at: string
+    }[]
+  }
+}
+
 export type ListScheduledAnswer = {
   readonly success: true
   readonly message: string
@@ -1906,13 +1921,49 @@ export type ListTemplatesAnswer = {
       readonly name: string
       readonly subject: string
       readonly body: string
-      readonly description: string | null
-      readonly category: string | null
+      readonly text: string | null
+      readonly format: "html" | "text" | "mjml"
+      readonly sample_data: Readonly<Record<string, unknown>> | null
+      readonly partials: readonly {
+        readonly name: string
+        readonly version: number
+      }[]
       readonly version: number
       readonly created_at: string
-      readonly updated_at: string
       readonly createdAt: string
+      readonly description: string | null
+      readonly category: string | null
+      readonly updated_at: string
       readonly updatedAt: string
+    })[]
+    readonly page: number
+    readonly limit: number
+    readonly total: number
+    readonly totalPages: number
+    readonly meta: PageMeta
+  }
+}
+
+export type ListTemplateVersionsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly versions: readonly ({
+      readonly id: string
+      readonly template_id: string
+      readonly name: string
+      readonly subject: string
+      readonly body: string
+      readonly text: string | null
+      readonly format: "html" | "text" | "mjml"
+      readonly sample_data: Readonly<Record<string, unknown>> | null
+      readonly partials: readonly {
+        readonly name: string
+        readonly version: number
+      }[]
+      readonly version: number
+      readonly created_at: string
+      readonly createdAt: string
     })[]
     readonly page: number
     readonly limit: number
@@ -2012,6 +2063,25 @@ export type PageMeta = {
   readonly has_more: boolean
 }
 
+export type PartialAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly name: string
+    readonly version: number
+    /** templates that have it */
+    readonly uses: number
+    readonly created_at: string
+    readonly updated_at: string
+    readonly body: string
+    readonly templates: readonly {
+      readonly id: string
+      readonly name: string
+      readonly version: number
+    }[]
+  }
+}
+
 export type PlainAnswer = {
   readonly success: true
   readonly message: string
@@ -2049,6 +2119,25 @@ export type PreviewSegmentBody = {
   readonly audience_id?: string | null
   /** Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan", "op": "eq", "value": "pro"}; {"field": "firstName", "op": "contains", "value": "an"} with email, firstName, lastName, companyName, jobTitle, phoneNumber, linkedin, timezone, score, createdAt, updatedAt; {"status": "subscribed", "audienceId": "…"} with subscribed, unsubscribed, member, blocked; {"activity": "opened", "withinDays": 30} with opened, clicked, delivered, bounced, mailed. Operators: eq, ne, gt, lt, contains, exists; before and after for moments. */
   readonly filter: Readonly<Record<string, unknown>>
+}
+
+export type PreviewTemplateBody = {
+  /** of a stored template; without it `subject` and `body` are looked at */
+  readonly id?: string | null
+  /** the latest where it is left out */
+  readonly version?: number | null
+  readonly subject?: string | null
+  readonly body?: string | null
+  /** the text part beside HTML; where there is none, one is made of the HTML */
+  readonly text?: string | null
+  /** detected where it is left out */
+  readonly format?: "html" | "text" | "mjml" | null
+  /** params for previews; declares their names */
+  readonly sample_data?: Readonly<Record<string, unknown>> | null
+  /** filled in for this contact; with sample data where it is left out */
+  readonly contact_id?: string | null
+  /** win over everything else */
+  readonly params?: Readonly<Record<string, unknown>> | null
 }
 
 export type QueuedEmail = {
@@ -2111,6 +2200,11 @@ export type ReplayWebhookDeliveryAnswer = {
 export type ResendCampaignBody = {
   readonly name?: string | null
   readonly subject?: string | null
+}
+
+export type SavePartialBody = {
+  readonly name: string
+  readonly body: string
 }
 
 export type SaveTemplateBody = {
@@ -2300,13 +2394,89 @@ export type TemplateAnswer = {
     readonly name: string
     readonly subject: string
     readonly body: string
-    readonly description: string | null
-    readonly category: string | null
+    readonly text: string | null
+    readonly format: "html" | "text" | "mjml"
+    readonly sample_data: Readonly<Record<string, unknown>> | null
+    readonly partials: readonly {
+      readonly name: string
+      readonly version: number
+    }[]
     readonly version: number
     readonly created_at: string
-    readonly updated_at: string
     readonly createdAt: string
+    readonly description: string | null
+    readonly category: string | null
+    readonly updated_at: string
     readonly updatedAt: string
+    /** what is rendered: partials in, MJML compiled, CSS inlined */
+    readonly compiled: {
+      readonly subject: string
+      readonly html: string | null
+      readonly text: string | null
+    }
+  }
+}
+
+export type TemplateCheck = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly findings: readonly ({
+      readonly rule: "cannot-be-saved" | "cannot-be-rendered" | "missing-unsubscribe-url" | "undeclared-variable" | "missing-text-part" | "image-without-alt" | "too-large"
+      readonly level: "error" | "campaign" | "warning"
+      /** subject, body, text, or `partial <name>` */
+      readonly part: string | null
+      readonly line: number | null
+      readonly message: string
+    })[]
+    readonly may_be_sent: boolean
+    readonly may_be_campaign: boolean
+    readonly text: string | null
+    readonly size: number
+  }
+}
+
+export type TemplatePreview = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly template: {
+      readonly id: string
+      readonly version: number
+    } | null
+    readonly subject: string
+    readonly html: string | null
+    readonly text: string
+    /** the text is made of the HTML */
+    readonly text_is_made: boolean
+  }
+}
+
+export type TemplateVersionAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly id: string
+    readonly template_id: string
+    readonly name: string
+    readonly subject: string
+    readonly body: string
+    readonly text: string | null
+    readonly format: "html" | "text" | "mjml"
+    readonly sample_data: Readonly<Record<string, unknown>> | null
+    readonly partials: readonly {
+      readonly name: string
+      readonly version: number
+    }[]
+    readonly version: number
+    readonly created_at: string
+    readonly createdAt: string
+    /** what is rendered: partials in, MJML compiled, CSS inlined */
+    readonly compiled: {
+      readonly subject: string
+      readonly html: string | null
+      readonly text: string | null
+    }
   }
 }
 
@@ -2314,6 +2484,26 @@ export type TestAccountAnswer = {
   readonly success: true
   readonly message: string
   readonly data: AccountTest
+}
+
+export type TestTemplateBody = {
+  readonly to: readonly (string | {
+    readonly email: string
+    readonly name?: string
+  })[] | string | {
+    readonly email: string
+    readonly name?: string
+  }
+  readonly from?: string | {
+    readonly email: string
+    readonly name?: string
+  }
+  /** the latest where it is left out */
+  readonly version?: number | null
+  /** filled in for this contact; with sample data where it is left out */
+  readonly contact_id?: string | null
+  /** win over everything else */
+  readonly params?: Readonly<Record<string, unknown>> | null
 }
 
 export type TestWebhookAnswer = {
@@ -2828,6 +3018,60 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/events' }, input, options)
   }
 
+  /** The partials of the workspace, by name. Either kind of key. */
+  listPartials(options?: CallOptions): Promise<ListPartialsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/templates/partials' }, {}, options)
+  }
+
+  /** Store a partial; each template that has it gets a next version with it. Either kind of key. */
+  savePartial(input: {
+    readonly body: SavePartialBody
+  }, options?: CallOptions): Promise<PartialAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/templates/partials/save' }, input, options)
+  }
+
+  /** One partial, and the templates that have it. Either kind of key. */
+  getPartial(input: {
+    readonly params: {
+      readonly name: string
+    }
+  }, options?: CallOptions): Promise<PartialAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/templates/partials/{name}' }, input, options)
+  }
+
+  /** Delete a partial that no template has. Either kind of key. */
+  deletePartial(input: {
+    readonly params: {
+      readonly name: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/templates/partials/{name}' }, input, options)
+  }
+
+  /** A template as a contact would get it, or with sample data; stored or only written. Either kind of key. */
+  previewTemplate(input: {
+    readonly body: PreviewTemplateBody
+  }, options?: CallOptions): Promise<TemplatePreview> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/templates/preview' }, input, options)
+  }
+
+  /** What is worth knowing of a template before it is sent. Either kind of key. */
+  checkTemplate(input: {
+    readonly body: PreviewTemplateBody
+  }, options?: CallOptions): Promise<TemplateCheck> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/templates/check' }, input, options)
+  }
+
+  /** Send a template to try it: to given addresses, marked as a test. A Regular key. */
+  testTemplate(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly body: TestTemplateBody
+  }, options?: CallOptions): Promise<QueuedEmail> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/templates/{id}/test', isIdempotent: true }, input, options)
+  }
+
   /** The templates of the workspace, newest first. Either kind of key. */
   listTemplates(input: {
     readonly query?: {
@@ -2838,7 +3082,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates' }, input, options)
   }
 
-  /** One template. Either kind of key. */
+  /** One template, as it was written and as it is rendered. Either kind of key. */
   getTemplate(input: {
     readonly params: {
       readonly id: string
@@ -2861,6 +3105,29 @@ export class Mailstead {
     readonly body: SaveTemplateBody
   }, options?: CallOptions): Promise<TemplateAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/save' }, input, options)
+  }
+
+  /** All versions of a template, the latest first. Either kind of key. */
+  listTemplateVersions(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly query?: {
+      readonly page?: number
+      readonly limit?: number
+    }
+  }, options?: CallOptions): Promise<ListTemplateVersionsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/templates/{id}/versions' }, input, options)
+  }
+
+  /** A template as it was saved then. Either kind of key. */
+  getTemplateVersion(input: {
+    readonly params: {
+      readonly id: string
+      readonly version: string
+    }
+  }, options?: CallOptions): Promise<TemplateVersionAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/templates/{id}/versions/{version}' }, input, options)
   }
 
   /** The kind, workspace and scopes of the key that asks. Either kind of key. */

@@ -69,7 +69,7 @@ export const templateFields = z.object({
 export type TemplateFields = z.output<typeof templateFields>
 
 export type SavedTemplate =
-  | { readonly kind: 'saved'; readonly template: Template }
+  | { readonly kind: 'saved'; readonly template: Template; readonly finished: Finished }
   /** `reason` is for the author. */
   | { readonly kind: 'invalid'; readonly reason: string }
   /** There is no template with this id in this workspace. */
@@ -124,7 +124,7 @@ async function trySave({ db, renderer }: TemplateStore, workspaceId: string, fie
       ? await tx.query<Row>(keepVersion(INSERT), values)
       : await tx.query<Row>(keepVersion(UPDATE), [...values, ...givenOf(fields)])
     if (row === undefined) throw new Error('a saved template is not there')
-    return { kind: 'saved', template: fromRow(row) }
+    return { kind: 'saved', template: fromRow(row), finished }
   })
 }
 

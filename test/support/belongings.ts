@@ -17,6 +17,8 @@ export interface Belongings {
   readonly contact: readonly string[]
   readonly email: readonly string[]
   readonly template: readonly string[]
+  /** The name of a partial. */
+  readonly partial: readonly string[]
   readonly domain: readonly string[]
   /** Connected accounts: SMTP credentials, and a mailbox of the provider `corp`. */
   readonly account: readonly string[]
@@ -58,6 +60,7 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
   const contact = dataId(await admin('POST', '/public/contacts/add-contact',
     { email, audience_id: audience, first_name: mark, tags: `tag-${mark}`, custom_attributes: { note: mark } }))
   const template = dataId(await admin('POST', '/templates/save', { name: `T ${mark}`, subject: `S ${mark}`, body: `B ${mark}` }))
+  const partial = textOf((await admin('POST', '/templates/partials/save', { name: `part-${mark}`, body: `P ${mark}` }))['data']?.['name'])
   const webhook = dataId(await admin('POST', '/public/webhooks', { url: `https://hooks.example/${mark}`, events: '*', description: mark }))
   const event = textOf((await admin('POST', `/public/webhooks/${webhook}/test`, {}))['data']?.['event_id'])
   const mail = { from: `me@${tenant.domain}`, to: email, subject: `S ${mark}`, body: `B ${mark}`, tags: [`tag-${mark}`] }
@@ -81,7 +84,7 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
   const file = await admin('POST', `/public/contacts/import?audienceId=${audience}`, csv, { 'content-type': 'text/csv' })
   return {
     audience: [audience], form: [textOf(list['data']?.['subscribeUrl']).replace(/^.*\//, '')], contact: [contact], email: [email],
-    template: [template], domain: [tenant.domainId, tenant.domain],
+    template: [template], partial: [partial], domain: [tenant.domainId, tenant.domain],
     account: [account], mailbox: [mailbox], sender: [mail.from], webhook: [webhook], event: [event], message: spellingsOf(sent), scheduled: spellingsOf(scheduled), captured: [captured],
     import: [dataId(file)], segment: [segment], suppression: [suppression], key: [textOf(minted['data']?.['api_key']?.['id'])],
     tag: [`tag-${mark}`],

@@ -95,7 +95,7 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'preview-template': LOOKED,
   'check-template': LOOKED,
   'test-template': SPELLINGS_OF_CONTACT.map((field): Make => ({ template, contact, sender, email }) =>
-    ({ params: { id: template }, body: { from: sender, to: email, [field]: contact } })),
+    ({ params: { id: template }, body: { from: { email: sender }, to: [{ email }], [field]: contact } })),
   'get-audience': [byQuery('audience')],
   'update-audience': [byQuery('audience', { body: { name: 'New' } })],
   'delete-audience': [byQuery('audience')],
