@@ -1,4 +1,7 @@
-/** What only the operator can mend, told to him: one row for each thing, however often it happens, until he has acknowledged it. */
+/**
+ * What only the operator can mend, told to him: one row for each thing, however often it happens, until he has acknowledged it. And what he
+ * let go, until all that it held is on the schedule again.
+ */
 import type { Knex } from 'knex'
 
 export async function up(knex: Knex): Promise<void> {
@@ -17,9 +20,15 @@ CREATE TABLE operator_notices (
 -- what happens again after it was acknowledged is a new one
 CREATE UNIQUE INDEX operator_notices_open ON operator_notices (kind, subject) WHERE acknowledged_at IS NULL;
 CREATE INDEX operator_notices_acknowledged ON operator_notices (kind, subject, last_seen) WHERE acknowledged_at IS NOT NULL;
+CREATE TABLE let_go (
+  kind text NOT NULL,                         -- as in suspensions
+  subject text NOT NULL,
+  at timestamptz NOT NULL,
+  PRIMARY KEY (kind, subject)
+);
 `)
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.raw('DROP TABLE operator_notices')
+  await knex.raw('DROP TABLE let_go, operator_notices')
 }

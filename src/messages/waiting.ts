@@ -50,20 +50,33 @@ function cursorAfter(rows: readonly OpenRow[], limit: number): Cursor | null {
   return rows.length < limit || last?.due_micros === undefined ? null : { dueMicros: last.due_micros, messageId: last.message_id, n: last.n }
 }
 
+/** Whose mail. */
+export interface Owner {
+  readonly kind: 'workspace' | 'campaign'
+  readonly id: string
+}
+
+interface Slice {
+  readonly cursor: Cursor | null
+  readonly limit: number
+  /** Left out: everybody's. */
+  readonly owner?: Owner
+}
+
 /**
  * The next slice of a tier's waiting recipients, by due time, that are due before `until`; `next` is null after the last. Of a slice, what
  * a stopped workspace or campaign holds back is left out: nobody could claim it.
  */
-export async function readWaiting(db: Queryable, tier: Tier, until: Date, at: { readonly cursor: Cursor | null; readonly limit: number }): Promise<{ due: Due[]; next: Cursor | null }> {
+export async function readWaiting(db: Queryable, tier: Tier, until: Date, { cursor, limit, owner }: Slice): Promise<{ due: Due[]; next: Cursor | null }> {
   const { rows } = await db.query<OpenRow & { readonly is_held: boolean }>(
     `SELECT ${COLUMNS}, ${DUE_MICROS} AS due_micros, ${heldByOwner('now()')} AS is_held FROM (
        SELECT ${COLUMNS}, campaign_id FROM recipients
-       WHERE tier = $1 AND ${WAITING} AND due_at <= $2 AND ${comesAfter(3)}
+       WHERE tier = $1 AND ${WAITING} AND due_at <= $2 AND ${comesAfter(3)}${owner === undefined ? '' : ` AND ${owner.kind}_id = $7`}
        ORDER BY due_at, message_id, n LIMIT $6) r
      ORDER BY due_at, message_id, n`,
-    [tier, until, ...cursorValues(at.cursor), at.limit],
+    [tier, until, ...cursorValues(cursor), limit, ...(owner === undefined ? [] : [owner.id])],
   )
-  return { due: rows.filter((row) => !row.is_held).map(dueOf), next: cursorAfter(rows, at.limit) }
+  return { due: rows.filter((row) => !row.is_held).map(dueOf), next: cursorAfter(rows, limit) }
 }
 
 /** What a dead process was sending. */

@@ -3,14 +3,13 @@
  * Its recipients stay waiting in PostgreSQL; nothing is tried and nothing counted. Mail to a stopped domain or site is kept aside in
  * Redis; that of a stopped workspace or campaign is not claimed and not put on the schedule (`HELD_BY_OWNER`).
  *
- * Resuming drops the schedule's epoch, so that all that waits is put on it again; one that runs out is resumed by the worker. An outbound
- * process learns of a change by Redis at once, and by looking every few seconds when Redis was away. What it had claimed before goes out.
+ * What is resumed is noted with it, and the worker puts what it held on the schedule again (src/worker/let-go.ts), and nothing else; one that runs out
+ * is resumed by the worker. An outbound process learns of a change by Redis at once, and by looking every few seconds when Redis was away. What it had claimed before goes out.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { findSites } from './domain-sites.ts'
-import { EPOCH_KEY, isSuspendedSite, readyKey, SITES_KEY, SUSPENSIONS_CHANNEL, turnsKey } from './keys.ts'
-import { TIER_NAMES } from './tiers.ts'
+import { SUSPENSIONS_CHANNEL } from './keys.ts'
 
 /** What may be stopped. */
 export const SUSPENDABLE = ['domain', 'site', 'workspace', 'campaign'] as const
@@ -32,7 +31,8 @@ export interface Suspension extends Stopped {
 /** Reasons of suspensions that nobody gave by hand begin so. */
 export const PAUSED = 'for its rates: '
 
-const LOOK_MS = 5000
+/** Every process looks so often at what is stopped. */
+export const LOOK_MS = 5000
 
 /**
  * In SQL: is a recipient `r` (workspace_id, campaign_id) of a workspace or campaign that is stopped at this time, or of a campaign that was
@@ -63,39 +63,32 @@ export async function suspend(ctx: Wanted, stopped: Stopped | string, reason: st
   await announce(ctx)
 }
 
+/** Both in one statement: what is let go is never forgotten. */
+function letGo(which: string): string {
+  return `WITH ended AS (DELETE FROM suspensions WHERE ${which} RETURNING kind, subject)
+    INSERT INTO let_go (kind, subject, at) SELECT kind, subject, clock_timestamp() FROM ended
+    ON CONFLICT (kind, subject) DO UPDATE SET at = excluded.at`
+}
+
 /** False when it was not suspended. */
 export async function resume(ctx: Wanted, stopped: Stopped | string): Promise<boolean> {
   const { kind, subject } = stoppedOf(stopped)
-  const { rowCount } = await ctx.db.query('DELETE FROM suspensions WHERE kind = $1 AND subject = $2', [kind, subject])
+  const { rowCount } = await ctx.db.query(letGo('kind = $1 AND subject = $2'), [kind, subject])
   if (rowCount === 0) return false
-  await letGo(ctx)
+  await announce(ctx)
   return true
 }
 
 /** Ends those whose time is over; answers how many. */
 export async function resumeExpired(ctx: Wanted): Promise<number> {
-  const { rowCount } = await ctx.db.query('DELETE FROM suspensions WHERE until <= now()')
-  if (rowCount !== null && rowCount > 0) await letGo(ctx)
+  const { rowCount } = await ctx.db.query(letGo('until <= now()'))
+  if (rowCount !== null && rowCount > 0) await announce(ctx)
   return rowCount ?? 0
 }
 
 function stoppedOf(stopped: Stopped | string): Stopped {
   const { kind, subject } = typeof stopped === 'string' ? { kind: 'domain' as const, subject: stopped } : stopped
   return { kind, subject: subject.toLowerCase() }
-}
-
-async function letGo(ctx: Wanted): Promise<void> {
-  await announce(ctx)
-  await clearAside(ctx).catch(() => undefined)
-}
-
-/** Forgets what was kept aside and has all put on the schedule anew; what is still stopped comes aside again. */
-async function clearAside({ redis }: Wanted): Promise<void> {
-  for (const site of (await redis.zrange(SITES_KEY, '0', '-1')).filter(isSuspendedSite)) {
-    await redis.del(...TIER_NAMES.flatMap((tier) => [readyKey(site, tier), turnsKey(site, tier)]))
-    await redis.zrem(SITES_KEY, site)
-  }
-  await redis.del(EPOCH_KEY)
 }
 
 function announce(ctx: Wanted): Promise<unknown> {
