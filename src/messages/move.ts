@@ -6,7 +6,8 @@
  * Two batches that touch several recipients of the same messages may deadlock over the messages' event counters; PostgreSQL
  * ends one of them whole, and it is done again (`isWorthRepeating`).
  */
-import { columnsOf, jsonOrNull } from '#src/columns.ts'
+import { binaryColumnsOf, type Column } from '#src/binary-columns.ts'
+import { jsonOrNull } from '#src/columns.ts'
 import { prepared, type Queryable, type Statement } from '#src/db.ts'
 import type { News } from '#src/events/news.ts'
 import { newId } from '#src/id.ts'
@@ -105,7 +106,7 @@ const STATEMENTS: Readonly<Record<Ledgers, Statement>> = {
  * follow; only who knows that the batch has no mail of a campaign says `none`.
  */
 export async function moveRecipients(db: Queryable, moves: readonly Moving[], now: Date, ledgers: Ledgers = 'follow'): Promise<Moved> {
-  const plain = [...moveColumns(moves), now, ...attemptColumns(moves), ...eventColumns(moves, now)]
+  const plain = [...binaryColumnsOf(moves, MOVE_COLUMNS), now, ...attemptColumns(moves), ...eventColumns(moves, now)]
   const values = ledgers === 'none' ? plain : [...plain, ...ledgerColumns(moves, now)]
   const { rows: [row] } = await db.query<{ done: (string | number)[]; deliveries: number; workspaces: string[] }>(STATEMENTS[ledgers], values)
   return {
@@ -123,12 +124,12 @@ function emitted(moving: Moving): readonly EventType[] {
   return MOVES[moving.move].emits
 }
 
-function moveColumns(moves: readonly Moving[]): unknown[][] {
-  return columnsOf(moves, [
-    (m) => m.messageId, (m) => m.n, (m) => MOVES[m.move].from.join(','), (m) => MOVES[m.move].to, (m) => isOpen(MOVES[m.move].to), (m) => m.lease, (m) => m.dueAt,
-    (m) => m.reason, (m) => m.isCounted ? 1 : 0, (m) => m.move === 'release' ? 1 : 0, (m) => emitted(m).length,
-  ])
-}
+/** In the order of the statement. */
+const MOVE_COLUMNS: readonly Column<Moving>[] = [
+  ['uuid', (m) => m.messageId], ['smallint', (m) => m.n], ['text', (m) => MOVES[m.move].from.join(',')], ['text', (m) => MOVES[m.move].to],
+  ['boolean', (m) => isOpen(MOVES[m.move].to)], ['bigint', (m) => m.lease], ['timestamptz', (m) => m.dueAt], ['text', (m) => m.reason],
+  ['smallint', (m) => m.isCounted ? 1 : 0], ['smallint', (m) => m.move === 'release' ? 1 : 0], ['smallint', (m) => emitted(m).length],
+]
 
 /** What a ledger says of a recipient in a state; of those that are not here it says that it was dispatched. */
 const LEDGER_STATES: Readonly<Record<string, string>> = {
@@ -137,21 +138,27 @@ const LEDGER_STATES: Readonly<Record<string, string>> = {
 }
 
 /** What is given back for later waits as what was deferred does: it is not in the way of others. */
-function ledgerColumns(moves: readonly Moving[], now: Date): unknown[][] {
-  return columnsOf(moves, [
-    ({ move, dueAt }) => LEDGER_STATES[MOVES[move].to] ?? (dueAt !== null && dueAt > now ? 'deferred' : null),
-    ({ move, eventData }) => MOVES[move].to !== 'bounced' ? null
-      : eventData !== null && 'bounce_type' in eventData && eventData.bounce_type === 'hard' ? 'hard' : 'soft',
+function ledgerColumns(moves: readonly Moving[], now: Date): Buffer[] {
+  return binaryColumnsOf(moves, [
+    ['text', ({ move, dueAt }) => LEDGER_STATES[MOVES[move].to] ?? (dueAt !== null && dueAt > now ? 'deferred' : null)],
+    ['text', ({ move, eventData }) => MOVES[move].to !== 'bounced' ? null
+      : eventData !== null && 'bounce_type' in eventData && eventData.bounce_type === 'hard' ? 'hard' : 'soft'],
   ])
 }
 
-function attemptColumns(moves: readonly Moving[]): unknown[][] {
+type Tried = Attempt & { readonly ord: number; readonly number: number }
+
+const ATTEMPT_COLUMNS: readonly Column<Tried>[] = [
+  ['bigint', (a) => a.ord], ['smallint', (a) => a.number], ['timestamptz', (a) => new Date(a.startedAt)], ['text', (a) => a.outcome.kind],
+  ['text', (a) => 'scope' in a.outcome ? a.outcome.scope : null], ['text', (a) => 'reason' in a.outcome ? a.outcome.reason : null],
+  ['smallint', (a) => replyOf(a)?.code ?? null], ['text', (a) => replyOf(a)?.enhanced ?? null], ['text', (a) => replyOf(a)?.text ?? detailOf(a)],
+  ['text', (a) => a.host], ['text', (a) => a.address], ['text', (a) => a.source], ['text', (a) => a.tls],
+  ['integer', (a) => Math.round(a.durationMs)], ['text', (a) => a.conversation],
+]
+
+function attemptColumns(moves: readonly Moving[]): Buffer[] {
   const rows = moves.flatMap(({ attempt }, i) => attempt === null ? [] : [{ ...attempt.record, ord: i + 1, number: attempt.number }])
-  return columnsOf(rows, [
-    (a) => a.ord, (a) => a.number, (a) => new Date(a.startedAt), (a) => a.outcome.kind, (a) => 'scope' in a.outcome ? a.outcome.scope : null,
-    (a) => 'reason' in a.outcome ? a.outcome.reason : null, (a) => replyOf(a)?.code ?? null, (a) => replyOf(a)?.enhanced ?? null, (a) => replyOf(a)?.text ?? detailOf(a),
-    (a) => a.host, (a) => a.address, (a) => a.source, (a) => a.tls, (a) => Math.round(a.durationMs), (a) => a.conversation,
-  ])
+  return binaryColumnsOf(rows, ATTEMPT_COLUMNS)
 }
 
 function replyOf({ outcome }: Attempt): { code: number; enhanced: string | null; text: string } | null {
@@ -162,9 +169,11 @@ function detailOf({ outcome }: Attempt): string | null {
   return 'detail' in outcome ? outcome.detail : null
 }
 
-function eventColumns(moves: readonly Moving[], now: Date): unknown[][] {
+function eventColumns(moves: readonly Moving[], now: Date): Buffer[] {
   const rows = moves.flatMap((moving, i) => emitted(moving).map((type, k, { length }) => ({
     ord: i + 1, k: k + 1, id: (k === length - 1 ? moving.eventId : undefined) ?? newId(now.getTime()), type, data: jsonOrNull(moving.eventData),
   })))
-  return columnsOf(rows, [(e) => e.ord, (e) => e.k, (e) => e.id, (e) => e.type, (e) => e.data])
+  return binaryColumnsOf(rows, [
+    ['bigint', (e) => e.ord], ['smallint', (e) => e.k], ['uuid', (e) => e.id], ['text', (e) => e.type], ['text', (e) => e.data],
+  ])
 }
