@@ -3,13 +3,17 @@ import { createHmac } from 'node:crypto'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { createLetterBox } from './letter-box.ts'
 import { createPeers } from './peers.ts'
+import { createTokens } from '#src/tracking/tokens.ts'
+import { openVault } from '#src/vault.ts'
 import { findToken, readTarget } from './target.ts'
 
 const mac = (data: Buffer): Buffer => createHmac('sha256', 'key').update(data).digest()
 const recipient = { messageId: '01890000-0000-7000-8000-000000000001', n: 3 }
 const path = returnPathOf(recipient, mac, 'bounces.example')
 const [token = ''] = path.split('@')
-const doors = { config: { bounceDomain: 'bounces.example', serverName: 'mta.example' }, mac }
+const tokens = createTokens(openVault(Buffer.alloc(32, 7)))
+const leaver = `u-${tokens.mailbox({ contactId: recipient.messageId, audienceId: null })}`
+const doors = { config: { bounceDomain: 'bounces.example', serverName: 'mta.example' }, mac, tokens }
 
 describe('whom mail is taken for', () => {
   const ROWS: readonly (readonly [address: string, kind: string | null])[] = [
@@ -19,7 +23,8 @@ describe('whom mail is taken for', () => {
     ['tls-reports@bounces.example', 'tls-report'], ['TLS-Reports@mta.example', 'tls-report'], ['tls-reports@other.example', null],
     ['postmaster@mta.example', 'postmaster'], ['Postmaster', 'postmaster'], ['postmaster@other.example', null],
     ['__proto__@mta.example', null], ['constructor@mta.example', null], ['', null], ['@', null],
-    [`u-${token.slice(2)}@bounces.example`, null],
+    [`u-${token.slice(2)}@bounces.example`, null], [`${leaver}@bounces.example`, 'unsubscribe'], [`${leaver}@mta.example`.toUpperCase(), 'unsubscribe'],
+    [`${leaver}@other.example`, null], [`${leaver.slice(0, -2)}aa@bounces.example`, null], [leaver, null],
   ]
   for (const [address, kind] of ROWS) {
     it(`${address || 'nothing'}: ${kind ?? 'refused'}`, () => assert.equal(readTarget(address, doors)?.kind ?? null, kind))

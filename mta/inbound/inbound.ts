@@ -1,12 +1,14 @@
 /**
- * The inbound role: takes bounces, complaints and reports on TLS at the inbound port and applies them. Taking and applying are apart: 250 means that the
- * report is stored, and what is stored is applied by whichever inbound process comes to it, after a crash too.
+ * The inbound role: takes bounces, complaints, reports on TLS and letters that unsubscribe at the inbound port and applies them. Taking and
+ * applying are apart: 250 means that the report is stored, and what is stored is applied by whichever inbound process comes to it, after a
+ * crash too. Only unsubscribing is done at once.
  */
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
 import { createAttempts } from '#src/limits/attempts.ts'
 import { isWorthRepeating } from '#src/messages/move.ts'
 import { createRegistry, type Registry } from '#src/metrics/registry.ts'
+import { createTokens } from '#src/tracking/tokens.ts'
 import { loadServerCertificate, watchServerCertificate } from '#mta/server-certificate.ts'
 import { applyDue } from './apply.ts'
 import { createLetterBox } from './letter-box.ts'
@@ -16,6 +18,7 @@ import { createRecentRaws } from './recent-raws.ts'
 import { type Arrived, createTaking } from './store.ts'
 import { findToken } from './target.ts'
 import { createTlsReportReader, readTlsReports, takeByMail } from './tls-reports.ts'
+import { takeUnsubscribe } from './unsubscribes.ts'
 
 export interface Inbound {
   readonly port: number
@@ -29,6 +32,7 @@ const RETRY_MS = 500
 /** @throws ConfigError when the port cannot be had. */
 export async function startInbound(ctx: Context, registry: Registry = createRegistry()): Promise<Inbound> {
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
+  const tokens = createTokens(ctx.vault)
   const certificate = await loadServerCertificate(ctx)
   const reader = createReader()
   const recent = createRecentRaws()
@@ -52,11 +56,16 @@ export async function startInbound(ctx: Context, registry: Registry = createRegi
     if (recipient === null && !letters.mayTake()) throw new Reply(452, '4.3.1 Too many letters, come again later')
     await taking.add({ ...incoming, recipient })
   }
+  const takeOne = (incoming: Incoming): Promise<void> => {
+    const { target } = incoming
+    if (target.kind === 'unsubscribe') return takeUnsubscribe(ctx, { attempts, tokens }, target.ref, incoming)
+    return target.kind === 'tls-report' ? takeTlsReport(incoming) : takeReport(incoming)
+  }
   const take = async (incoming: Incoming): Promise<void> => {
-    await (incoming.target.kind === 'tls-report' ? takeTlsReport : takeReport)(incoming)
+    await takeOne(incoming)
     registry.add('mailstead_inbound_letters_total', [incoming.target.kind])
   }
-  const listener = await startListener({ ctx, mac, certificate, take }).catch(async (error: unknown) => {
+  const listener = await startListener({ ctx, mac, tokens, certificate, take }).catch(async (error: unknown) => {
     await Promise.all([applying.stop(), tlsReading.stop()])
     throw error
   })

@@ -15,6 +15,7 @@ import type { Certificate } from '#mta/sandbox/certificate.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
 import type { Mac } from '#src/mail/verp.ts'
+import type { Tokens } from '#src/tracking/tokens.ts'
 import { createPeers, type Peers } from './peers.ts'
 import { readTarget, type Target } from './target.ts'
 
@@ -40,6 +41,7 @@ export interface Incoming {
 export interface ListenerParts {
   readonly ctx: Pick<Context, 'config' | 'log'>
   readonly mac: Mac
+  readonly tokens: Pick<Tokens, 'readMailbox'>
   readonly certificate: Certificate
   /** Resolves when it is committed. May throw a Reply. */
   take(incoming: Incoming): Promise<void>
@@ -100,8 +102,8 @@ function createServer(parts: ListenerParts, clients: Clients): SMTPServer {
   return server
 }
 
-function targetsOf({ ctx: { config }, mac }: ListenerParts): Parameters<typeof readTarget>[1] {
-  return { config, mac }
+function targetsOf({ ctx: { config }, mac, tokens }: ListenerParts): Parameters<typeof readTarget>[1] {
+  return { config, mac, tokens }
 }
 
 function optionsOf({ ctx: { config }, certificate }: ListenerParts): SMTPServerOptions {

@@ -1,15 +1,18 @@
 /**
- * Whom the inbound port takes mail for: the return-paths that we gave out, the addresses for complaints and for reports on TLS, and the
- * postmaster. Everybody
- * else is refused at RCPT, before a byte of the mail is taken. A token is proved by its MAC, so what is forged is never stored.
+ * Whom the inbound port takes mail for: the return-paths and the unsubscribe addresses that we gave out, the addresses for complaints and
+ * for reports on TLS, and the postmaster. Everybody else is refused at RCPT, before a byte of the mail is taken. A token is proved by its MAC, so what is forged is never stored.
  */
 import type { Config } from '#config/load.ts'
 import { type Mac, readReturnPath } from '#src/mail/verp.ts'
 import { TLS_REPORT_LOCAL } from '#src/tls-reports/arrivals.ts'
+import { UNSUBSCRIBE_PREFIX } from '#src/tracking/links.ts'
+import type { MailboxRef, Tokens } from '#src/tracking/tokens.ts'
 
 export type Target =
   /** The token names the recipient that it is about. The domain does not matter: return-paths may be below a sending domain. */
   | { readonly kind: 'return-path'; readonly messageId: string; readonly n: number }
+  /** In the List-Unsubscribe of a mail of ours. */
+  | { readonly kind: 'unsubscribe'; readonly ref: MailboxRef }
   /** Feedback loops of receivers, and people. What it is about stands in the mail. */
   | { readonly kind: 'complaint' }
   /** Reports of other servers on TLS with our mail domains (RFC 8460). */
@@ -25,17 +28,21 @@ const ROLES: ReadonlyMap<string, 'complaint' | 'tls-report' | 'postmaster'> = ne
 export interface Doors {
   readonly config: Pick<Config, 'bounceDomain' | 'serverName'>
   readonly mac: Mac
+  readonly tokens: Pick<Tokens, 'readMailbox'>
 }
 
 /** Null for an address that is not ours to take mail for. */
-export function readTarget(address: string, { config, mac }: Doors): Target | null {
+export function readTarget(address: string, { config, mac, tokens }: Doors): Target | null {
   const recipient = readReturnPath(address, mac)
   if (recipient !== null) return { kind: 'return-path', ...recipient }
   const at = address.lastIndexOf('@')
   const [local, domain] = at < 0 ? [address, null] : [address.slice(0, at), address.slice(at + 1).toLowerCase()]
+  const isOurDomain = domain === config.bounceDomain || domain === config.serverName
+  const leaver = isOurDomain && local.toLowerCase().startsWith(UNSUBSCRIBE_PREFIX) ? tokens.readMailbox(local.slice(UNSUBSCRIBE_PREFIX.length)) : null
+  if (leaver !== null) return { kind: 'unsubscribe', ref: leaver }
   const role = ROLES.get(local.toLowerCase())
   // RFC 5321 4.1.1.3: postmaster is the one address without a domain
-  const isOurs = domain === null ? role === 'postmaster' : domain === config.bounceDomain || domain === config.serverName
+  const isOurs = domain === null ? role === 'postmaster' : isOurDomain
   return role === undefined || !isOurs ? null : { kind: role }
 }
 
