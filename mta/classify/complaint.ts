@@ -5,7 +5,7 @@
 import { bareAddress } from './bare-address.ts'
 import { type Field, readGroups } from './fields.ts'
 import { addressesIn } from './notice.ts'
-import { type Part, textOf, valueOf, walk } from './mime.ts'
+import { type Part, partsOf, textOf, valueOf, walk } from './mime.ts'
 
 export interface Complaint {
   /** abuse, opt-out, … (RFC 5965 7.3); lower case. */
@@ -19,10 +19,9 @@ const MICROSOFT_FIELD = 'x-hmxmroriginalrecipient'
 
 /** `returned` are fields of the mail that is given back. */
 export function readComplaint(mail: Part, returned: readonly Field[]): Complaint | null {
-  const parts = [...walk(mail)]
-  const part = parts.find(({ type }) => type === 'message/feedback-report')
+  const [part] = partsOf(mail, /^message\/feedback-report$/)
   if (part !== undefined) return readFeedback(readGroups(textOf(part)).flat(), returned)
-  const original = parts.map(({ fields }) => valueOf(fields, MICROSOFT_FIELD)).find((value) => value !== null)
+  const original = [...walk(mail)].map(({ fields }) => valueOf(fields, MICROSOFT_FIELD)).find((value) => value !== null)
   if (original !== undefined && original !== null) return { feedbackType: 'abuse', addresses: addressesIn(original) }
   const isReport = /report-type\s*=\s*"?feedback-report/i.test(valueOf(mail.fields, 'content-type') ?? '')
   return isReport || isHotmail(mail) ? readFeedback([], returned) : null

@@ -20,7 +20,7 @@ const hard = (name: string, says: RegExp): Family => ({ class: name, isHard: tru
 
 const WHO = String.raw`(?:users?|recipients?|mail ?box|mail ?drop|account|addressee|alias|e-?mail address|address|customer|subscriber|`
   + String.raw`login|name|user ?id|person)`
-const NEGATED = String.raw`(?:does(?:n['’]?t| not)|do not|don't|did not|didn't|could not|couldn't|can(?:no|['’])t|`
+const NEGATED = String.raw`(?:doe?s(?:n['’]?t| not)|do not|don't|did not|didn't|could not|couldn't|can(?:no|['’])t|`
   + String.raw`is(?:n['’]t| not)|was(?:n't| not)|are not|has not been|not)`
 /** What is said of an address that nobody has. */
 const GONE = String.raw`(?:(?:is |are |was |were )?(?:unknown|invalid|undefined|non-?existent|inexistent|bad|illegal|removed|deleted|`
@@ -156,7 +156,8 @@ export const FAMILIES: readonly Family[] = [
     String.raw`\b(?:domain|host|hostname)(?: name)?\b(?:\s+\S{0,99}[^\s.:;!?,]){0,6}?[\s:]*(?:${NEGATED} (?:exist|valid|found|be found|`
       + String.raw`resolve)|unknown|not found|has no)`,
     // a domain that is not reachable is Outlook's word for one that is not there; of a host it is the network
-    String.raw`\bdomain is not reachable|couldn'?t find any host|unrout(?:e)?able address|no such (?:dns )?(?:record|domain)|name or service not known`,
+    String.raw`\bdomain is not reachable`,
+    String.raw`couldn'?t find any host|unrout(?:e)?able address|no such (?:dns )?(?:record|domain)|name or service not known`,
     String.raw`illegal host\/domain|account or domain may not exist|bad destination (?:system|host)|mx records point to non-?existent`,
     String.raw`non-?existent ?domain|couldn['’]?t find a mail exchanger|all host address lookups failed permanently|no (?:valid |`
       + String.raw`usable )?mx (?:hosts?|records?)\b`,

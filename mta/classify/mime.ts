@@ -122,6 +122,18 @@ export function* walk(part: Part): Generator<Part> {
   for (const child of part.children) yield* walk(child)
 }
 
+/** The parts of this type: those of the mail itself, and only where it has none those of a mail within it. */
+export function partsOf(mail: Part, type: RegExp): Part[] {
+  const own = [...walkOwn(mail)].filter((part) => type.test(part.type))
+  return own.length > 0 ? own : [...walk(mail)].filter((part) => type.test(part.type))
+}
+
+function* walkOwn(part: Part): Generator<Part> {
+  yield part
+  if (part.type.startsWith('message/')) return
+  for (const child of part.children) yield* walkOwn(child)
+}
+
 /** The text of a part, its transfer encoding and charset undone; HTML is left as it is. */
 export function textOf(part: Part): string {
   const encoding = (valueOf(part.fields, 'content-transfer-encoding') ?? '').trim().toLowerCase()

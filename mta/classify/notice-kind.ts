@@ -7,6 +7,15 @@ import { type Part, valueOf } from './mime.ts'
 import {
   ANSWER_SUBJECT, AWAY_WORDS, CHALLENGE, DAEMON, DELAY_SUBJECT, DELAY_WORDS, FAILURE_SUBJECT, FAILURE_WORDS, FINAL_WORDS, SURE_DELAY_WORDS,
 } from './notice-words.ts'
+import { onOneLine } from './words.ts'
+
+/** Characters of a notice in which it says what it is; of a server's, whose lists may be long. */
+const MAX_WORDS = 3000
+const MAX_NOTICE = 20_000
+
+function beginning(notice: Notice, length: number): string {
+  return onOneLine(notice.text.slice(0, length))
+}
 
 function head(mail: Part, name: string): string {
   return readHeaderText(valueOf(mail.fields, name) ?? '')
@@ -22,7 +31,7 @@ function isFromServer(mail: Part): boolean {
 export function isFailureNotice(mail: Part, notice: Notice): boolean {
   if (head(mail, 'x-failed-recipients') !== '') return true
   if (isAutomaticAnswer(mail, notice) && !DAEMON.test(head(mail, 'from'))) return false
-  const isSaid = FAILURE_WORDS.test(notice.text)
+  const isSaid = FAILURE_WORDS.test(beginning(notice, MAX_NOTICE))
   if (isFromServer(mail)) return isSaid || FAILURE_SUBJECT.test(head(mail, 'subject'))
   if (isAnswer(mail)) return false
   return isSaid && (FAILURE_SUBJECT.test(head(mail, 'subject')) || /^\s*[245]\d\d[ -]/m.test(notice.text))
@@ -36,13 +45,10 @@ function isAnswer(mail: Part): boolean {
 /** A server says that it goes on trying. */
 export function isDelayNotice(mail: Part, notice: Notice): boolean {
   if (!isFromServer(mail)) return false
-  const isTold = DELAY_WORDS.test(notice.text)
-  if (!isTold || FINAL_WORDS.test(notice.text.slice(0, 1500))) return false
-  return DELAY_SUBJECT.test(head(mail, 'subject')) || SURE_DELAY_WORDS.test(notice.text)
+  const text = beginning(notice, MAX_NOTICE)
+  if (!DELAY_WORDS.test(text) || FINAL_WORDS.test(text.slice(0, 1500))) return false
+  return DELAY_SUBJECT.test(head(mail, 'subject')) || SURE_DELAY_WORDS.test(text)
 }
-
-/** Characters of a notice in which it says what it is. */
-const MAX_WORDS = 3000
 
 const ANSWER_FIELDS = [
   'x-apple-action', 'x-autoreply', 'x-autorespond', 'x-autoresponder', 'x-auto-reply-from', 'x-mail-autoreply', 'auto-reply',
@@ -56,8 +62,8 @@ export function isAutomaticAnswer(mail: Part, notice: Notice): boolean {
   if (ANSWER_FIELDS.some((name) => head(mail, name) !== '')) return true
   const precedences = `${head(mail, 'precedence')} ${head(mail, 'x-precedence')}`
   if (/\bauto[-_]?reply/i.test(precedences)) return true
-  if (/\b(?:bulk|junk)\b/i.test(precedences) && AWAY_WORDS.test(notice.text.slice(0, MAX_WORDS))) return true
-  return ANSWER_SUBJECT.test(head(mail, 'subject')) || CHALLENGE.test(`${head(mail, 'subject')}\n${notice.text.slice(0, MAX_WORDS)}`)
+  if (/\b(?:bulk|junk)\b/i.test(precedences) && AWAY_WORDS.test(beginning(notice, MAX_WORDS))) return true
+  return ANSWER_SUBJECT.test(head(mail, 'subject')) || CHALLENGE.test(`${head(mail, 'subject')}\n${beginning(notice, MAX_WORDS)}`)
 }
 
 /** Sent from nobody, so that nobody answers (RFC 3834 3.3), yet not by a server. */

@@ -42,6 +42,10 @@ describe('reports', () => {
     'bounce ann@b.example no-such-user!'],
     ['a mailbox of which the code says that it is there', dsnOf({ recipient: 'ann@b.example', status: '5.2.1',
       diagnostic: '550 5.2.1 Mailbox not available' }), 'bounce ann@b.example mailbox-disabled'],
+    ['a notice that fears what the server did not say', dsnOf({ recipient: 'ann@b.example', status: '5.0.0', diagnostic: '554 Oops' })
+      .replace('This is the mail system', 'The user may be unknown: user unknown. This is the mail system'), 'bounce ann@b.example unknown'],
+    ['words that were wrapped', textBounceOf('ann@b.example').replace(/no mailbox[^\r\n]*/i, 'the account could not\r\n   be found'),
+    'bounce ann@b.example no-such-user!'],
     ['an old bounce', textBounceOf('ann@b.example'), 'bounce ann@b.example no-such-user!'],
     ['out of office', outOfOfficeOf(), 'autoreply'],
     ['nothing', '', 'other'],
@@ -60,7 +64,8 @@ describe('reports', () => {
       'Final-Recipient: rfc822; ',
       'a@b.example', 'Action: failed\n', '550 5.1.1 ', 'user unknown', '<', '>', ':', '"', '\\', '=\n', '=?utf-8?q?', '\0', '\xff', ' ',
       'From: mailer-daemon@x\n', 'Subject: failure\n', 'Content-Transfer-Encoding: base64\n\n', 'Content-Type: text/html\n\n<p>',
-      'Feedback-Type: abuse\n')
+      'Feedback-Type: abuse\n', 'X-HmXmrOriginalRecipient: ', 'SMTP=a@b;', 'Recipient: [SMTP:', 'host x ', 'user ', 'not ', '\u540d',
+      'Empf\xe4nger ', 'Return-Path: <>\n', 'Auto-Submitted: auto-generated\n', 'In-Reply-To: <1>\n', 'Re: ')
     const mails = fc.oneof(
       fc.array(words, { maxLength: 60 }).map((list) => Buffer.from(list.join(''), 'latin1')),
       fc.uint8Array({ maxLength: 2000 }).map((bytes) => Buffer.from(bytes)))
@@ -70,6 +75,23 @@ describe('reports', () => {
       for (const { address, diagnostic } of recipients) assert.ok(address.length <= 8200 && (diagnostic ?? '').length <= 2000)
     }))
   })
+  it('a report that gives a report back is about whom the outer one names', () => {
+    const inner = dsnOf({ recipient: 'bob@b.example' }).replaceAll('b1', 'b9')
+    assert.equal(reading(DSN.replace('From: shop@sender.example', inner)), 'bounce ann@b.example no-such-user!')
+  })
+
+  it('a report that was cut names nobody else', () => {
+    fc.assert(fc.property(fc.nat(DSN.length), (length) => {
+      for (const { address } of readReport(Buffer.from(DSN.slice(0, length))).recipients) assert.ok('ann@b.example'.startsWith(address))
+    }))
+  })
+
+  for (const unit of ['user ', '<a@b.example>: not ', 'recipient: a@b.example\n', 'SMTP=a@', 'does not have any ', 'mailbox exceeded ', '用户', '> ']) {
+    it(`reads on over ${JSON.stringify(unit)} without end`, () => {
+      const mail = `From: mailer-daemon@b.example\nSubject: ${unit.trim().repeat(300)}\n\n${unit.repeat(100_000 / unit.length)}`
+      assert.ok(readReport(Buffer.from(mail)).recipients.length <= 1)
+    })
+  }
   for (let kind = 0; kind < 6; kind++) {
     it(`reads on after a bomb (${kind})`, () => assert.ok(readReport(Buffer.from(bombOf(kind))).recipients.length <= 500))
   }

@@ -6,11 +6,13 @@
 import { bareAddress, bareAddresses } from './bare-address.ts'
 import { type Complaint, readComplaint } from './complaint.ts'
 import { isAutomaticAnswer, isFailureNotice, isDelayNotice, isFromNobody } from './notice-kind.ts'
-import { addressesIn, readNotice, returnedFields, type Entry, type Notice } from './notice.ts'
+import { chooseEntries, entryOf } from './addressees.ts'
+import { readNotice, returnedFields, type Entry, type Notice } from './notice.ts'
 import { type Field, readGroups } from './fields.ts'
-import { type Part, readMail, textOf, valueOf, walk } from './mime.ts'
+import { type Part, partsOf, readMail, textOf, valueOf } from './mime.ts'
 import type { Reading } from './families.ts'
 import { type Command, commandOf, isConfirmed, readFailure, statusIn } from './wordings.ts'
+import { onOneLine } from './words.ts'
 
 export type ReportKind = 'bounce' | 'delay' | 'delivered' | 'complaint' | 'autoreply' | 'other'
 export type Action = 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
@@ -70,6 +72,13 @@ function kindOf(recipients: readonly ReportedRecipient[]): ReportKind | null {
 /** A report is about one message, and ours go to one recipient each: more than these are noise or harm. */
 const MAX_RECIPIENTS = 200
 
+/** So many are looked for in the notice as a whole; it cannot say much about more, and is read anew for each. */
+const MAX_BY_NOTICE = 20
+
+function noticeFor(notice: Notice, place: number): Notice {
+  return place < MAX_BY_NOTICE ? notice : { ...notice, text: '' }
+}
+
 const ACTIONS: ReadonlyMap<string, Action> = new Map([
   ['failed', 'failed'], ['failure', 'failed'], ['delayed', 'delayed'], ['delivered', 'delivered'], ['deliverable', 'delivered'],
   ['relayed', 'relayed'], ['expanded', 'expanded'],
@@ -77,11 +86,11 @@ const ACTIONS: ReadonlyMap<string, Action> = new Map([
 
 /** Recipients of the delivery-status part; where there is none, of fields that stand in the notice itself. */
 function readDeliveryStatus(mail: Part, notice: Notice): ReportedRecipient[] {
-  const parts = [...walk(mail)].filter(({ type }) => /^message\/(?:global-)?delivery-status$/.test(type))
+  const parts = partsOf(mail, /^message\/(?:global-|x)?delivery-status$/)
   const groups = parts.length > 0 ? parts.flatMap((part) => readGroups(textOf(part))) : inlineGroups(notice)
   const failed = bareAddresses(valueOf(mail.fields, 'x-failed-recipients'))
   const about = groups.filter((fields) => RECIPIENT_FIELDS.some((name) => valueOf(fields, name) !== null))
-  const recipients = about.slice(0, MAX_RECIPIENTS).map((fields) => readGroup(fields, notice, about.length === 1 ? failed : []))
+  const recipients = about.slice(0, MAX_RECIPIENTS).map((fields, i) => readGroup(fields, noticeFor(notice, i), about.length === 1 ? failed : []))
     .filter((recipient) => recipient !== null)
   return [...new Map(recipients.map((recipient) => [recipient.address.toLowerCase(), recipient])).values()]
 }
@@ -131,32 +140,9 @@ function cleanDiagnostic(value: string | null): string | null {
 
 function readWords(mail: Part, notice: Notice, returned: readonly Field[]): ReportedRecipient[] {
   const action = isDelayNotice(mail, notice) ? 'delayed' : 'failed'
-  return chooseEntries(mail, notice, returned).map((entry) => describe({
-    address: entry.address, action, status: null, diagnostic: null, comment: null, entry, notice: notice.text,
+  return chooseEntries(mail, notice, returned).map((entry, i) => describe({
+    address: entry.address, action, status: null, diagnostic: null, comment: null, entry, notice: noticeFor(notice, i).text,
   }))
-}
-
-/** Named by the server's own field, else by the shape of the notice, else the only address that makes sense. */
-function chooseEntries(mail: Part, notice: Notice, returned: readonly Field[]): readonly Entry[] {
-  const failed = [...bareAddresses(valueOf(mail.fields, 'x-failed-recipients')), ...bareAddresses(valueOf(returned, 'x-failed-recipients'))]
-  if (failed.length > 0) return [...new Set(failed)].map((address) => entryOf(notice, address) ?? { address, text: '' })
-  const fields = [valueOf(mail.fields, 'to'), valueOf(mail.fields, 'from'), valueOf(returned, 'from'), valueOf(returned, 'return-path')]
-  const senders = new Set(fields.flatMap((value) => addressesIn(value ?? '')).map((address) => address.toLowerCase()))
-  const others = notice.entries.filter(({ address }) => !senders.has(address.toLowerCase()))
-  if (others.length > 0) return others
-  if (notice.entries.length > 0) return notice.entries
-  const named = addressesIn(`${valueOf(mail.fields, 'subject') ?? ''}\n${notice.text}`)
-    .filter((address) => !senders.has(address.toLowerCase()) && !IS_SERVICE.test(address))
-  const addressed = addressesIn(`${valueOf(returned, 'to') ?? ''}\n${valueOf(returned, 'cc') ?? ''}`)
-  const both = addressed.filter((address) => named.some((name) => name.toLowerCase() === address.toLowerCase()))
-  const chosen = [both, named.slice(0, 1), addressed.length === 1 ? addressed : []].find((list) => list.length > 0) ?? []
-  return chosen.map((address) => ({ address, text: '' }))
-}
-
-const IS_SERVICE = /^(?:postmaster|mailer-daemon|abuse|support|help|no-?reply|hostmaster|webmaster)@/i
-
-function entryOf(notice: Notice, address: string): Entry | null {
-  return notice.entries.find((entry) => entry.address.toLowerCase() === address.toLowerCase()) ?? null
 }
 
 interface Known {
@@ -173,31 +159,38 @@ interface Known {
 /** Characters that are looked at of what is said about one recipient. */
 const MAX_SAID = 4000
 
-/** From the most exact words to the least: the diagnostic, what the notice says of this address, the whole notice. */
 function describe(known: Known): ReportedRecipient {
   const { address, action } = known
-  const said = known.entry?.text ?? null
-  const texts = [known.diagnostic, firstReply(said), said, known.comment, known.notice]
-    .map((text) => (text ?? '').slice(0, MAX_SAID)).filter((text) => text.trim() !== '')
   const status = chooseStatus(known)
   if (action !== 'failed' && action !== 'delayed') {
     return { address, hard: false, status, class: action, action, diagnostic: known.diagnostic }
   }
   const command = commandOf(known.entry?.text ?? known.notice)
-  const reading = firstReading(texts, address, command) ?? readFailure('', status, command)
+  const reading = readSaid(known, command) ?? readFailure('', status, command)
   const isTemporary = action === 'delayed' || (status?.startsWith('4') === true && reading.class !== 'no-such-user')
   const isHard = reading.isHard && !isTemporary && isConfirmed(reading, status, command)
   const diagnostic = known.diagnostic ?? firstReply(known.entry?.text ?? null)
   return { address, hard: isHard, status, class: reading.class, action, diagnostic }
 }
 
-/** Of the first text that says something. */
-function firstReading(texts: readonly string[], address: string, command: Command | null): Reading | null {
-  for (const text of texts) {
-    const reading = readFailure(withoutAddress(text, address), null, command)
-    if (reading.class !== 'unknown') return reading
+/**
+ * From the most exact words to the least; null where none says anything. A notice around the server's own answer, which says nothing itself,
+ * condemns nobody: it speaks of what may be, or of the mail.
+ */
+function readSaid({ address, diagnostic, entry, comment, notice }: Known, command: Command | null): Reading | null {
+  const said = entry?.text ?? null
+  for (const text of [diagnostic, firstReply(said), said, said === null ? null : onOneLine(said.slice(0, MAX_SAID)), comment]) {
+    const reading = readText(text, address, command)
+    if (reading !== null) return reading
   }
-  return null
+  const reading = readText(notice, address, command)
+  return reading?.isHard === true && diagnostic !== null ? null : reading
+}
+
+function readText(text: string | null, address: string, command: Command | null): Reading | null {
+  if (text === null || text.trim() === '') return null
+  const reading = readFailure(withoutAddress(text.slice(0, MAX_SAID), address), null, command)
+  return reading.class === 'unknown' ? null : reading
 }
 
 /** An address may hold any word. */

@@ -24,6 +24,7 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['553 This address no longer accepts mail', 'no-such-user!'],
   ['550 We do not have an account here by that name', 'no-such-user!'],
   ['550 <x@b.example> is invalid', 'no-such-user!'],
+  ['554 RCPT (x@b.example) dosn\'t exist', 'no-such-user!'],
   ['550 Unable to find the alias user', 'no-such-user!'],
   ['Invalid final delivery userid: x', 'no-such-user!'],
   ['550 x was not found in LDAP', 'no-such-user!'],
