@@ -315,6 +315,13 @@ describe('automations', () => {
     assert.deepEqual([body['data']?.['name'], body['data']?.['active_count']], ['Welcome', 1])
   })
 
+  it('a mail that cannot be rendered is told by its place', async () => {
+    const broken = { type: 'send_email', subject: 'S', body: '<p>{{#if}}</p>', from: `me@${api.domain}` }
+    assert.deepEqual(pathsOf(await create({ steps: [{ type: 'exit' }, broken] })), ['steps.1.body'])
+    const id = idOf(await create({}))
+    assert.deepEqual(pathsOf(await update(id, { steps: [broken] })), ['steps.0.body'])
+  })
+
   it('a rehearsal walks one contact through and does nothing', async () => {
     await addContact('dry@people.example')
     const steps = [

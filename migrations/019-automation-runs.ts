@@ -9,7 +9,10 @@
 import type { Knex } from 'knex'
 
 const COLUMNS = `
-ALTER TABLE automations ADD COLUMN moves_below integer NOT NULL DEFAULT 0; -- who is in an older version than this goes on in the current one
+ALTER TABLE automations
+  ADD COLUMN moves_below integer NOT NULL DEFAULT 0, -- who is in an older version than this goes on in the current one
+  ADD COLUMN enrolled_to uuid,                -- of date_time with an audience: as far as its members are enrolled
+  ADD COLUMN is_enrolled boolean NOT NULL DEFAULT false; -- all of them
 ALTER TABLE enrolments
   ADD COLUMN waits_for text COLLATE "C",      -- an event that ends its wait before due_at
   ADD COLUMN is_met boolean NOT NULL DEFAULT false, -- it came
@@ -136,5 +139,5 @@ export async function down(knex: Knex): Promise<void> {
     DROP TABLE automation_contents, automation_mails, automation_calls, automation_steps, automation_step_changes;
     DROP INDEX enrolments_ended, automations_active;
     ALTER TABLE enrolments DROP COLUMN waits_for, DROP COLUMN is_met, DROP COLUMN heard, DROP COLUMN troubles;
-    ALTER TABLE automations DROP COLUMN moves_below`)
+    ALTER TABLE automations DROP COLUMN moves_below, DROP COLUMN enrolled_to, DROP COLUMN is_enrolled`)
 }

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { changeAutomation, createAutomation, type AutomationChange, type Changed } from '#src/automations/change.ts'
 import { readStepCounts } from '#src/automations/look.ts'
 import { remindAutomations } from '#src/automations/remind.ts'
+import { judgeSources } from '#src/automations/sources.ts'
 import { STATUSES, type Status } from '#src/automations/state.ts'
 import { stepsField } from '#src/automations/steps.ts'
 import { deleteDraft, findAutomation, listAutomations, type Automation, type AutomationRow } from '#src/automations/store.ts'
@@ -100,7 +101,10 @@ const create = route({
   name: 'create-automation', summary: 'Create an automation, a draft unless its status is given',
   method: 'POST', paths: ['/public/automations/create', '/public/automations'], access: WRITE, body: createBody, status: 201, answer: shown,
   errors: ['CONFLICT', 'NOT_FOUND'],
-  handle: async (ctx, { caller, body }) => answerChange(ctx, await createAutomation(ctx, caller.workspaceId, body), 'Automation created.'),
+  handle: async (ctx, { caller, body }) => {
+    const broken = await judgeSources(ctx.renderer, body.steps ?? [])
+    return broken.length > 0 ? invalid(broken) : answerChange(ctx, await createAutomation(ctx, caller.workspaceId, body), 'Automation created.')
+  },
 })
 
 const list = route({
@@ -142,6 +146,8 @@ const update = route({
   status: 200, answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
     if (!isUuid(params.id)) return NO_AUTOMATION
+    const broken = await judgeSources(ctx.renderer, body.steps ?? [])
+    if (broken.length > 0) return invalid(broken)
     return answerChange(ctx, await changeAutomation(ctx, caller.workspaceId, params.id, body), 'Automation changed.')
   },
 })

@@ -759,7 +759,7 @@ export type CreateAutomationBody = {
   readonly name: string | null
   /** draft, active, paused, archived */
   readonly status?: string | null
-  /** contact_event: an event of this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, by whatever way; date_time: the moment comes; contacts are enrolled before it and begin then; manual: a contact is enrolled by the API */
+  /** contact_event: an event of this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, by whatever way; date_time: the moment comes: the members of an audience, if one is named, and who was enrolled before, begin then; manual: a contact is enrolled by the API */
   readonly trigger_type?: string | null
   readonly trigger_config?: Readonly<Record<string, unknown>> | null
   /** both in one: {type, config} */
@@ -1061,6 +1061,8 @@ export type Email = {
         } | null
         readonly host: string | null
         readonly address: string | null
+        /** the egress source it left from; null: the system chose the address */
+        readonly source: string | null
         readonly tls: string | null
         readonly duration_ms: number
         readonly conversation: string
@@ -1079,6 +1081,8 @@ export type Email = {
       } | null
       readonly host: string | null
       readonly address: string | null
+      /** the egress source it left from; null: the system chose the address */
+      readonly source: string | null
       readonly tls: string | null
       readonly duration_ms: number
       readonly conversation: string
@@ -1802,6 +1806,34 @@ export type ListAccountsAnswer = {
     readonly total: number
     readonly totalPages: number
     readonly meta: PageMeta
+  }
+}
+
+export type ListCampaignRecipientsAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly recipients: readonly ({
+      readonly contact_id: string
+      readonly email: string
+      readonly state: "waiting" | "dispatched" | "deferred" | "sent" | "delivered" | "bounced" | "failed" | "suppressed" | "skipped" | "cancelled"
+      readonly reason: string | null
+      readonly bounce_type: "hard" | "soft" | null
+      readonly variant: "a" | "b" | null
+      readonly email_id: string | null
+      readonly sends_at: string | null
+      readonly dispatched_at: string | null
+      readonly delivered_at: string | null
+      readonly opened_at: string | null
+      readonly clicked_at: string | null
+      readonly bounced_at: string | null
+      readonly failed_at: string | null
+      readonly complained_at: string | null
+      readonly unsubscribed_at: string | null
+      readonly machine_opened_at: string | null
+      readonly machine_clicked_at: string | null
+    })[]
+    readonly next: string | null
   }
 }
 
@@ -2568,7 +2600,7 @@ export type UpdateAutomationBody = {
   readonly name?: string | null
   /** draft, active, paused, archived */
   readonly status?: string | null
-  /** contact_event: an event of this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, by whatever way; date_time: the moment comes; contacts are enrolled before it and begin then; manual: a contact is enrolled by the API */
+  /** contact_event: an event of this name is tracked for a contact; contact_added_to_audience: a contact joins the audience as a subscribed member, by whatever way; date_time: the moment comes: the members of an audience, if one is named, and who was enrolled before, begin then; manual: a contact is enrolled by the API */
   readonly trigger_type?: string | null
   readonly trigger_config?: Readonly<Record<string, unknown>> | null
   /** both in one: {type, config} */
@@ -3485,6 +3517,35 @@ export class Mailstead {
     readonly body?: ResendCampaignBody
   }, options?: CallOptions): Promise<CampaignAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/resend' }, input, options)
+  }
+
+  /** Who got a campaign, who did not, and why. An Admin key with the scope `campaigns:manage`. */
+  listCampaignRecipients(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly query?: {
+      readonly limit?: number
+      /** `next` of the page before */
+      readonly after?: string
+      /** only these */
+      readonly filter?: "waiting" | "dispatched" | "deferred" | "sent" | "delivered" | "bounced" | "failed" | "suppressed" | "skipped" | "cancelled" | "opened" | "not-opened" | "clicked" | "complained" | "unsubscribed" | "not-sent"
+    }
+  }, options?: CallOptions): Promise<ListCampaignRecipientsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}/recipients' }, input, options)
+  }
+
+  /** The same as CSV. An Admin key with the scope `campaigns:manage`. */
+  exportCampaignRecipients(input: {
+    readonly params: {
+      readonly id: string
+    }
+    readonly query?: {
+      /** only these */
+      readonly filter?: "waiting" | "dispatched" | "deferred" | "sent" | "delivered" | "bounced" | "failed" | "suppressed" | "skipped" | "cancelled" | "opened" | "not-opened" | "clicked" | "complained" | "unsubscribed" | "not-sent"
+    }
+  }, options?: CallOptions): Promise<string> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}/recipients.csv' }, input, options)
   }
 
   /** Register a sending domain; the answer has the DNS records to publish. An Admin key with the scope `domains:manage`. */

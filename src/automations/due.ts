@@ -60,11 +60,12 @@ export async function takeOne(tx: Queryable, { automationId, id }: EnrolmentName
 }
 
 const NEXT = prepared('enrolments-next', `
-SELECT min(e.due_at) AS at FROM automations a CROSS JOIN LATERAL (
-  SELECT due_at FROM enrolments WHERE automation_id = a.id AND state = 'active' ORDER BY due_at LIMIT 1) e
+SELECT least(min(e.due_at), min(CASE WHEN a.trigger_key IS NOT NULL AND NOT a.is_enrolled THEN a.starts_at END)) AS at
+FROM automations a LEFT JOIN LATERAL (
+  SELECT due_at FROM enrolments WHERE automation_id = a.id AND state = 'active' ORDER BY due_at LIMIT 1) e ON true
 WHERE a.status = 'active'`)
 
-/** When the next one is due; null: nobody is in an active automation. */
+/** When the next one is due, or the members of an audience are to begin; null: nobody is in an active automation. */
 export async function findNextDue(db: Queryable): Promise<Date | null> {
   const { rows } = await db.query<{ at: Date | null }>(NEXT)
   return rows[0]?.at ?? null
@@ -105,7 +106,7 @@ export async function loadContactsOf(tx: Queryable, due: readonly Whose[]): Prom
 
 /** The audience whose membership the mails depend on. */
 export function audienceOf({ triggerType, triggerKey }: Pick<DueEnrolment, 'triggerType' | 'triggerKey'>): string | null {
-  return triggerType === 'contact_added_to_audience' ? triggerKey : null
+  return triggerType === 'contact_event' ? null : triggerKey
 }
 
 const IS_MACHINE = `(e.data -> 'machine') IS NOT DISTINCT FROM 'true'::jsonb`

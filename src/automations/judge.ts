@@ -35,7 +35,7 @@ export function judgeMoment({ startsAt }: Trigger, now: Date): Detail[] {
 }
 
 function referencesOf({ type, key }: Trigger): Reference[] {
-  return type === 'contact_added_to_audience' && key !== null ? [{ kind: 'audience', value: key, path: 'trigger_config.audience_id' }] : []
+  return type !== 'contact_event' && key !== null ? [{ kind: 'audience', value: key, path: 'trigger_config.audience_id' }] : []
 }
 
 function referencesIn({ step, path }: PlacedStep): Reference[] {

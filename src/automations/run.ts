@@ -197,3 +197,30 @@ FROM unnest($1::uuid[], $2::uuid[]) AS i (automation_id, id) WHERE e.automation_
 async function dropGone(tx: Queryable, gone: readonly DueEnrolment[], now: Date): Promise<void> {
   if (gone.length > 0) await tx.query(DROP, [gone.map(({ automationId }) => automationId), gone.map(({ id }) => id), now])
 }
+
+const MEMBERS = 2000
+const ENROL_MEMBERS = prepared('automation-enrol-members', `
+WITH wanted AS (
+  SELECT a.id, a.workspace_id, a.version, a.trigger_key::uuid AS audience_id, a.enrolled_to, v.first_step
+  FROM automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
+  WHERE a.status = 'active' AND a.trigger_type = 'date_time' AND a.trigger_key IS NOT NULL AND NOT a.is_enrolled AND a.starts_at <= $1
+  ORDER BY a.starts_at LIMIT 1 FOR UPDATE OF a SKIP LOCKED
+), members AS MATERIALIZED (
+  SELECT m.contact_id FROM wanted w CROSS JOIN LATERAL (
+    SELECT contact_id FROM memberships WHERE audience_id = w.audience_id AND is_subscribed
+      AND contact_id > coalesce(w.enrolled_to, '00000000-0000-0000-0000-000000000000') ORDER BY contact_id LIMIT ${MEMBERS}) m
+), begun AS (
+  INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
+  SELECT w.id, w.version, w.workspace_id, c.id, w.first_step, $1, $1
+  FROM wanted w, members m JOIN contacts c ON c.id = m.contact_id ORDER BY c.id FOR KEY SHARE OF c
+  ON CONFLICT (automation_id, contact_id) WHERE state = 'active' DO NOTHING
+)
+UPDATE automations a SET is_enrolled = (SELECT count(*) FROM members) < ${MEMBERS},
+  enrolled_to = coalesce((SELECT contact_id FROM members ORDER BY contact_id DESC LIMIT 1), a.enrolled_to)
+FROM wanted w WHERE a.id = w.id`)
+
+/** Members of an audience whose moment has come are enrolled, a slice at a time. True when there may be more. */
+export async function enrolMembers({ ctx }: RunParts): Promise<boolean> {
+  const { rowCount } = await ctx.db.query(ENROL_MEMBERS, [new Date(ctx.clock.now())])
+  return (rowCount ?? 0) > 0
+}

@@ -122,7 +122,8 @@ export async function updateAutomation(tx: Queryable, id: string, before: Writte
   if (version !== before.version) await insertVersion(tx, id, next)
   await tx.query(
     `UPDATE automations SET name = $2, status = $3, trigger_type = $4, trigger_config = $5, trigger_key = $6, starts_at = $7, version = $8,
-       updated_at = now() WHERE id = $1`,
+       enrolled_to = CASE WHEN (trigger_key, starts_at) IS NOT DISTINCT FROM ($6, $7::timestamptz) THEN enrolled_to END,
+       is_enrolled = is_enrolled AND (trigger_key, starts_at) IS NOT DISTINCT FROM ($6, $7::timestamptz), updated_at = now() WHERE id = $1`,
     [id, name, status, trigger.type, JSON.stringify(trigger.config), trigger.key, trigger.startsAt, version])
 }
 

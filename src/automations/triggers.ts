@@ -31,13 +31,16 @@ const moment = z
   .object({
     at: written, date: written.meta(aliasOf('at')), date_time: written.meta(aliasOf('at')), scheduled_at: written.meta(aliasOf('at')),
     timezone: z.string().refine(isZone, 'must be an IANA time zone such as Europe/Berlin').nullish(),
+    audience_id: uuid.nullish().meta({ description: 'whose subscribed members are enrolled at that moment' }),
+    audienceId: uuid.nullish().meta(aliasOf('audience_id')),
   })
   .transform((given, sink) => {
     const timezone = given.timezone ?? 'UTC'
     const text = given.at ?? given.date ?? given.date_time ?? given.scheduled_at
     const at = readMoment(required(text, 'at', sink), timezone)
     if (at === null && text !== undefined && text !== null) complain(sink, 'at', 'must be a time such as 2031-05-04T10:00:00Z')
-    return { at: at?.toISOString() ?? '', timezone }
+    const audienceId = given.audience_id ?? given.audienceId ?? null
+    return { at: at?.toISOString() ?? '', timezone, ...(audienceId === null ? {} : { audience_id: audienceId }) }
   })
 
 function required(value: string | null | undefined, path: string, sink: Sink): string {
@@ -56,7 +59,7 @@ export const TRIGGERS = {
     aliases: ['audience', 'added_to_audience', 'contact_added'], config: audience,
   },
   date_time: {
-    when: 'the moment comes; contacts are enrolled before it and begin then', aliases: ['date', 'datetime', 'schedule'], config: moment,
+    when: 'the moment comes: the members of an audience, if one is named, and who was enrolled before, begin then', aliases: ['date', 'datetime', 'schedule'], config: moment,
   },
   manual: { when: 'a contact is enrolled by the API', aliases: ['api'], config: z.object({}) },
 } as const
@@ -84,7 +87,7 @@ export function readTrigger(type: TriggerType, config: unknown): TriggerResult {
     const details = read.error.issues.map(({ path, message }) => ({ path: ['trigger_config', ...path.map(String)].join('.'), message }))
     return { ok: false, details }
   }
-  const { event_name: name, audience_id: audienceId, at } = read.data
+  const { event_name: name, audience_id: audienceId, at }: Readonly<Record<string, unknown>> = read.data
   const key = name ?? audienceId
   const startsAt = typeof at === 'string' ? new Date(at) : null
   return { ok: true, trigger: { type, config: read.data, key: typeof key === 'string' ? key : null, startsAt } }

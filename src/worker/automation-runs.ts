@@ -5,7 +5,7 @@
  */
 import { loadPlans } from '#config/plans.ts'
 import { findNextDue, listJoined } from '#src/automations/due.ts'
-import { runSlice, type RunParts } from '#src/automations/run.ts'
+import { enrolMembers, runSlice, type RunParts } from '#src/automations/run.ts'
 import type { Context } from '#src/context.ts'
 import { AUTOMATIONS_CHANNEL, EVENTS_CHANNEL } from '#src/queue/keys.ts'
 import { openRedis } from '#src/redis.ts'
@@ -27,6 +27,7 @@ export function startAutomations(ctx: Context, redisUrl: string): Loop {
   async function round(): Promise<void> {
     alarm.set(SWEEP_MS)
     try {
+      while (!isStopped && await enrolMembers(parts)) await runSlice(parts)
       await Promise.all(Array.from({ length: AT_ONCE }, () => runUntilNobodyIsDue()))
       joined = await listJoined(ctx.db)
       const next = await findNextDue(ctx.db)

@@ -209,6 +209,20 @@ describe('automations, end to end', () => {
     assert.ok(await begun() <= 41, String(await begun()))
   })
 
+  it('the members of an audience begin at a moment', async () => {
+    const audience = await addAudience()
+    await addContacts(Array.from({ length: 2100 }, (_, i) => `m${i}@people.example`), audience)
+    await ctx.db.query(`UPDATE memberships SET is_subscribed = false WHERE audience_id = $1 AND email = 'm7@people.example'`, [audience])
+    const automation = await make([tag('at')], { triggerType: 'date_time', triggerConfig: { at: new Date(ctx.clock.now() + 700).toISOString(), audience_id: audience } })
+    remindAutomations(ctx)
+    assert.deepEqual(await states(automation), [])
+    const count = async () => (await ctx.db.query<{ n: number }>(`SELECT count(*)::int AS n FROM enrolments WHERE automation_id = $1 AND state = 'completed'`, [automation.id])).rows[0]?.n
+    await until(count, (n) => n === 2099)
+    await changeAutomation(ctx, workspaceId, automation.id, { name: 'B' })
+    await sleep(300)
+    assert.equal(await count(), 2099, 'once')
+  })
+
   it('a webhook step is told until it is taken; the contact does not wait', async () => {
     const heard: { id: string; body: { contact: { email: string } } }[] = []
     let refusals = 1
