@@ -13,6 +13,7 @@ import type { Renderer } from '#src/templates/render.ts'
 import type { TrackingDoor } from '#src/tracking/door.ts'
 import type { AudiencePages } from './audience-pages.ts'
 import type { LargeBodies } from './large-bodies.ts'
+import type { MailView } from './mail-view.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface ApiContext extends Context {
@@ -23,6 +24,7 @@ export interface ApiContext extends Context {
   readonly acceptor: Acceptor
   readonly renderer: Renderer
   readonly tracking: TrackingDoor
+  readonly mailView: MailView
   readonly rate: RequestRate
   readonly attempts: Attempts
   readonly metrics: Metrics

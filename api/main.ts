@@ -23,6 +23,7 @@ import { loadMasterKey, openVault } from '#src/vault.ts'
 import { createAudiencePages } from './audience-pages.ts'
 import type { ApiContext } from './context.ts'
 import { createLargeBodies } from './large-bodies.ts'
+import { createMailView } from './mail-view.ts'
 import { createMetrics } from './metrics.ts'
 import { mount } from './mount.ts'
 import { listen, type HttpServer } from './server.ts'
@@ -74,6 +75,7 @@ export async function main(config: Config): Promise<ApiProcess> {
 function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): ApiContext {
   const acceptor = createAcceptor(base)
   const metrics = createMetrics(base, acceptor.batches)
+  const renderer = createRenderer()
   return {
     ...base,
     plans,
@@ -82,8 +84,9 @@ function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): 
     metrics,
     keyring: createKeyring(base),
     operatorToken: openOperatorToken(base),
-    renderer: createRenderer(),
+    renderer,
     tracking: createTrackingDoor(base),
+    mailView: createMailView(base, renderer),
     rate: createRequestRate(base.redis, base.clock),
     attempts: createAttempts(base.redis, base.clock),
     contacts: createFinder(base.db),

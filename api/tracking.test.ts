@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
-import { newId } from '#src/id.ts'
+import { messageIdOf, newId } from '#src/id.ts'
 import { createLinks, type MailRef } from '#src/tracking/links.ts'
 import { openVault } from '#src/vault.ts'
-import { startApi, type TestApi } from '#test/support/api.ts'
+import { startApi, textOf, type TestApi } from '#test/support/api.ts'
 
 const BROWSER = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
 interface HitRow { readonly n: number; readonly url: string | null; readonly user_agent: string; readonly machine: string | null; readonly address: string }
@@ -62,6 +62,30 @@ describe('open pixels and tracked links', () => {
     assert.match(await page.text(), /<h1>Nothing here<\/h1>/)
     const json = await api.call('GET', '//c/x/eA', { key: null, headers: { accept: 'application/json' } })
     assert.deepEqual([json.status, json.body['error']], [404, 'NOT_FOUND'])
+  })
+  describe('view in browser', () => {
+    async function store(content: { readonly html?: string; readonly text?: string }): Promise<string> {
+      const { body } = await api.call('POST', '/send-email/async', { body: { to: 'a@x.example', from: `a@${api.domain}`, subject: 'Hi <b>', ...content } })
+      return links.view({ ...ref, messageId: messageIdOf(textOf(body['id'])) ?? '' })
+    }
+    it('shows the stored HTML in a sandbox without script, untracked', async () => {
+      const html = '<p>Hello</p><script>alert(1)</script><a href="https://a.example/">x</a>'
+      const answer = await ask(await store({ html }))
+      assert.deepEqual([answer.status, await answer.text(), answer.headers.get('x-robots-tag')], [200, html, 'noindex'])
+      const policy = answer.headers.get('content-security-policy') ?? ''
+      assert.match(policy, /^sandbox /)
+      assert.match(policy, /default-src 'none'/)
+      assert.doesNotMatch(policy, /script-src|allow-scripts|allow-same-origin|allow-forms/)
+    })
+    it('shows text as text', async () => {
+      const text = await (await ask(await store({ text: 'One <i>\nTwo' }))).text()
+      assert.match(text, /<h1>Hi &lt;b&gt;<\/h1>\n<p>One &lt;i&gt;<br>\nTwo<br>/)
+    })
+    it('a mail that is not kept any more has a friendly page, a wrong link none', async () => {
+      assert.match(await (await ask(links.view(ref))).text(), /Not there any more/)
+      assert.equal((await ask(links.view(ref).slice(0, -1))).status, 404)
+      assert.equal((await ask(links.open(ref).replace('/o/', '/v/'))).status, 404)
+    })
   })
   it('a header of any length does no harm', async () => {
     const url = new URL(links.open(ref))

@@ -1,11 +1,12 @@
 /**
  * What readers of tracked mail ask for: the open pixel and the links, at the shared name or a customer's own. The answer comes after the
  * hit is committed; where a link leads is proved by its token, so that nobody borrows our name for a redirect. Nothing is kept by whoever
- * is between: the next hit is another.
+ * is between: the next hit is another. And the mail itself, for the link "view in browser".
  */
 import { z } from 'zod'
 import { refuse, type Refusal } from '#src/errors.ts'
-import { noLinkPage } from '#api/pages/mail.ts'
+import { noLinkPage, noMailPage } from '#api/pages/mail.ts'
+import { shownMailPage } from '#api/pages/shown-mail.ts'
 import { route, type Answer, type AnyRoute } from '#api/route.ts'
 
 /** One transparent pixel. */
@@ -36,4 +37,21 @@ const click = route({
   },
 })
 
-export const TRACKING_ROUTES: readonly AnyRoute[] = [open, click]
+/** Of one link: a recipe is rendered anew for each. */
+const VIEWS = { max: 60, windowMs: 10 * 60 * 1000 }
+
+const view = route({
+  name: 'view-mail', summary: 'A mail in the browser, for whom it was sent to',
+  method: 'GET', paths: ['/v/:token'], atRoot: true, access: 'public', params: z.object({ token: z.string() }), status: 200, produces: ['text/html'],
+  errors: ['NOT_FOUND', 'RATE_LIMITED'], refusalPage,
+  handle: async (ctx, { params: { token } }) => {
+    const name = `view-mail:${ctx.vault.mac('view-pace', token).toString('base64url').slice(0, 22)}`
+    const retryAfter = await ctx.attempts.take(name, VIEWS)
+    if (retryAfter !== null) return refuse('RATE_LIMITED', 'Too many attempts.', retryAfter)
+    const viewed = await ctx.mailView.find(token)
+    if (viewed.kind === 'not-ours') return NO_LINK
+    return viewed.kind === 'gone' ? noMailPage() : shownMailPage(viewed.mail)
+  },
+})
+
+export const TRACKING_ROUTES: readonly AnyRoute[] = [open, click, view]
