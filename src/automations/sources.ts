@@ -5,12 +5,13 @@ import type { Renderer } from '#src/templates/render.ts'
 import { placedSteps, type Step } from './steps.ts'
 
 /** A detail for each that cannot. */
-export async function judgeSources(renderer: Pick<Renderer, 'check'>, steps: readonly Step[]): Promise<Detail[]> {
+export async function judgeSources(renderer: Pick<Renderer, 'finish'>, steps: readonly Step[]): Promise<Detail[]> {
   const found = await Promise.all(placedSteps(steps).map(async ({ step, path }): Promise<Detail[]> => {
     if (step.type !== 'send_email') return []
     const body = step.body ?? ''
-    const checked = await renderer.check({ subject: step.subject ?? '', ...(isHtml(body) ? { html: body, text: null } : { html: null, text: body }) })
-    return checked.ok ? [] : [{ path: `${path}.${step.body === null ? 'subject' : 'body'}`, message: checked.reason }]
+    // it is sent as it was written
+    const finished = await renderer.finish({ subject: step.subject ?? '', body, text: null, format: isHtml(body) ? 'html' : 'text' }, {})
+    return finished.ok ? [] : [{ path: `${path}.${step.body === null ? 'subject' : 'body'}`, message: finished.reason }]
   }))
   return found.flat()
 }
