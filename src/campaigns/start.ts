@@ -4,15 +4,15 @@
  */
 import type { Context } from '#src/context.ts'
 import type { Db, Queryable } from '#src/db.ts'
-import { isHtml } from '#src/mail/html-signs.ts'
 import { storeContent, type NewContent } from '#src/recipes/contents.ts'
 import type { Renderer } from '#src/templates/render.ts'
 import { sampleVariables } from '#src/templates/variables.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
+import { finishWritten } from '#src/templates/written.ts'
 import { moveCampaign, type CampaignName, type MoveResult } from './moves.ts'
 import { findCampaign, type Campaign } from './store.ts'
 
-export type Starting = Pick<Context, 'clock'> & { readonly db: Db; readonly renderer: Pick<Renderer, 'renderMany'> }
+export type Starting = Pick<Context, 'clock'> & { readonly db: Db; readonly renderer: Pick<Renderer, 'renderMany' | 'finish' | 'judge'> }
 
 /** What stands in the way of sending. */
 export interface Block {
@@ -39,6 +39,8 @@ export interface Judged {
 /** One that no wish gets over. */
 const hard = (code: string, message: string): Block => ({ code, message, mayForce: false })
 
+const NO_CONTENT = hard('no-content', 'the campaign has no content: a template that exists, or subject and body')
+
 export async function startCampaign(ctx: Starting, name: CampaignName): Promise<StartResult> {
   const campaign = await findCampaign(ctx.db, name.workspaceId, name.id)
   if (campaign === null) return { kind: 'not-found' }
@@ -60,10 +62,11 @@ export async function startCampaign(ctx: Starting, name: CampaignName): Promise<
 
 /** Content, sender and audiences: what must be right however much it is wished. */
 export async function judgeSendable(ctx: Omit<Starting, 'clock'>, workspaceId: string, campaign: Campaign): Promise<Judged> {
-  const [content, domainId, hasAudience] = await Promise.all([
-    contentOf(ctx.db, workspaceId, campaign), findSender(ctx.db, workspaceId, campaign.fromEmail), hasLiveAudience(ctx.db, workspaceId, campaign)])
+  const [found, domainId, hasAudience] = await Promise.all([
+    contentOf(ctx, workspaceId, campaign), findSender(ctx.db, workspaceId, campaign.fromEmail), hasLiveAudience(ctx.db, workspaceId, campaign)])
+  const content = 'code' in found ? null : found
   const blocks = [
-    ...(content === null ? [hard('no-content', 'the campaign has no content: a template that exists, or subject and body')] : []),
+    ...('code' in found ? [found] : []),
     ...(domainId === null ? [hard('sender-not-verified', 'the sender must be an address of a verified domain of the workspace')] : []),
     ...(hasAudience ? [] : [hard('no-audience', 'the campaign names no audience that exists')]),
     ...(content === null ? [] : await judgeContent(ctx, content)),
@@ -72,25 +75,27 @@ export async function judgeSendable(ctx: Omit<Starting, 'clock'>, workspaceId: s
 }
 
 /** The template as it is now, under the campaign's own subject where it has one; or subject and body. */
-async function contentOf(db: Queryable, workspaceId: string, { templateId, subject, body }: Campaign): Promise<NewContent | null> {
+async function contentOf(ctx: Omit<Starting, 'clock'>, workspaceId: string, { templateId, subject, body }: Campaign): Promise<NewContent | Block> {
   if (templateId !== null) {
-    const template = await findTemplateVersion(db, workspaceId, templateId, null)
-    if (template === null) return null
+    const template = await findTemplateVersion(ctx.db, workspaceId, templateId, null)
+    if (template === null) return NO_CONTENT
     const { version, html, text } = template
     return { templateId, templateVersion: version, subject: subject ?? template.subject, html, text }
   }
-  if (subject === null || body === null) return null
-  return { templateId: null, templateVersion: null, subject, ...(isHtml(body) ? { html: body, text: null } : { html: null, text: body }) }
+  if (subject === null || body === null) return NO_CONTENT
+  const finished = await finishWritten(ctx, workspaceId, { subject, body, text: null, format: null })
+  if (!finished.ok) return hard('template-broken', `the content cannot be rendered: ${finished.reason}`)
+  return { templateId: null, templateVersion: null, subject, html: finished.html, text: finished.text }
 }
-
-const UNSUBSCRIBES = /\{\{\{?[^}]*\b(?:unsubscribeUrl|unsubscribe_url)\b/
 
 /** Rendered once with samples: what is broken altogether is found before a million mails fail by it. */
 async function judgeContent({ renderer }: Pick<Starting, 'renderer'>, { subject, html, text }: NewContent): Promise<Block[]> {
+  const wrong = (await renderer.judge({ subject, html, text })).map(({ rule, message }) =>
+    rule === 'missing-unsubscribe-url' ? hard('no-unsubscribe-link', message) : hard('template-broken', message))
+  if (wrong.length > 0) return wrong
   const [rendered] = await renderer.renderMany({ key: 'campaign-sample', subject, html, text }, [JSON.stringify(sampleVariables())])
-  const broken = rendered?.ok === false
+  return rendered?.ok === false
     ? [{ code: 'template-broken', message: `the template cannot be rendered with samples: ${rendered.reason}`, mayForce: true }] : []
-  return UNSUBSCRIBES.test(html ?? text ?? '') ? broken : [...broken, hard('no-unsubscribe-link', 'the mail has no {{unsubscribeUrl}}')]
 }
 
 async function findSender(db: Queryable, workspaceId: string, from: string | null): Promise<string | null> {

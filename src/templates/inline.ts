@@ -13,7 +13,8 @@ import { type Attribute, type Range, readTags, type Tag } from './tags.ts'
 
 /** An attribute that tells the tags of the copy. */
 const MARK = 'data-inline-place'
-const OPTIONS = { applyAttributesTableElements: false, applyWidthAttributes: false, applyHeightAttributes: false, inlinePseudoElements: false }
+const OPTIONS = { applyAttributesTableElements: false, applyWidthAttributes: false, applyHeightAttributes: false, inlinePseudoElements: false,
+  resolveCSSVariables: true }
 const USUAL = ['hover', 'active', 'focus', 'visited', 'link']
 /** What they select depends on how often a block is repeated. */
 const COUNTING = ['first-child', 'last-child', 'only-child', 'nth-child', 'nth-last-child', 'first-of-type', 'last-of-type', 'only-of-type',

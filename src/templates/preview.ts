@@ -13,6 +13,7 @@ import type { Source } from './source.ts'
 import { findTemplate, findWrittenVersion } from './store.ts'
 import { type ContactFacts, sampleVariables, variablesOf } from './variables.ts'
 import { findTemplateVersion } from './versions.ts'
+import { finishWritten } from './written.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
@@ -89,8 +90,7 @@ async function open({ db, renderer }: Means, workspaceId: string, draft: Draft):
     return { kind: 'opened', source: { subject, html, text }, sampleData: written?.sampleData ?? null, template: { id, version } }
   }
   const { written, sampleData } = draft
-  const partials = await loadPartials(db, workspaceId, guessPartials(written.body, written.text))
-  const finished = await renderer.finish(written, partials.bodies)
+  const finished = await finishWritten({ db, renderer }, workspaceId, written)
   if (!finished.ok) return { kind: 'invalid', reason: finished.reason }
   const { subject, html, text } = finished
   return { kind: 'opened', source: { subject, html, text }, sampleData, template: null }

@@ -26,16 +26,12 @@ export interface Renderer {
   renderMany(source: Source, params: readonly string[]): Promise<readonly Rendered[]>
   /** What an author wrote, made ready to be rendered; or why it cannot be. Another thread's work: it holds up no rendering. */
   finish(written: Written, partials: Partials): Promise<FinishResult>
-  /** Whether a finished source can be compiled. */
-  check(source: Omit<Source, 'key'>): Promise<CheckResult>
   /** What keeps a finished source from being the mail of a campaign. */
   judge(source: Omit<Source, 'key'>): Promise<readonly Finding[]>
   /** What is worth knowing before it is sent. */
   review(job: ReviewJob): Promise<Review>
   stop(): Promise<void>
 }
-
-export type CheckResult = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 interface RendererOptions {
   readonly threads?: number
@@ -69,10 +65,6 @@ export function createRenderer(options: RendererOptions = {}): Renderer {
       renderOne({ key: `${id}:${version}:${html === null ? '' : 'h'}${text === null ? '' : 't'}`, subject, html, text }, toJson(params)),
     renderMany: (source, params) => Promise.all(params.map((json) => renderOne(source, json))),
     finish: (written, partials) => workshop.finish(written, partials),
-    check: async (source) => {
-      const broken = (await workshop.judge(source)).find(({ level }) => level === 'error')
-      return broken === undefined ? { ok: true } : { ok: false, reason: broken.message }
-    },
     judge: (source) => workshop.judge(source),
     review: (job) => workshop.review(job),
     stop: async () => { await Promise.all([pool.stop(), workshop.stop()]) },
