@@ -10,6 +10,7 @@ import { AUDIENCE_ROUTES } from './routes/audiences.ts'
 import { AUTOMATION_RUN_ROUTES } from './routes/automation-runs.ts'
 import { AUTOMATION_ROUTES } from './routes/automations.ts'
 import { sendBatch } from './routes/batch.ts'
+import { CAMPAIGN_RECIPIENT_ROUTES } from './routes/campaign-recipients.ts'
 import { CAMPAIGN_SENDING_ROUTES } from './routes/campaign-sending.ts'
 import { CAMPAIGN_ROUTES } from './routes/campaigns.ts'
 import { CAPTURED_ROUTES } from './routes/captured.ts'
@@ -38,6 +39,7 @@ import { TLS_REPORT_ROUTES } from './routes/tls-reports.ts'
 import { WEBHOOK_LOG_ROUTES } from './routes/webhook-log.ts'
 import { WEBHOOK_ROUTES } from './routes/webhooks.ts'
 import { TRACKING_ROUTES } from './routes/tracking.ts'
+import { TRACKING_SETTINGS_ROUTES } from './routes/tracking-settings.ts'
 import { UNSUBSCRIBE_ROUTES } from './routes/unsubscribe.ts'
 import { getWorkspace } from './routes/workspace.ts'
 
@@ -55,6 +57,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...TEMPLATE_ROUTES,
   verifyKey,
   getWorkspace,
+  ...TRACKING_SETTINGS_ROUTES,
   ...AUDIENCE_ROUTES,
   ...CONTACT_ROUTES,
   ...AUTOMATION_ROUTES,
@@ -62,6 +65,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ENROLMENT_ROUTES,
   ...CAMPAIGN_ROUTES,
   ...CAMPAIGN_SENDING_ROUTES,
+  ...CAMPAIGN_RECIPIENT_ROUTES,
   ...DOMAIN_ROUTES,
   ...ACCOUNT_ROUTES,
   ...OAUTH_ROUTES,

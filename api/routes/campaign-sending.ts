@@ -59,7 +59,7 @@ interface PlainMove {
   readonly done: string
   readonly sets: (now: Date) => CampaignSets
   /** After it. */
-  readonly then?: (ctx: ApiContext) => Promise<unknown>
+  readonly afterwards?: (ctx: ApiContext) => Promise<unknown>
 }
 const PLAIN: readonly PlainMove[] = [
   { move: 'recall', path: 'recall', summary: 'Make a draft of a scheduled campaign again', done: 'The campaign is a draft again.',
@@ -68,18 +68,18 @@ const PLAIN: readonly PlainMove[] = [
     sets: () => ({ reason: 'paused by hand' }) },
   { move: 'resume', path: 'resume', summary: 'Go on with a paused campaign', done: 'The campaign goes on.', sets: () => ({ reason: null }),
     // what waits in the queue was not given to anybody meanwhile: all of it is put on the schedule again
-    then: ({ redis }) => redis.del(EPOCH_KEY) },
+    afterwards: ({ redis }) => redis.del(EPOCH_KEY) },
   { move: 'cancel', path: 'cancel', summary: 'Cancel a campaign: what has not left is taken back', done: 'The campaign is cancelled.',
     sets: (now) => ({ reason: 'cancelled by hand', ended_at: now }) },
 ]
 
-const plainMoves = PLAIN.map(({ move, path, summary, done, sets, then }) => route({
+const plainMoves = PLAIN.map(({ move, path, summary, done, sets, afterwards }) => route({
   name: `${move}-campaign`, summary, method: 'POST', paths: [`/public/campaigns/:id/${path}`], access: ACCESS, params: byId, status: 200,
   answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
   handle: (ctx, { caller, params }) => named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) => {
     const result = await moveCampaign(ctx.db, name, move, sets(new Date(ctx.clock.now())))
     // Redis away: the worker finds what waits by itself
-    if (result.kind === 'moved') await then?.(ctx).catch(() => undefined)
+    if (result.kind === 'moved') await afterwards?.(ctx).catch(() => undefined)
     return told(ctx, name, result, done)
   }),
 }))

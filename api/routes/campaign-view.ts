@@ -65,6 +65,6 @@ export function present(campaign: CampaignRow): Record<string, unknown> {
   }
 }
 
-function isoOf(moment: Date | null): string | null {
-  return moment?.toISOString() ?? null
+function isoOf(at: Date | null): string | null {
+  return at?.toISOString() ?? null
 }

@@ -1,7 +1,7 @@
 /**
  * Events about a recipient that are no moves of its state: a complaint, an unsubscribe. Each type once for each recipient, however often
  * and by however many at once it is reported: the recipient is locked while its events are looked at. Written with the webhook deliveries
- * they cause, in the transaction of whoever calls.
+ * they cause, and noted in the ledger of its campaign, in the transaction of whoever calls.
  */
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
@@ -53,6 +53,11 @@ WITH input AS (
   SELECT e.id, w.id, e.workspace_id, $6
   FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]
   RETURNING 1
+), ledger AS (
+  UPDATE campaign_recipients l SET complained_at = CASE i.type WHEN 'email.complained' THEN $6 ELSE l.complained_at END,
+    unsubscribed_at = CASE i.type WHEN 'email.unsubscribed' THEN coalesce(l.unsubscribed_at, $6) ELSE l.unsubscribed_at END
+  FROM input i JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
+  WHERE r.campaign_id IS NOT NULL AND l.message_id = r.message_id AND l.campaign_id = r.campaign_id
 )
 SELECT ARRAY(SELECT id::text FROM new_events) AS raised, (SELECT count(*) FROM new_deliveries) AS deliveries,
   ARRAY(SELECT DISTINCT workspace_id::text FROM new_events) AS workspaces`)

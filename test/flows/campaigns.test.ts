@@ -1,11 +1,13 @@
-/** A campaign from its draft to the last of its recipients, with all processes. */
+/** A campaign from its draft to the last of its recipients, with all processes: who gets it, who does not, and when. */
 import assert from 'node:assert/strict'
 import { simpleParser } from 'mailparser'
-import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
+import { addAudience, addMembers, BODY, campaignsOf } from '#test/support/campaign.ts'
+import { textOf } from '#test/support/api.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { until } from '#test/support/until.ts'
 
-describe('campaigns', function () {
-  this.timeout(60_000)
+describe('campaigns on their way', function () {
+  this.timeout(90_000)
   let office: PostOffice
   let campaigns: ReturnType<typeof campaignsOf>
   before(async () => {
@@ -16,25 +18,171 @@ describe('campaigns', function () {
   afterEach(function () {
     if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
   })
-  async function audienceOf(count: number, domain: string): Promise<string> {
+  async function audienceOf(count: number, domain: string, prefix = 'c'): Promise<string> {
     const audience = await addAudience(office.system)
-    await addMembers(office.system, audience, { count, domain })
+    await addMembers(office.system, audience, { count, domain, prefix })
     return audience
+  }
+  const addressees = ({ messages }: { readonly messages: readonly { readonly to: readonly string[] }[] }): string[] =>
+    messages.flatMap(({ to }) => to).toSorted()
+  const numbered = (count: number, domain: string): string[] => Array.from({ length: count }, (_, i) => `c${i + 1}@${domain}`).toSorted()
+  async function states(id: string): Promise<Readonly<Record<string, number>>> {
+    const { rows } = await office.system.db.query<{ state: string; n: number }>(
+      'SELECT state, count(*)::int AS n FROM campaign_recipients WHERE campaign_id = $1 GROUP BY state', [id])
+    return Object.fromEntries(rows.map(({ state, n }) => [state, n]))
   }
 
   it('goes to each member of its audiences once, made for them, and is COMPLETED', async () => {
     const mx = await office.open('once.example')
     const [one, two] = [await audienceOf(40, 'once.example'), await audienceOf(60, 'once.example')]
     const id = await campaigns.create({ audience_ids: [one, two] })
-    assert.equal((await campaigns.move(id, 'start'))['status'], 'SENDING')
-    const told = await campaigns.settle(id)
-    const metrics = told['metrics'] as unknown as Record<string, number>
+    assert.equal(textOf((await campaigns.move(id, 'start'))['status']), 'SENDING')
+    const metrics = (await campaigns.settle(id))['metrics'] as unknown as Record<string, number>
     assert.deepEqual([metrics['recipients'], metrics['dispatched'], metrics['delivered'], metrics['waiting']], [60, 60, 60, 0])
-    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), Array.from({ length: 60 }, (_, i) => `c${i + 1}@once.example`).toSorted())
+    assert.deepEqual(addressees(mx), numbered(60, 'once.example'))
     const mail = await simpleParser(mx.messages.find(({ to }) => to.includes('c7@once.example'))?.bytes ?? '')
     assert.equal(mail.subject, 'Hello N7')
     assert.match(mail.text ?? '', /Hello N7/)
-    const header = String(mail.headerLines.find(({ key }) => key === 'list-unsubscribe-post')?.line)
-    assert.match(header, /One-Click/)
+    assert.match(String(mail.headerLines.find(({ key }) => key === 'list-unsubscribe-post')?.line), /One-Click/)
+  })
+
+  it('leaves out who is unsubscribed or suppressed, also when that comes after the start', async () => {
+    const mx = await office.open('left.example')
+    const { db, workspaceId } = office.system
+    const audience = await audienceOf(6, 'left.example')
+    const leave = (n: number): Promise<unknown> => db.query(
+      `UPDATE memberships SET is_subscribed = false WHERE audience_id = $1 AND email = $2`, [audience, `c${n}@left.example`])
+    const suppress = (n: number): Promise<unknown> => db.query(
+      `INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, $2, 'by hand')`, [workspaceId, `c${n}@left.example`])
+    await leave(1)
+    await suppress(2)
+    await office.system.roles.mta.stop()
+    const id = await campaigns.create({ audience_ids: [audience] })
+    await campaigns.move(id, 'start')
+    await campaigns.settle(id, 'SENT')
+    assert.deepEqual(await states(id), { dispatched: 4 })
+    await leave(3)
+    await suppress(4)
+    await db.query('DELETE FROM contacts WHERE workspace_id = $1 AND email = $2', [workspaceId, 'c5@left.example'])
+    await office.system.heal()
+    await campaigns.settle(id)
+    assert.deepEqual(addressees(mx), ['c6@left.example'])
+    assert.deepEqual(await states(id), { delivered: 1, suppressed: 2, failed: 1 })
+  })
+
+  it('paused, nothing more leaves, not even what is in the queue; resumed, all the rest does, once; cancelled, the rest is taken back', async () => {
+    const mx = await office.open('pause.example')
+    const audience = await audienceOf(50, 'pause.example')
+    await office.system.roles.mta.stop()
+    const id = await campaigns.create({ audience_ids: [audience] })
+    await campaigns.move(id, 'start')
+    await until(async () => (await states(id))['dispatched'] === 50)
+    const isSent = textOf((await campaigns.show(id))['status'])
+    assert.ok(isSent === 'SENDING' || isSent === 'SENT')
+    // what was dispatched whole cannot be paused any more: one that waits for its time can
+    const later = await campaigns.create({ audience_ids: [audience], spread_minutes: 1000 })
+    await campaigns.move(later, 'start')
+    await until(async () => (await campaigns.metrics(later))['recipients'] === 50)
+    await campaigns.move(later, 'pause')
+    assert.equal((await campaigns.call('POST', `/${later}/pause`)).status, 409)
+    await office.system.heal()
+    await campaigns.settle(id)
+    assert.equal(mx.messages.length, 50)
+    await office.system.db.query(`UPDATE campaign_recipients SET sends_at = now() WHERE campaign_id = $1`, [later])
+    await campaigns.move(later, 'resume')
+    await campaigns.settle(later)
+    assert.equal(mx.messages.length, 100)
+    const third = await campaigns.create({ audience_ids: [audience], spread_minutes: 10_000 })
+    await campaigns.move(third, 'start')
+    await until(async () => (await campaigns.metrics(third))['recipients'] === 50)
+    await campaigns.move(third, 'cancel')
+    await until(async () => (await states(third))['waiting'] === undefined)
+    assert.equal((await campaigns.show(third))['status'], 'CANCELLED')
+  })
+
+  it('is sent again to those whose mail failed, and to nobody else; a further one goes to those who did not open', async () => {
+    const mx = await office.open('again.example')
+    const { db } = office.system
+    const audience = await audienceOf(5, 'again.example')
+    const id = await campaigns.create({ audience_ids: [audience] })
+    await campaigns.move(id, 'start')
+    await campaigns.settle(id)
+    await db.query(`UPDATE campaign_recipients SET state = 'failed', failed_at = now(), delivered_at = NULL WHERE campaign_id = $1 AND email = $2`,
+      [id, 'c2@again.example'])
+    await campaigns.move(id, 'retry-failed')
+    await campaigns.settle(id)
+    assert.deepEqual(addressees(mx), [...numbered(5, 'again.example'), 'c2@again.example'].toSorted())
+    assert.equal((await campaigns.metrics(id))['delivered'], 5)
+    await db.query(`UPDATE campaign_recipients SET opened_at = now() WHERE campaign_id = $1 AND email <> $2`, [id, 'c4@again.example'])
+    const further = await campaigns.call('POST', `/${id}/resend`, { subject: 'Again, {{firstName}}' })
+    assert.equal(further.status, 201)
+    const furtherId = textOf(further.body['data']?.['id'])
+    await campaigns.move(furtherId, 'start')
+    await campaigns.settle(furtherId)
+    assert.equal(addressees(mx).filter((address) => address === 'c4@again.example').length, 2)
+    assert.equal(mx.messages.length, 7)
+  })
+
+  it('a test of subjects: each half of the share gets one, and the winner by clicks goes to the rest', async () => {
+    const mx = await office.open('test.example')
+    const { db } = office.system
+    const audience = await audienceOf(20, 'test.example')
+    const id = await campaigns.create({ audience_ids: [audience], test: { subject_b: 'Other', percent: 40, minutes: 600 } })
+    await campaigns.move(id, 'start')
+    await until(async () => (await campaigns.metrics(id))['delivered'] === 8)
+    const variants = (await campaigns.show(id))['variants'] as unknown as Record<'a' | 'b', Record<string, number>>
+    assert.deepEqual([variants.a['delivered'], variants.b['delivered']], [4, 4])
+    await db.query(`UPDATE campaign_recipients SET opened_at = now() WHERE campaign_id = $1 AND variant = 'a'`, [id])
+    await db.query(`UPDATE campaign_recipients SET clicked_at = now() WHERE campaign_id = $1 AND variant = 'b'`, [id])
+    await db.query(`UPDATE campaign_recipients SET sends_at = now() WHERE campaign_id = $1 AND is_waiting`, [id])
+    await campaigns.settle(id)
+    const subjects = await Promise.all(mx.messages.map(async ({ bytes }) => (await simpleParser(bytes)).subject))
+    assert.equal(subjects.filter((subject) => subject === 'Other').length, 16)
+    assert.equal(((await campaigns.show(id))['test'] as unknown as { winner: string }).winner, 'b')
+  })
+
+  it('begins at its time, and fails with the reason where it cannot', async () => {
+    const mx = await office.open('time.example')
+    const { db } = office.system
+    const audience = await audienceOf(3, 'time.example')
+    const [good, bad] = [await campaigns.create({ audience_ids: [audience] }), await campaigns.create({ audience_ids: [audience] })]
+    const at = new Date(Date.now() + 3_600_000).toISOString()
+    for (const id of [good, bad]) assert.equal((await campaigns.move(id, 'schedule', { scheduled_at: at }))['status'], 'SCHEDULED')
+    await db.query(`UPDATE campaigns SET from_email = 'a@nobody.example' WHERE id = $1`, [bad])
+    await db.query(`UPDATE campaigns SET starts_at = now() WHERE id = ANY ($1)`, [[good, bad]])
+    await campaigns.settle(good)
+    assert.match(textOf((await campaigns.settle(bad, 'FAILED'))['reason']), /verified domain/)
+    assert.equal(mx.messages.length, 3)
+  })
+
+  it('goes at a time on the recipient\'s own clock', async () => {
+    const { db, workspaceId } = office.system
+    const audience = await audienceOf(3, 'clock.example')
+    for (const [i, zone] of ['Asia/Tokyo', 'America/New_York'].entries())
+      await db.query('UPDATE contacts SET timezone = $3 WHERE workspace_id = $1 AND email = $2', [workspaceId, `c${i + 1}@clock.example`, zone])
+    const id = await campaigns.create({ audience_ids: [audience] })
+    const day = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)
+    await campaigns.move(id, 'schedule', { scheduled_at: `${day}_09:00:00`, timezone: 'Europe/Berlin', recipient_time: true })
+    await db.query(`UPDATE campaigns SET starts_at = now() WHERE id = $1`, [id])
+    await until(async () => (await states(id))['waiting'] === 3)
+    const { rows } = await db.query<{ email: string; at: Date }>(
+      'SELECT email, sends_at AS at FROM campaign_recipients WHERE campaign_id = $1 ORDER BY sends_at', [id])
+    assert.deepEqual(rows.map(({ email }) => email), ['c1@clock.example', 'c3@clock.example', 'c2@clock.example'])
+    assert.equal(rows[0]?.at.toISOString(), `${day}T00:00:00.000Z`)
+    await campaigns.move(id, 'cancel')
+  })
+
+  it('is not sent without a way to unsubscribe, a sender, or content', async () => {
+    const audience = await audienceOf(1, 'red.example')
+    const wrong: readonly (readonly [fields: object, why: RegExp])[] = [
+      [{ html: '<p>Hello</p>' }, /unsubscribeUrl/], [{ from: 'a@nobody.example' }, /verified domain/], [{ subject: null }, /no content/],
+      [{ audience_ids: [] }, /no audience/], [{ html: `${BODY}{{#if}}` }, /cannot be/],
+    ]
+    for (const [fields, why] of wrong) {
+      const id = await campaigns.create({ audience_ids: [audience], ...fields })
+      const answer = await campaigns.call('POST', `/${id}/start`)
+      assert.equal(answer.status, 409, JSON.stringify(fields))
+      assert.match(textOf(answer.body['message']), why)
+    }
   })
 })

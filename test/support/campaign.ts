@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { newId } from '#src/id.ts'
-import type { Json, TestAnswer } from './api.ts'
+import { textOf, type Json, type TestAnswer } from './api.ts'
 import type { System } from './system.ts'
 import { until } from './until.ts'
 
@@ -42,7 +42,7 @@ export function campaignsOf(client: Client) {
   const show = async (id: string): Promise<Json> => dataOf(await call('GET', `/${id}`))
   return {
     call, show,
-    create: async (fields: object): Promise<string> => String(dataOf(await call('POST', '', {
+    create: async (fields: object): Promise<string> => textOf(dataOf(await call('POST', '', {
       name: 'C', subject: 'Hello {{firstName}}', html: BODY, from: 'Shop <shop@sender.example>', ...fields,
     }))['id']),
     move: async (id: string, move: string, body: object = {}): Promise<Json> => dataOf(await call('POST', `/${id}/${move}`, body)),
@@ -51,7 +51,7 @@ export function campaignsOf(client: Client) {
       let told = await show(id)
       await until(async () => {
         told = await show(id)
-        return String(told['status']) === status
+        return textOf(told['status']) === status
       }, () => `it is ${JSON.stringify(told)}`, patienceMs)
       return told
     },

@@ -1,0 +1,70 @@
+/**
+ * A campaign through kill -9 of worker, outbound, api and PostgreSQL, a lost Redis, and two outbound processes: each recipient gets it
+ * exactly once, other than in the one window of the delivery path, and none is forgotten. FAULT_RECIPIENTS and FAULT_KILLS make it larger.
+ */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
+import { killInFlight } from '#test/support/kill.ts'
+import { startReceiver, type Receiver } from '#test/support/receiver.ts'
+import { startSystem, type System } from '#test/support/system.ts'
+import { until } from '#test/support/until.ts'
+
+const RECIPIENTS = Number(process.env['FAULT_RECIPIENTS'] ?? 2000)
+const KILLS = Number(process.env['FAULT_KILLS'] ?? 5)
+const PATIENCE_MS = 60_000 + RECIPIENTS * 20 + KILLS * 5000
+
+describe('campaigns under faults', function () {
+  this.timeout(PATIENCE_MS * 2)
+  let mx: Receiver
+  let system: System
+
+  before(async () => {
+    mx = await startReceiver()
+    system = await startSystem({ isCrashable: true, env: { ROUTES: `*=smtp://127.0.0.1:${mx.port}` } })
+  })
+  after(async () => {
+    await system.stop()
+    await mx.stop()
+  })
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
+  })
+
+  /** What may come twice after each fault: what the receiver had and PostgreSQL had not heard of. */
+  const NONE: ReadonlySet<string> = new Set()
+  const FAULTS: readonly (readonly [what: string, strike: () => Promise<ReadonlySet<string>>])[] = [
+    ['worker', async () => { await system.roles.worker.kill(); return NONE }],
+    ['outbound', () => killInFlight(system, mx)],
+    ['api', async () => { await system.roles.api.kill(); return NONE }],
+    ['redis', async () => { await system.redis.flushall(); return NONE }],
+    ['postgres', async () => { await system.postgres.crash(); await system.postgres.restart(); return NONE }],
+  ]
+
+  it(`${RECIPIENTS} recipients, ${KILLS} faults: each exactly once, none forgotten`, async () => {
+    const campaigns = campaignsOf(system)
+    const audience = await addAudience(system)
+    await addMembers(system, audience, { count: RECIPIENTS, domain: 'receiver.example' })
+    const id = await campaigns.create({ audience_ids: [audience] })
+    await campaigns.move(id, 'start')
+    const allowed = new Set<string>()
+    for (let kill = 0; kill < KILLS; kill++) {
+      await until(() => mx.messages.length >= RECIPIENTS * (kill / (KILLS + 1)) * 0.8, () => `only ${mx.messages.length} came`, PATIENCE_MS)
+      const fault = FAULTS[kill % FAULTS.length]
+      assert.ok(fault !== undefined)
+      for (const address of await fault[1]()) allowed.add(address)
+      await sleep(50)
+      await system.heal()
+    }
+    await campaigns.settle(id, 'COMPLETED', PATIENCE_MS)
+    const copies = new Map<string, number>()
+    for (const { to } of mx.messages) for (const address of to) copies.set(address, (copies.get(address) ?? 0) + 1)
+    const doubled = [...copies].filter(([address, count]) => count > 1 && !allowed.has(address)).map(([address]) => address)
+    assert.equal(copies.size, RECIPIENTS, 'none is forgotten')
+    assert.deepEqual(doubled, [])
+    const { rows } = await system.db.query<{ state: string; n: number }>(
+      'SELECT state, count(*)::int AS n FROM campaign_recipients WHERE campaign_id = $1 GROUP BY state', [id])
+    assert.deepEqual(rows, [{ state: 'delivered', n: RECIPIENTS }])
+    assert.equal((await campaigns.metrics(id))['delivered'], RECIPIENTS, 'the figures say what the ledger says')
+  })
+})
