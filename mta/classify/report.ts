@@ -90,7 +90,9 @@ function readDeliveryStatus(mail: Part, notice: Notice): ReportedRecipient[] {
   const groups = parts.length > 0 ? parts.flatMap((part) => readGroups(textOf(part))) : inlineGroups(notice)
   const failed = bareAddresses(valueOf(mail.fields, 'x-failed-recipients'))
   const about = groups.filter((fields) => RECIPIENT_FIELDS.some((name) => valueOf(fields, name) !== null))
-  const recipients = about.slice(0, MAX_RECIPIENTS).map((fields, i) => readGroup(fields, noticeFor(notice, i), about.length === 1 ? failed : []))
+  const named = about.length === 1 ? failed : []
+  const recipients = about.slice(0, MAX_RECIPIENTS)
+    .map((fields, i) => readGroup(fields, noticeFor(notice, i), named))
     .filter((recipient) => recipient !== null)
   return [...new Map(recipients.map((recipient) => [recipient.address.toLowerCase(), recipient])).values()]
 }
@@ -174,8 +176,8 @@ function describe(known: Known): ReportedRecipient {
 }
 
 /**
- * From the most exact words to the least; null where none says anything. A notice around the server's own answer, which says nothing itself,
- * condemns nobody: it speaks of what may be, or of the mail.
+ * From the most exact words to the least; null where none says anything. A notice around the server's own answer, which says nothing
+ * itself, condemns nobody: it speaks of what may be, or of the mail.
  */
 function readSaid({ address, diagnostic, entry, comment, notice }: Known, command: Command | null): Reading | null {
   const said = entry?.text ?? null

@@ -140,7 +140,9 @@ describe('what servers say', () => {
 
   it('words go before the status', () => assert.equal(told(readFailure('mailbox full', '5.1.1', 'rcpt')), 'mailbox-full'))
   for (const command of ['mail', 'connect'] as const) {
-    it(`what ${command} was refused with is about the sender`, () => assert.equal(told(readFailure('no such user', '5.1.1', command)), 'sender-refused'))
+    it(`what ${command} was refused with is about the sender`, () => {
+      assert.equal(told(readFailure('no such user', '5.1.1', command)), 'sender-refused')
+    })
   }
 
   const CONFIRMED: readonly (readonly [status: string | null, command: Command | null, isSo: boolean])[] = [
@@ -148,7 +150,7 @@ describe('what servers say', () => {
     false], ['5.0.0', null, false],
   ]
   for (const [status, command, isSo] of CONFIRMED) {
-    it(`"no such user" with ${status ?? 'no status'}, said to ${command ?? 'nobody knows what'}: ${isSo ? 'believed' : 'not believed'}`, () => {
+    it(`"no such user" with ${status ?? 'no status'}, said to ${command ?? 'nobody'}: ${isSo ? 'believed' : 'not believed'}`, () => {
       assert.equal(isConfirmed({ class: 'no-such-user', isHard: true }, status, command), isSo)
     })
   }
