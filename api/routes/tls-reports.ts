@@ -17,7 +17,7 @@ const post = route({
   method: 'POST', paths: ['/tls-reports'], access: 'public', accepts: ['tlsrpt'], status: 200, answer: plainAnswer,
   errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
   handle: async (ctx, { source, address }) => {
-    const retryAfter = await paceTlsReports(ctx.attempts, address)
+    const retryAfter = await paceTlsReports(ctx, ctx.attempts, address)
     if (retryAfter !== null) return refuse('RATE_LIMITED', 'Too many reports from your network.', retryAfter)
     const raw = await collect(source, MAX_POST_OCTETS)
     if (raw === 'too large') return refuse('PAYLOAD_TOO_LARGE', `The body is larger than ${MAX_POST_OCTETS} bytes.`)

@@ -15,12 +15,13 @@ describe('the reader of reports', () => {
   /** A thread that hangs on "hang", eats all memory on "eat" and says nothing of worth of the rest. */
   const strange = new URL(`data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads'
+    parentPort.postMessage({ reports: [] })
     parentPort.on('message', ({ raws }) => {
       for (const raw of raws) {
         const text = Buffer.from(raw).toString()
         if (text === 'hang') for (;;) {}
         if (text === 'eat') for (const list = [];;) list.push(Array.from({ length: 1e5 }, Math.random))
-        parentPort.postMessage({ report: { kind: 'other', recipients: [], feedbackType: null, originalMessageId: text } })
+        parentPort.postMessage({ reports: [{ kind: 'other', recipients: [], feedbackType: null, originalMessageId: text }] })
       }
     })`)}`)
 

@@ -40,16 +40,16 @@ export function createReader<T = Report>({ longestMs = LONGEST_MS, file = THREAD
     return fresh
   }
 
-  /** How many of them were read until the end, or until the thread died over one. */
-  async function readSome(raws: readonly Buffer[]): Promise<Answer<T>['report'][]> {
+  /** Those that were told until the end, or until the thread died over one. */
+  async function readSome(raws: readonly Buffer[]): Promise<(T | null)[]> {
     const isNew = thread === null
     const worker = thread ??= start()
-    const reports: Answer<T>['report'][] = []
+    const reports: (T | null)[] = []
     fault = null
     const { promise, resolve } = Promise.withResolvers<null>()
     let timer = setTimeout(() => void worker.terminate(), isNew ? START_MS : longestMs)
-    const take = ({ report }: Answer<T>): void => {
-      reports.push(report)
+    const take = ({ reports: some }: Answer<T>): void => {
+      reports.push(...some)
       clearTimeout(timer)
       timer = setTimeout(() => void worker.terminate(), longestMs)
       if (reports.length === raws.length) resolve(null)
@@ -69,10 +69,15 @@ export function createReader<T = Report>({ longestMs = LONGEST_MS, file = THREAD
   return {
     async read(raws) {
       const reports: (T | null)[] = []
+      let isCareful = false // one at a time, to find the one that the thread died over
       while (reports.length < raws.length) {
         if (isStopped) throw new Error('the reader was stopped')
-        reports.push(...await readSome(raws.slice(reports.length)))
-        if (reports.length < raws.length) reports.push(null)
+        const asked = isCareful ? 1 : raws.length - reports.length
+        const some = await readSome(raws.slice(reports.length, reports.length + asked))
+        reports.push(...some)
+        if (some.length === asked) continue
+        if (isCareful) reports.push(null)
+        isCareful = !isCareful
       }
       return reports
     },

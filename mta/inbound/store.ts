@@ -16,6 +16,8 @@ import type { Result } from './verdict.ts'
 /** A report may be 128 KB: a batch stays a few MB. */
 const MAX_BATCH = 32
 const LANES = 2
+/** Nobody waits for a report: what comes within a moment shares a commit. */
+const GATHER_MS = 10
 const MOST_OF_ONE_RECIPIENT = 20
 const MAX_SENDER = 320
 
@@ -51,7 +53,7 @@ export function createTaking(ctx: Context, recent: RecentRaws, onStored: () => v
     for (const { id, recipient, raw } of rows) if (recipient !== null) recent.put(id, raw)
     onStored()
     return batch.map(() => null)
-  }, { max: MAX_BATCH, lanes: LANES })
+  }, { max: MAX_BATCH, lanes: LANES, gatherMs: GATHER_MS })
 }
 
 /** How many of the same recipient stand before each in the batch: the statement does not see its own rows. */

@@ -4,7 +4,7 @@
  */
 import { Resolver } from 'node:dns/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Question } from './reader-thread.ts'
+import type { Answer, Question } from './reader-thread.ts'
 import { readTlsArrival, type TlsReading } from './tls-report-reading.ts'
 
 const DNS_TIMEOUT_MS = 2000
@@ -14,7 +14,7 @@ const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })
 if (dnsServers !== null) resolver.setServers(dnsServers)
 
 async function readAll({ raws }: Question): Promise<void> {
-  for (const raw of raws) parentPort?.postMessage({ report: await read(raw) }, [])
+  for (const raw of raws) parentPort?.postMessage({ reports: [await read(raw)] } satisfies Answer<TlsReading>, [])
 }
 
 async function read(raw: Uint8Array): Promise<TlsReading | null> {
@@ -25,4 +25,5 @@ async function read(raw: Uint8Array): Promise<TlsReading | null> {
   }
 }
 
+parentPort?.postMessage({ reports: [] } satisfies Answer<TlsReading>, [])
 parentPort?.on('message', (question: Question) => void readAll(question))

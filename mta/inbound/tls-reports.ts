@@ -36,7 +36,7 @@ export function createTlsReportReader({ dnsServers }: Context['config']): Reader
 /** Resolves when it is stored. @throws Reply */
 export async function takeByMail(ctx: Context, attempts: Attempts, { peer, raw, size }: Incoming): Promise<void> {
   if (size > raw.length) throw new Reply(552, '5.3.4 A report on TLS is smaller than this')
-  if (await paceTlsReports(attempts, peer) !== null) throw new Reply(452, '4.7.0 Too many reports on TLS, come again later')
+  if (await paceTlsReports(ctx, attempts, peer) !== null) throw new Reply(452, '4.7.0 Too many reports on TLS, come again later')
   if (!await takeTlsReport(ctx, { via: 'mail', peer, raw })) throw new Reply(452, '4.3.1 Too many reports on TLS, come again later')
 }
 

@@ -24,9 +24,10 @@ export interface TlsReportArrival {
   readonly raw: Buffer
 }
 
-/** Seconds to wait when the network of this address has sent too many. */
-export function paceTlsReports(attempts: Attempts, address: string): Promise<number | null> {
-  return attempts.take(`tls-reports:${networkOf(address)}`, PER_NETWORK)
+/** Seconds to wait when the network of this address has sent too many. Only digests of networks are counted. */
+export function paceTlsReports({ vault }: Pick<Context, 'vault'>, attempts: Attempts, address: string): Promise<number | null> {
+  const name = vault.mac('tls-reports-pace', networkOf(address)).toString('base64url').slice(0, 22)
+  return attempts.take(`tls-reports:${name}`, PER_NETWORK)
 }
 
 /** False while too many wait to be read. */

@@ -154,8 +154,10 @@ describe('inbound faults', function () {
     assert.equal(rows.length, 0)
   })
 
-  async function databasePids(): Promise<number[]> {
-    return (await ctx.db.query<{ pid: number }>('SELECT pid FROM pg_stat_activity')).rows.map(({ pid }) => pid)
+  /** Its processes, and the one that they are children of, which keeps the account of those that have ended. */
+  async function databasePids(): Promise<(number | string)[]> {
+    const pids = (await ctx.db.query<{ pid: number }>('SELECT pid FROM pg_stat_activity')).rows.map(({ pid }) => pid)
+    return [...pids, readStat(pids[0] ?? 0)[1] ?? 0]
   }
 
   /** False when it was refused, as it is right for a forged one. */
@@ -202,11 +204,17 @@ function readProc(pid: number | string, file: string): string {
   }
 }
 
-/** Seconds of CPU that these processes have used, all their threads together. */
+/** What proc(5) has of a process behind its name. */
+function readStat(pid: number | string): string[] {
+  return readProc(pid, 'stat').split(') ').at(-1)?.split(' ') ?? []
+}
+
+const TICKS_IN_A_SECOND = 100
+
+/** Seconds of CPU that these processes have used, all their threads together, and their children that have ended. */
 function cpuOf(pids: readonly (number | string)[]): number {
-  const TICKS = 100
-  const ticks = pids.map((pid) => readProc(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [])
-  return ticks.reduce((sum, fields) => sum + Number(fields[11] ?? 0) + Number(fields[12] ?? 0), 0) / TICKS
+  const ticks = pids.flatMap((pid) => readStat(pid).slice(11, 15).map(Number))
+  return ticks.reduce((sum, one) => sum + one, 0) / TICKS_IN_A_SECOND
 }
 
 async function freePort(): Promise<number> {
