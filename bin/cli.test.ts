@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { type Action, type Io, runAction, runActions, tableText, UsageError } from './cli.ts'
 
+/** What a stranger would steer a terminal with. */
+const HOSTILE = '\u001b[31m\u009b2J\u0007\u007f\r<b>'
+
 const ACTIONS: Readonly<Record<string, Action>> = {
   make: {
     usage: 'make --name N [--big] [WORD]', options: ['name'], flags: ['big'], words: [0, 1],
@@ -8,6 +11,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   },
   take: { usage: 'take ID', words: [1, 1], run: (call) => Promise.resolve(call.fail(`no ${call.word(0)}`)) },
   refuse: { usage: 'refuse', run: () => Promise.reject(new UsageError('not like this')) },
+  tell: { usage: 'tell', run: (call) => Promise.resolve(call.answer(`one\n\ttwo ${HOSTILE}`, { text: HOSTILE })) },
   break: { usage: 'break', run: () => Promise.reject(new Error('a bug')) },
 }
 
@@ -35,6 +39,14 @@ const WRONG: readonly [args: readonly string[], message: RegExp][] = [
 ]
 
 describe('command line', () => {
+  it('lets nothing through that steers a terminal, and programs get all of it', async () => {
+    assert.equal((await invoke(['tell'])).out, 'one\n\ttwo ?[31m?2J???<b>\n')
+    assert.equal((await invoke(['take', HOSTILE])).err, 'no ?[31m?2J???<b>\n')
+    const { out } = await invoke(['tell', '--json'])
+    assert.doesNotMatch(out, /[^\P{Cc}\n]/u)
+    assert.deepEqual(JSON.parse(out), { text: HOSTILE })
+    assert.equal(tableText(['A', 'B'], [['x\u202ey\u2028z', 'c\nd']]), 'A      B\nx?y?z  c?d')
+  })
   for (const [args, message] of WRONG) {
     it(`refuses thing ${args.join(' ')}`, async () => {
       const { code, out, err } = await invoke(args)

@@ -73,13 +73,13 @@ export class Call {
 
   /** The result: `json` with --json, else `text` for people. */
   answer(text: string, json: unknown): number {
-    this.io.out(this.has('json') ? `${JSON.stringify(json, null, 2)}\n` : `${text}\n`)
+    this.io.out(this.has('json') ? `${jsonText(json)}\n` : `${terminalText(text)}\n`)
     return 0
   }
 
   /** It did not work: why, and what to do. Answers exit code 1. */
   fail(message: string): number {
-    this.io.err(`${message}\n`)
+    this.io.err(`${terminalText(message)}\n`)
     return 1
   }
 }
@@ -142,9 +142,24 @@ function parse(config: NonNullable<Parameters<typeof parseArgs>[0]>): Parsed {
   }
 }
 
-/** Columns under their heads; the last may be as long as it likes. Control characters, which could steer a terminal, show as "?". */
+/** The last wall: whatever a stranger's words came through, a terminal gets nothing that steers it. */
+function terminalText(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]/gu, '?')
+}
+
+/** JSON escapes the controls of ASCII by itself, and not those of Latin-1, which steer some terminals too. */
+function jsonText(json: unknown): string {
+  return JSON.stringify(json, null, 2).replace(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
+}
+
+/** One line of what strangers may have written: what could steer a terminal, break the line or turn the direction of writing shows as "?". */
+export function lineText(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '?')
+}
+
+/** Columns under their heads; the last may be as long as it likes. Each row is one line, whatever stands in it. */
 export function tableText(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [heads, ...rows].map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, '?')))
+  const all = [heads, ...rows].map((row) => row.map(lineText))
   const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
   const last = heads.length - 1
   const lineOf = (row: readonly string[]): string => row.map((cell, column) => column === last ? cell : cell.padEnd(widths[column] ?? 0)).join('  ')

@@ -30,7 +30,8 @@ export const foundShape = headShape.extend({
 
 const attemptShape = z.object({
   attempt: count, at: moment, outcome: z.string(), scope: text, reason: text,
-  reply: z.object({ code: z.int().nullable(), status: text, text }).nullable(), host: text, address: text, tls: text,
+  reply: z.object({ code: z.int().nullable(), status: text, text }).nullable(), host: text, address: text,
+  source: text.meta({ description: 'the egress source it left from; null: the system chose the address' }), tls: text,
   duration_ms: z.int(), conversation: z.string(),
 })
 const state = z.enum(Object.keys(STATES) as [keyof typeof STATES, ...(keyof typeof STATES)[]])
@@ -132,6 +133,7 @@ function presentAttempt(attempt: AttemptView): Record<string, unknown> {
     reply,
     host: attempt.host,
     address: attempt.address,
+    source: attempt.source,
     tls: attempt.tls,
     duration_ms: attempt.durationMs,
     conversation: attempt.conversation,

@@ -1,5 +1,5 @@
 /** `mailstead explain ID`: why a message is where it is, gate by gate, its timeline, and every word of every attempt. */
-import { type Action, type Io, runAction, UsageError } from '#bin/cli.ts'
+import { type Action, type Io, lineText, runAction, UsageError } from '#bin/cli.ts'
 import { withContext } from '#bin/cli-context.ts'
 import { loadPlans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
@@ -48,7 +48,7 @@ function textOf({ message, recipients }: Explanation): string {
       ...recipient.attempts.flatMap(attemptLines),
     ]),
     '', 'Events', ...message.events.map(eventLine),
-  ].map((line) => line.replace(/\p{Cc}/gu, '?')).join('\n')
+  ].map(lineText).join('\n')
 }
 
 function eventLine({ sequence, createdAt, type, recipient }: EventView): string {

@@ -122,7 +122,7 @@ describe('the first run', () => {
 })
 
 describe('the banner', () => {
-  const READY: FirstRun = { address: 'http://localhost:3000', isSandbox: true, workspaceId: 'W', adminKey: 'ms_ab.adm_cd', sending: { key: 'ms_ab.live_ef', domain: 'hello.mailstead.test' } }
+  const READY: FirstRun = { address: 'http://localhost:3000', isSandbox: true, workspaceId: 'W', adminKey: 'ms_ab.adm_cd', sending: { key: 'ms_ab.live_ef', domain: 'hello.mailstead.test' }, submission: { host: '127.0.0.1', ports: { plain: 2587, tls: 2465, alt: 2525 } } }
   const plain = (text: string): string => text
 
   it('has one line that a shell takes as it is', () => {
@@ -135,8 +135,15 @@ describe('the banner', () => {
     assert.deepEqual([body.from, body.to], ['Mailstead <hello@hello.mailstead.test>', 'you@example.com'])
   })
 
+  it('has one line that hands a mail in by SMTP', () => {
+    const [line = ''] = bannerText(READY, plain).split('\n').filter((one) => one.startsWith('python3 '))
+    const checked = spawnSync('/bin/sh', ['-c', `python3() { printf '%s' "$2"; }\n${line}`], { encoding: 'utf8' })
+    assert.match(checked.stdout, /SMTP\("127\.0\.0\.1", 2587\); s\.login\("anything", "ms_ab\.live_ef"\); .*\["you@example\.com"\], "From: .*\\n\\nThis mail/)
+  })
+
   const CASES: readonly [what: string, change: Partial<FirstRun>, has: readonly string[], hasNot: readonly string[]][] = [
-    ['in the sandbox', {}, ['http://localhost:3000', 'ms_ab.adm_cd', 'ms_ab.live_ef', 'bin/mailstead inbox'], ['domain add']],
+    ['in the sandbox', {}, ['http://localhost:3000', 'ms_ab.adm_cd', 'ms_ab.live_ef', 'bin/mailstead inbox', '127.0.0.1, port 2587 or 2525 (STARTTLS), 2465 (TLS)', 'python3 -c '], ['domain add']],
+    ['without the submission role', { submission: null }, ['curl'], ['SMTP', 'python3']],
     ['on the internet', { isSandbox: false, sending: null }, ['ms_ab.adm_cd', 'bin/mailstead domain add --workspace W example.com'], ['inbox', 'curl']],
     ['without an admin key', { adminKey: null }, ['bin/mailstead key create --type admin --workspace W', 'ms_ab.live_ef'], ['null']],
     ['without a sending key', { sending: null }, ['bin/mailstead key create --workspace W --type regular', 'inbox'], ['null', 'curl']],

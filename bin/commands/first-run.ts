@@ -19,6 +19,7 @@ import { type Db, openDb } from '#src/db.ts'
 import { addDomain, type Domain, trustDomain } from '#src/domains/domains.ts'
 import { newId } from '#src/id.ts'
 import { loadMasterKey, openVault, type Vault } from '#src/vault.ts'
+import { readPorts, type SubmissionPorts } from '#src/submission-ports.ts'
 import { createWorkspace, findWorkspace } from '#src/workspaces/workspaces.ts'
 import { bannerText } from './banner.ts'
 
@@ -30,6 +31,8 @@ export interface FirstRun {
   readonly adminKey: string | null
   /** Only in sandbox mode; null: it was deactivated. */
   readonly sending: { readonly key: string; readonly domain: string } | null
+  /** Where mail is handed in by SMTP; null: nowhere on this machine. */
+  readonly submission: { readonly host: string; readonly ports: SubmissionPorts } | null
 }
 
 /** What operator.json remembers. */
@@ -122,7 +125,9 @@ async function presentable(db: Db, memory: Memory, config: Config): Promise<Firs
   }
   const { workspaceId, adminKey, sendingKey, domain } = memory
   const mayShow = config.isSandbox && sendingKey !== null && domain !== null && await works(sendingKey)
+  const ports = readPorts(config)
   return {
+    submission: ports === null ? null : { host: config.isSandbox ? '127.0.0.1' : config.serverName, ports },
     address: config.publicUrl, isSandbox: config.isSandbox, workspaceId,
     adminKey: adminKey !== null && await works(adminKey) ? adminKey : null,
     sending: mayShow ? { key: sendingKey, domain } : null,

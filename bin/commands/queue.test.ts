@@ -1,7 +1,7 @@
 /** `mailstead queue` as an operator uses it, on a database with mail. */
 import assert from 'node:assert/strict'
 import { createAcceptor } from '#src/messages/accept.ts'
-import { hexOf } from '#src/id.ts'
+import { hexOf, newId } from '#src/id.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { run } from './queue.ts'
@@ -49,6 +49,22 @@ describe('mailstead queue', () => {
     assert.equal((await call('resume', 'slow.example')).code, 1)
     assert.equal((await call('resume', '--workspace', workspaceId)).code, 0)
   })
+  it('tells what a rule stopped, with reason, since and until, and lets it go; what a receiver said steers no terminal', async () => {
+    const hostile = '421 4.7.0 [TS04]\u001b[2J\u001b]0;owned\u0007\u009b31m<script>\r\nbulk  queued  9'
+    await ctx.db.query(`INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until) VALUES ($1, 'yahoo', 'default', 'ts04', $2, now() + interval '2 hours')`,
+      [newId(), hostile])
+    await ctx.db.query('UPDATE recipients SET reason = $1', [hostile])
+    const { out } = await call('status')
+    assert.match(out, /suspended: receiver yahoo by rule ts04 since \d{4}-.*Z until \d{4}-.*Z \(421 4\.7\.0 \[TS04\]/)
+    const texts = [out, (await call('list')).out, (await call('actions')).out]
+    for (const text of texts) assert.doesNotMatch(text, /[^\P{Cc}\n]/u)
+    assert.equal(texts.some((text) => /^bulk {2}queued {2}9/m.test(text)), false, 'a line of a stranger\'s own')
+    const { receivers } = (await call('status', '--json')).json as unknown as { receivers: Record<string, unknown>[] }
+    assert.deepEqual([receivers[0]?.['receiver'], receivers[0]?.['rule'], typeof receivers[0]?.['created_at'], typeof receivers[0]?.['until']], ['yahoo', 'ts04', 'string', 'string'])
+    assert.deepEqual((await call('resume', '--receiver', 'yahoo', '--json')).json, { resumed: 'yahoo', kind: 'receiver' })
+    assert.equal((await call('resume', '--receiver', 'yahoo')).code, 1)
+    assert.doesNotMatch((await call('status')).out, /yahoo/)
+  })
   it('retries, drops, and drops with a bounce', async () => {
     assert.equal((await call('retry', '--tier', 'bulk', '--json')).json['retried'], 3)
     assert.equal((await call('drop', '--tier', 'instant', '--yes', '--json')).json['dropped'], 1)
@@ -64,7 +80,7 @@ describe('mailstead queue', () => {
   it('keeps what was done, with who and why', async () => {
     const { json } = await call('actions', '--json')
     assert.deepEqual(json.map(({ verb }) => verb),
-      ['bounce', 'drop', 'retry', 'resume', 'resume', 'suspend', 'suspend'].slice(0, json.length))
+      ['bounce', 'drop', 'retry', 'resume', 'resume', 'resume', 'suspend', 'suspend'].slice(0, json.length))
     assert.match(String(json[0]?.['by']), /^command line/)
   })
 

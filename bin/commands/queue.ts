@@ -3,7 +3,7 @@
  * below /admin do the same by the same functions. A long action says how far it is; what is stopped half way, the worker goes on with.
  */
 import { userInfo } from 'node:os'
-import { type Action, type Call, type Io, runActions, tableText, UsageError } from '#bin/cli.ts'
+import { type Action, type Call, type Io, lineText, runActions, tableText, UsageError } from '#bin/cli.ts'
 import { withContext } from '#bin/cli-context.ts'
 import type { Context } from '#src/context.ts'
 import type { Detail } from '#src/errors.ts'
@@ -13,7 +13,7 @@ import { readMoment } from '#src/moment.ts'
 import { advance, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
 import { FILTER_FIELDS, readFilter, readStopped, type FilterField, type GivenFilter } from '#src/operator/filter.ts'
 import { findAction, listActions, recordAction } from '#src/operator/record.ts'
-import { listReceiverSuspensions } from '#src/shaping/receiver-suspensions.ts'
+import { listReceiverSuspensions, resumeReceiver } from '#src/shaping/receiver-suspensions.ts'
 import { listSuspensions, resume, suspend, SUSPENDABLE, type Stopped } from '#src/queue/suspensions.ts'
 import { whenReady } from '#src/redis.ts'
 
@@ -101,6 +101,14 @@ async function act(call: Call, verb: MailVerb): Promise<number> {
 const shown = ({ kind, subject }: Stopped): string => kind === 'domain'
   ? (subject === '*' ? 'All mail' : `Mail to ${subject}`) : `Mail of the ${kind} ${subject}`
 
+/** One that a rule about its replies has stopped (docs/shaping.md). */
+async function letReceiverGo(ctx: Context, call: Call, receiver: string): Promise<number> {
+  await tellRedis(ctx, call)
+  if (await resumeReceiver(ctx, receiver) === 0) return call.fail(`The receiver ${receiver} is not suspended; mailstead queue status lists what is.`)
+  await recordAction(ctx, { verb: 'resume', subject: { receiver }, reason: '', by: operatorName() }, 'done')
+  return call.answer(`Mail to ${receiver} goes out again.`, { resumed: receiver, kind: 'receiver' })
+}
+
 const ACTIONS: Readonly<Record<string, Action>> = {
   status: {
     usage: 'status',
@@ -111,15 +119,15 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       const stopped = suspensions.map((one) =>
         `suspended: ${one.kind} ${one.subject} (${one.reason})${one.until === null ? '' : ` until ${one.until.toISOString()}`}`)
       const text = rows.length === 0 ? 'The queue is empty.' : tableText(['TIER', 'STATE', 'COUNT', 'OLDEST DUE'], rows)
-      const left = receivers.map(({ pace, rule, until, reply }) =>
-        `suspended: receiver ${pace} by rule ${rule} until ${until.toISOString()} (${reply})`)
-      return call.answer([text, ...stopped, ...left].join('\n').replace(/[^\P{Cc}\n]/gu, '?'), {
+      const left = receivers.map(({ pace, rule, createdAt, until, reply }) =>
+        `suspended: receiver ${pace} by rule ${rule} since ${createdAt.toISOString()} until ${until.toISOString()} (${reply})`)
+      return call.answer([text, ...[...stopped, ...left].map(lineText)].join('\n'), {
         counts: counts.map((row) => ({ tier: row.tier, state: row.state, count: row.count, oldest_due_at: row.oldestDueAt })),
         suspensions: suspensions.map(({ kind, subject, reason, createdAt, until }) => ({
           kind, subject, ...(kind === 'domain' ? { domain: subject } : {}), reason, created_at: createdAt, until,
         })),
-        receivers: receivers.map(({ pace, workspaceId, rule, reply, until }) =>
-          ({ receiver: pace, workspace_id: workspaceId, rule, reply, until })),
+        receivers: receivers.map(({ pace, workspaceId, rule, reply, createdAt, until }) =>
+          ({ receiver: pace, workspace_id: workspaceId, rule, reply, created_at: createdAt, until })),
       })
     }),
   },
@@ -173,8 +181,10 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     },
   },
   resume: {
-    usage: `resume ${STOPPED_USAGE}`, options: SUSPENDABLE, words: [0, 1],
+    usage: `resume ${STOPPED_USAGE}|--receiver NAME`, options: [...SUSPENDABLE, 'receiver'], words: [0, 1],
     run: (call) => withContext(call.io, async (ctx) => {
+      const receiver = call.option('receiver')
+      if (receiver !== null) return letReceiverGo(ctx, call, receiver)
       const stopped = await stoppedOf(call, ctx)
       await tellRedis(ctx, call)
       if (!await resume(ctx, stopped)) return call.fail(`${stopped.subject} is not suspended; mailstead queue status lists what is.`)

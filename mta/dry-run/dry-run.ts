@@ -5,6 +5,7 @@
  *
  * Its waits are short, and the whole has an end: whoever asks waits for it. Never throws for what a message, a server or DNS does.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Plans } from '#config/plans.ts'
 import { assemble, type Draft } from '#mta/compose/draft.ts'
 import type { Host } from '#mta/route/route.ts'
@@ -29,6 +30,11 @@ const TIMEOUTS = chooseTimeouts({
   rcpt: 15 * SECOND,
   rset: 5 * SECOND,
 })
+/** A fetch is given up before. */
+const POLICY_WAIT_MS = 16 * SECOND
+const POLICY_LOOK_MS = 250
+/** So long is worth a word. */
+const POLICY_TOLD_MS = 500
 const WAITS = 'mail would wait and try again'
 /** Who asked is answered by then, with what is known. */
 const LONGEST_MS = 55 * SECOND
@@ -129,9 +135,20 @@ async function travel(run: Run, mail: Written): Promise<string | null> {
   steps.push(ok('MX', `${route.hosts.map(({ name, preference }) => `${name} (${preference})`).join(', ')}; site ${route.site}`))
   steps.push(await judgePace(ctx, sender, domain, route))
   steps.push(await findAddresses(run, route.hosts))
-  const tls = await stages.tlsPolicy(domain, route.hosts)
-  steps.push(tlsStep(tls))
+  const { tls, waitedMs } = await awaitPolicy(run, route.hosts)
+  steps.push(tlsStep(tls, waitedMs))
   return connect(run, mail, { hosts: route.hosts, tls })
+}
+
+/** A policy that is being fetched is waited for, as a message waits for it; not longer than its fetch may take. */
+async function awaitPolicy({ domain, assembled: { stages } }: Run, hosts: readonly Host[]): Promise<{ tls: TlsPolicy; waitedMs: number }> {
+  const began = performance.now()
+  for (;;) {
+    const tls = await stages.tlsPolicy(domain, hosts)
+    const waitedMs = Math.round(performance.now() - began)
+    if (!tls.isPending || waitedMs > POLICY_WAIT_MS) return { tls, waitedMs }
+    await sleep(POLICY_LOOK_MS)
+  }
 }
 
 async function findAddresses({ assembled: { opening } }: Run, hosts: readonly Host[]): Promise<DryRunStep> {
@@ -142,11 +159,13 @@ async function findAddresses({ assembled: { opening } }: Run, hosts: readonly Ho
   return found.every(({ trouble }) => trouble === null) ? ok('addresses', says) : warn('addresses', says, 'the others are used')
 }
 
-function tlsStep({ isRequired, dane, sts, stsTrouble }: TlsPolicy): DryRunStep {
+function tlsStep({ isRequired, dane, sts, stsTrouble, isPending, domain }: TlsPolicy, waitedMs: number): DryRunStep {
   const parts = [
     isRequired ? 'required by the operator' : 'used where it is offered', dane === 'no' ? 'no DANE' : `DANE: ${dane}`,
-    sts === null ? 'no MTA-STS' : `MTA-STS ${sts.mode}`,
+    sts === null ? 'no MTA-STS' : `MTA-STS ${sts.mode}${waitedMs < POLICY_TOLD_MS ? '' : `, known after ${waitedMs} ms`}`,
   ]
+  if (isPending)
+    return warn('TLS policy', `the MTA-STS policy of ${domain} is still being fetched after ${waitedMs} ms`, 'mail waits until it is there or its fetch has failed')
   if (stsTrouble === null && dane !== 'unknown') return ok('TLS policy', parts.join(', '))
   return warn('TLS policy', `${parts.join(', ')}; it could not be looked up whole`,
     'it is asked again; mail waits where DANE cannot be looked up')

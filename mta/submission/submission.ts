@@ -22,11 +22,12 @@ import { createRenderer } from '#src/templates/render.ts'
 import type { SubmissionContext } from './context.ts'
 import { createHandlers } from './handlers.ts'
 import { createRelays } from './sender.ts'
+import { forgetPorts, tellPorts, type SubmissionPorts } from '#src/submission-ports.ts'
 import { SubmissionServer } from './server.ts'
 import { maxOctets } from './take.ts'
 
 export interface Submission {
-  readonly ports: { readonly plain: number; readonly tls: number; readonly alt: number }
+  readonly ports: SubmissionPorts
   stop(): Promise<void>
 }
 
@@ -57,8 +58,10 @@ export async function startSubmission(base: Context, metrics: Registry): Promise
     const alt = await ports.open({ what, setting: 'SUBMISSION_ALT_PORT', port: config.submissionAltPort, fallback: 2525 }, false)
     base.log.info({ plain, tls, alt }, 'takes mail by SMTP')
     const renewing = watchServerCertificate(base, (certificate) => ports.show(certificate))
+    tellPorts(config, { plain, tls, alt })
     const stop = (): Promise<void> => {
       renewing.stop()
+      forgetPorts(config)
       return close()
     }
     return { ports: { plain, tls, alt }, stop }

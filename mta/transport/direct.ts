@@ -78,7 +78,7 @@ export function createDirect(parts: DirectParts): Direct {
       if (pooled !== null) rooms.putBack(job.site, pooled)
       return {
         outcome, startedAt, durationMs: performance.now() - began, conversation: lines.join('\n'), source,
-        host: pooled?.host ?? null, address: pooled?.address ?? null, tls: pooled === null ? null : describeTls(job, pooled),
+        host: (pooled ?? done.at)?.host ?? null, address: (pooled ?? done.at)?.address ?? null, tls: pooled === null ? null : describeTls(job, pooled),
       }
     },
     abort: () => {
@@ -110,6 +110,8 @@ interface Done {
   readonly outcome: Outcome
   readonly pooled: Pooled | null
   readonly source: string | null
+  /** The server that gave no session. */
+  readonly at?: NotOpened['at']
 }
 
 function takeOpen(pool: SessionPool, { site, ways, tls }: Job): Pooled | null {
@@ -173,7 +175,8 @@ async function connectIn(parts: DirectParts, errand: Errand, room: NewRoom): Pro
   if (!('session' in opened)) {
     if (opened.isByPolicy === true || opened.isOurs === true) parts.breaker.released(path)
     else parts.breaker.failed(path, opened.detail)
-    return { outcome: opened.isCertain === true ? unroutable(opened) : unreachable(opened), pooled: null, source: opened.source ?? null }
+    const outcome = opened.isCertain === true ? unroutable(opened) : unreachable(opened)
+    return { outcome, pooled: null, source: opened.source ?? null, at: opened.at }
   }
   parts.breaker.succeeded(path)
   lines.push(...opened.session.opening)

@@ -53,6 +53,8 @@ export interface NotOpened {
   readonly isByPolicy?: boolean
   /** The egress source that was used last. */
   readonly source?: string | null
+  /** The server that was tried last. */
+  readonly at?: { readonly host: string; readonly address: string }
   /** What is missing is ours: it says nothing about the site. */
   readonly isOurs?: true
 }
@@ -105,7 +107,7 @@ export async function openFirst(parts: OpeningParts, { hosts, tls, ways, mayUse 
       if (opened.ok) return pooledOf(opened.session, { host: host.name, address: target.address, source }, demand, tls)
       lines.push(...opened.failure.transcript)
       if (isSourceLost(opened.failure, source)) return sourceLost(source)
-      last = { ...explainFailure(opened.failure, `${host.name} [${target.address}]:${host.port}`, demand), source }
+      last = { ...explainFailure(opened.failure, `${host.name} [${target.address}]:${host.port}`, demand), source, at: { host: host.name, address: target.address } }
       isByPolicy ||= last.isByPolicy === true
     }
   }

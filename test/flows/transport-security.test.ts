@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brokenTlsKey } from '#src/queue/keys.ts'
 import type { TlsaRecord } from '#src/dns-answer.ts'
+import { listOf, OPERATOR, textOf } from '#test/support/api.ts'
 import { createAuthority, type Authority, type Certificate } from '#test/support/certificate.ts'
 import { ENFORCE, startPolicyHost, type PolicyHost } from '#test/support/policy-host.ts'
 import { openPostOffice, type PostOffice, type Told } from '#test/support/post-office.ts'
@@ -58,6 +59,17 @@ describe('transport security', function () {
     assert.equal(told.recipients[0]?.tries, 0)
     assert.deepEqual([mx.messages.length, mx.commands.filter(({ line }) => line.startsWith('MAIL')).length], [0, 0])
   }
+
+  it('a dry run waits for a policy that is being fetched, and says how long it took', async () => {
+    await office.open('slowpolicy.example', { certificate: await valid('slowpolicy.example') })
+    policies.publish(office.dns.zone, 'slowpolicy.example', (_request, response) => {
+      setTimeout(() => response.writeHead(200, { 'content-type': 'text/plain' }).end(ENFORCE('mx1.slowpolicy.example')), 2500)
+    })
+    const { body } = await office.system.call('POST', '/admin/dry-run', { key: OPERATOR, body: { from: `shop@${office.system.domain}`, to: 'ann@slowpolicy.example' } })
+    const step = listOf(body['data']?.['steps']).find((one) => one['step'] as unknown === 'TLS policy')
+    assert.match(textOf(step?.['says']), /MTA-STS enforce, known after \d+ ms/, JSON.stringify(body))
+    assert.equal(step?.['status'] as unknown, 'ok')
+  })
 
   describe('opportunistic', () => {
     it('any certificate will do, and the record says which it was', async () => {
