@@ -20,6 +20,7 @@ describe('the reader of reports', () => {
       for (const raw of raws) {
         const text = Buffer.from(raw).toString()
         if (text === 'hang') for (;;) {}
+        if (text === 'throw') { setImmediate(() => { throw new Error('astray') }); return }
         if (text === 'eat') for (const list = [];;) list.push(Array.from({ length: 1e5 }, Math.random))
         parentPort.postMessage({ reports: [{ kind: 'other', recipients: [], feedbackType: null, originalMessageId: text }] })
       }
@@ -32,7 +33,7 @@ describe('the reader of reports', () => {
     assert.deepEqual((await reader.read([good])).map((report) => report?.kind), ['bounce'])
     assert.deepEqual(await reader.read([]), [])
   })
-  for (const bad of ['hang', 'eat']) {
+  for (const bad of ['hang', 'eat', 'throw']) {
     it(`one that makes it ${bad} is told as unreadable, the others are read`, async () => {
       const reports = await open(500, strange).read(['a', bad, 'b', bad].map((text) => Buffer.from(text)))
       assert.deepEqual(reports.map((report) => report?.originalMessageId ?? null), ['a', null, 'b', null])

@@ -1,7 +1,7 @@
 /**
  * Reads reports in a thread of its own, so that a mail made to be hard to read holds up neither the SMTP talk nor the others: one that
- * takes too long, or too much memory, ends the thread and is told as unreadable; the thread is started anew. A thread that cannot be
- * started is our own fault: that throws, and nothing is lost. One batch at a time.
+ * takes too long, or too much memory, or brings it to fall, ends the thread and is told as unreadable; the thread is started anew. A thread
+ * that cannot be started is our own fault: that throws, and nothing is lost. One batch at a time.
  */
 import { Worker } from 'node:worker_threads'
 import type { Report } from '#mta/classify/report.ts'
@@ -48,7 +48,9 @@ export function createReader<T = Report>({ longestMs = LONGEST_MS, file = THREAD
     fault = null
     const { promise, resolve } = Promise.withResolvers<null>()
     let timer = setTimeout(() => void worker.terminate(), isNew ? START_MS : longestMs)
+    let isReady = !isNew
     const take = ({ reports: some }: Answer<T>): void => {
+      isReady = true
       reports.push(...some)
       clearTimeout(timer)
       timer = setTimeout(() => void worker.terminate(), longestMs)
@@ -62,7 +64,7 @@ export function createReader<T = Report>({ longestMs = LONGEST_MS, file = THREAD
     clearTimeout(timer)
     worker.off('message', take).off('exit', end)
     worker.unref()
-    if (fault !== null) throw fault
+    if (!isReady) throw fault ?? new Error('the thread that reads did not start')
     return reports
   }
 
