@@ -147,7 +147,7 @@ describe('what servers say', () => {
 
   const CONFIRMED: readonly (readonly [status: string | null, command: Command | null, isSo: boolean])[] = [
     ['5.1.1', 'data', true], ['5.2.1', null, true], ['5.7.1', null, false], ['5.7.1', 'rcpt', true], [null, null, true], [null, 'data',
-    false], ['5.0.0', null, false],
+    false], ['5.0.0', null, false], ['5.5.0', null, true], ['5.5.0', 'data', false],
   ]
   for (const [status, command, isSo] of CONFIRMED) {
     it(`"no such user" with ${status ?? 'no status'}, said to ${command ?? 'nobody'}: ${isSo ? 'believed' : 'not believed'}`, () => {

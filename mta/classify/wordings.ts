@@ -44,12 +44,12 @@ export function readFailure(text: string, status: string | null, command: Comman
 
 /**
  * Words alone, beside a status code that names another fault or none, condemn an address only where the server said them to RCPT: filters
- * say "user unknown" too, most of all when the content was there. A notice without any code is an old server's own; its words are all
- * there is.
+ * say "user unknown" too, most of all when the content was there. A notice without any code is an old server's own, and 5.5.0 was made
+ * of a bare 550; their words are all there is.
  */
 export function isConfirmed(reading: Reading, status: string | null, command: Command | null): boolean {
   if (reading.class !== 'no-such-user' || command === 'rcpt') return true
-  return status === null ? command !== 'data' : /^[245]\.(?:1\.\d+|2\.1|4\.1)$/.test(status)
+  return status === null || status === '5.5.0' ? command !== 'data' : /^[245]\.(?:1\.\d+|2\.1|4\.1)$/.test(status)
 }
 
 function readWords(text: string): Reading | null {
