@@ -24,7 +24,8 @@ export function findNames(source: string): NameUse[] {
 }
 
 /** `scopes`: the outermost first; true where names are those of the params. */
-function readProgram(program: hbs.AST.Program, scopes: readonly boolean[], found: NameUse[]): void {
+function readProgram(program: hbs.AST.Program | undefined, scopes: readonly boolean[], found: NameUse[]): void {
+  if (program === undefined) return // {{^a}} has only the other branch
   for (const statement of program.body) {
     if (isBlock(statement)) readBlock(statement, scopes, found)
     else if (statement.type === 'MustacheStatement') readCall(statement as hbs.AST.MustacheStatement, scopes, found)
@@ -39,8 +40,7 @@ function readBlock(block: hbs.AST.BlockStatement, scopes: readonly boolean[], fo
   readCall(block, scopes, found)
   const isSame = block.params.length > 0 && SAME_SCOPE.has(block.path.original)
   readProgram(block.program, isSame ? scopes : [...scopes, false], found)
-  const inverse = block.inverse as hbs.AST.Program | undefined
-  if (inverse !== undefined) readProgram(inverse, scopes, found)
+  readProgram(block.inverse, scopes, found)
 }
 
 /** With values it is a helper, and these are read; without, its name is a variable. */
@@ -71,7 +71,7 @@ export function judgePrinted(source: string, names: ReadonlySet<string>, isSeen:
   const isIn = (program: hbs.AST.Program | undefined, isAlways: boolean): boolean => program?.body.some((statement) => {
     if (statement.type === 'MustacheStatement') return isIt(statement as hbs.AST.MustacheStatement)
     if (!isBlock(statement)) return false
-    const branches = [statement.program, statement.inverse as hbs.AST.Program | undefined]
+    const branches = [statement.program, statement.inverse]
     const isChoice = SAME_SCOPE.has(statement.path.original) && statement.params.length > 0
     return isAlways ? isChoice && branches.every((branch) => isIn(branch, true)) : branches.some((branch) => isIn(branch, false))
   }) === true

@@ -85,6 +85,20 @@ describe('the renderer', () => {
     assert.equal(await finish('Hi', '<p>fine</p>'), 'fine')
   }).timeout(30_000)
 
+  const RUNAWAYS: readonly [what: string, body: string][] = [
+    ['CSS that names itself', '<style>:root{--a:var(--a)}p{color:var(--a)}</style><html><p>x</p></html>'],
+    ['very many rules for very many elements', `<style>${'p p p p b{top:0}'.repeat(3000)}</style>${'<p>'.repeat(3000)}<b>x</b>`],
+    ['MJML of very many elements', `<mjml><mj-body>${'<mj-section><mj-column><mj-text>x</mj-text></mj-column></mj-section>'.repeat(14_000)}</mj-body></mjml>`],
+  ]
+  for (const [what, body] of RUNAWAYS) {
+    it(`ends ${what}, and finishes the next`, async () => {
+      const [bad, good] = await Promise.all([body, '<style>p{top:0}</style><p>'].map((one) => renderer.finish({ subject: 's', body: one, text: null, format: null }, {})))
+      assert.match(bad?.ok === false ? bad.reason : 'fine', /^(?:compiling it takes longer than 3000 ms|it needs too much memory)$/)
+      assert.equal(good?.ok === true && good.html, '<style>p{top:0}</style><p style="top: 0;">')
+      assert.deepEqual(await render('fine'), { ok: true, subject: 'For ', html: 'fine', text: null })
+    }).timeout(60_000)
+  }
+
   it('refuses params that are too large or too deep', async () => {
     let deep: Record<string, unknown> = {}
     for (let i = 0; i < 100_000; i++) deep = { deep }

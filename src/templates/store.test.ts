@@ -5,7 +5,8 @@ import { newId } from '#src/id.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { createRenderer, type Renderer } from './render.ts'
-import { findTemplate, listTemplates, type SavedTemplate, saveTemplate, type Template, templateFields } from './store.ts'
+import { deleteTemplate, findTemplate, listTemplates, listVersions, type SavedTemplate, saveTemplate, type Template, templateFields } from './store.ts'
+import { findTemplateVersion } from './versions.ts'
 
 describe('stored templates', () => {
   let database: TestDatabase
@@ -57,6 +58,40 @@ describe('stored templates', () => {
     assert.equal((await findTemplate(db, mine, id))?.version, 7)
   })
 
+  it('keep every version as it was; text and sample data too', async () => {
+    const { id } = await saved(mine, { body: '<p>{{a}}</p>', text: 'one', sample_data: { a: 1 } })
+    const second = await saved(mine, { id, body: '<style>p{top:0}</style><p>{{b}}</p>', name: 'Second' })
+    assert.deepEqual([second.text, second.sampleData, second.version], ['one', { a: 1 }, 2])
+    const third = await saved(mine, { id, body: 'plain', sample_data: null })
+    assert.deepEqual([third.text, third.sampleData, third.format], [null, null, 'text'])
+    const found = async (version: number | null): Promise<unknown> => {
+      const one = await findTemplateVersion(db, mine, id, version)
+      return one === null ? null : [one.version, one.name, one.html, one.text]
+    }
+    assert.deepEqual(await Promise.all([1, 2, 3, null, 4].map(found)), [
+      [1, 'Welcome', '<p>{{a}}</p>', 'one'], [2, 'Second', '<style>p{top:0}</style><p style="top: 0;">{{b}}</p>', 'one'],
+      [3, 'Welcome', null, 'plain'], [3, 'Welcome', null, 'plain'], null,
+    ])
+    assert.equal(await findTemplateVersion(db, theirs, id, 1), null)
+    const { versions } = await listVersions(db, mine, id, { page: 1, limit: 2 })
+    assert.deepEqual(versions.map(({ version, body }) => [version, body]), [[3, 'plain'], [2, '<style>p{top:0}</style><p>{{b}}</p>']])
+    assert.equal(await deleteTemplate(db, mine, id), true)
+    assert.equal(await found(1), null)
+  })
+
+  it('of before are rendered as they were', async () => {
+    for (const [body, html, text] of [['<style>p{top:0}</style><p>x</p>', '<style>p{top:0}</style><p>x</p>', null], ['1 < 2', null, '1 < 2']] as const) {
+      const { id } = await saved(mine, { body })
+      await db.query('UPDATE templates SET format = NULL, finished = NULL WHERE id = $1', [id])
+      const found = await findTemplateVersion(db, mine, id, null)
+      assert.deepEqual([found?.html, found?.text], [html, text])
+    }
+  })
+
+  it('a text beside a text is refused', async () => {
+    assert.deepEqual(await save(mine, { body: 'plain', text: 'other' }), { kind: 'invalid', reason: 'the body is text: there is no text part beside it' })
+  })
+
   it('are neither seen nor changed by another workspace', async () => {
     const { id } = await saved(mine, {})
     assert.equal(await findTemplate(db, theirs, id), null)
@@ -90,7 +125,8 @@ describe('stored templates', () => {
     ['no name', { name: undefined }], ['an empty name', { name: '  ' }], ['a name of two lines', { name: 'a\nb' }], ['a long name', { name: 'x'.repeat(256) }],
     ['no subject', { subject: undefined }], ['an empty subject', { subject: '' }], ['a subject of two lines', { subject: 'Hi\r\nBcc: x@example.com' }],
     ['no body', { body: undefined }], ['an empty body', { body: '' }], ['a body that is no text', { body: { html: 'x' } }], ['NUL in the body', { body: 'a\0b' }],
-    ['a huge body', { body: 'x'.repeat(1_000_001) }], ['an id that is none', { id: 'x' }], ['NUL in the description', { description: '\0' }],
+    ['a huge body', { body: 'x'.repeat(1_000_001) }], ['an id that is none', { id: 'x' }], ['a format that is none', { format: 'pdf' }], ['sample data that are a list', { sample_data: [1] }], ['NUL in sample data', { sample_data: { a: '\0' } }],
+    ['sample data without end', { sample_data: { a: 'x'.repeat(100_001) } }], ['NUL in the text', { text: '\0' }], ['NUL in the description', { description: '\0' }],
   ]
   for (const [what, fields] of WRONG) {
     it(`are refused with ${what}`, () => {

@@ -1,0 +1,105 @@
+/** Partials and the templates that have them, on a real database: all or nothing, whoever comes in between. */
+import assert from 'node:assert/strict'
+import { pino } from 'pino'
+import { type Db, openDb } from '#src/db.ts'
+import { createWorkspace } from '#src/workspaces/workspaces.ts'
+import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { savePartial, type SavedPartial } from './partial-change.ts'
+import { deletePartial, findPartial } from './partial-store.ts'
+import { createRenderer, type Renderer } from './render.ts'
+import { listVersions, type SavedTemplate, saveTemplate, templateFields } from './store.ts'
+import { findTemplateVersion } from './versions.ts'
+
+describe('partials', () => {
+  let database: TestDatabase
+  let db: Db
+  let renderer: Renderer
+  let workspace: string
+
+  before(async function () {
+    this.timeout(120_000)
+    database = await createDatabase()
+    db = openDb(database.url, pino({ level: 'silent' }))
+    renderer = createRenderer({ threads: 1 })
+  })
+  after(async () => {
+    await renderer.stop()
+    await db.close()
+    await database.drop()
+  })
+  beforeEach(async () => { workspace = (await createWorkspace(db, { name: 'W', plan: 'free' })).id })
+
+  const partial = (name: string, body: string): Promise<SavedPartial> => savePartial({ db, renderer }, workspace, { name, body })
+  const save = (fields: object): Promise<SavedTemplate> =>
+    saveTemplate({ db, renderer }, workspace, templateFields.parse({ name: 'T', subject: 's', body: 'x', ...fields }))
+  async function saved(fields: object): Promise<string> {
+    const result = await save(fields)
+    return result.kind === 'saved' ? result.template.id : assert.fail(JSON.stringify(result))
+  }
+  const htmlOf = async (id: string, version: number | null = null): Promise<string | null | undefined> => {
+    const found = await findTemplateVersion(db, workspace, id, version)
+    return found?.html ?? found?.text
+  }
+
+  it('two changes of two partials of one template, many times at once: the template has both of the last', async () => {
+    await partial('a', '<p>a0</p>')
+    await partial('b', '<p>b0</p>')
+    const id = await saved({ body: '{{> a}}{{> b}}' })
+    for (let i = 1; i <= 4; i++) await Promise.all([partial('a', `<p>a${i}</p>`), partial('b', `<p>b${i}</p>`), save({ id, body: `{{> a}}{{> b}}` })])
+    assert.equal(await htmlOf(id), '<p>a4</p><p>b4</p>')
+    const { versions, total } = await listVersions(db, workspace, id, { page: 1, limit: 50 })
+    assert.equal(total, 13)
+    assert.deepEqual(versions.map(({ version }) => version), Array.from({ length: 13 }, (_, i) => 13 - i))
+    for (const { version, partials } of versions) assert.match(await htmlOf(id, version) ?? '', new RegExp(`^<p>a${(partials['a'] ?? 0) - 1}</p><p>b${(partials['b'] ?? 0) - 1}</p>$`))
+  }).timeout(60_000)
+
+  it('a template that is saved while its partial changes has the new one', async () => {
+    await partial('foot', '<p>old</p>')
+    const outcomes = await Promise.all([saved({ body: '<b>1</b>{{> foot}}' }), partial('foot', '<p>new</p>'), saved({ body: '<b>2</b>{{> foot}}' })])
+    for (const id of [outcomes[0], outcomes[2]]) assert.match(await htmlOf(id) ?? '', /<p>new<\/p>$/)
+  })
+
+  it('a template that is saved while its partial is deleted: one of them is refused', async () => {
+    for (let i = 0; i < 5; i++) {
+      await partial('foot', '<p>x</p>')
+      const [template, deleted] = await Promise.all([save({ body: '{{> foot}}' }), deletePartial(db, workspace, 'foot')])
+      assert.equal(template.kind === 'saved', deleted.kind === 'used', `${template.kind} ${deleted.kind}`)
+      if (template.kind === 'saved') await db.query('DELETE FROM templates WHERE id = $1', [template.template.id])
+    }
+  })
+
+  it('one that a template cannot be made with changes nothing', async () => {
+    await partial('foot', '<mj-section></mj-section>')
+    const plain = await saved({ body: '<p>x</p>{{> foot}}' })
+    const mjml = await saved({ name: 'M', body: '<mjml><mj-body>{{> foot}}</mj-body></mjml>' })
+    const refused = await partial('foot', '\n<mj-wrong></mj-wrong>')
+    assert.deepEqual(refused, { kind: 'invalid', reason: 'the template "M" cannot be made with it: the body, line 2 of the partial foot: Element mj-wrong doesn\'t exist or is not registered' })
+    assert.equal((await findPartial(db, workspace, 'foot'))?.version, 1)
+    for (const id of [plain, mjml]) assert.equal((await listVersions(db, workspace, id, { page: 1, limit: 10 })).total, 1)
+  })
+
+  it('a change that dies while it is stored leaves all as it was', async () => {
+    await partial('foot', '<p>old</p>')
+    const ids = [await saved({ body: '{{> foot}}1' }), await saved({ body: '{{> foot}}2' })]
+    await db.query(`ALTER TABLE template_versions ADD CONSTRAINT no_more CHECK (finished NOT LIKE '%new%2') NOT VALID`)
+    await assert.rejects(partial('foot', '<p>new</p>'), /no_more/)
+    await assert.rejects(save({ id: ids[0], body: '<p>new</p>{{> foot}}2' }), /no_more/)
+    await db.query('ALTER TABLE template_versions DROP CONSTRAINT no_more')
+    assert.deepEqual([await htmlOf(ids[0] ?? ''), await htmlOf(ids[1] ?? '')], ['<p>old</p>1', '<p>old</p>2'])
+    assert.equal((await findPartial(db, workspace, 'foot'))?.body, '<p>old</p>')
+  })
+
+  it('names are told apart as they are written, and are words', async () => {
+    await partial('Foot', 'A')
+    assert.equal((await save({ body: '{{> foot}}' })).kind, 'invalid')
+    const cases: readonly [body: string, reason: RegExp][] = [
+      ['{{> Foot x=1}}', /the partial Foot takes no values/], ['{{> (lookup . "x")}}', /named as it is called/], ['{{> "Foot"}}', /named as it is called/],
+      ['{{#> Foot}}x{{/Foot}}', /with a block/], ['{{> a/b}}', /named as it is called/], ['{{> constructor}}', /line 1: there is no partial "constructor"/],
+    ]
+    for (const [body, reason] of cases) {
+      const result = await save({ body })
+      assert.match(result.kind === 'invalid' ? result.reason : 'saved', reason)
+    }
+    assert.equal(await htmlOf(await saved({ body: '1{{> Foot}}2\\{{> Foot}}3{{~> Foot ~}}' })), '1A2\\{{> Foot}}3A')
+  })
+})
