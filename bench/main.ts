@@ -23,7 +23,9 @@ import { startRemote } from './remote.ts'
 import { writeReport } from './report.ts'
 import type { Results } from './results.ts'
 import { runApi } from './scenarios/api.ts'
+import { runAutomations } from './scenarios/automations.ts'
 import { runBacklog } from './scenarios/backlog.ts'
+import { runCampaign } from './scenarios/campaign.ts'
 import { compare, type Turn } from './scenarios/compare.ts'
 import { runContacts } from './scenarios/contacts.ts'
 import { runDepth } from './scenarios/depth.ts'
@@ -91,6 +93,8 @@ async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: 
     import: async () => { results.import = await runImport({ ...bench, mailstead: await ready() }) },
     contacts: async () => { results.contacts = await runContacts({ ...bench, mailstead: await ready() }) },
     tarpits: async () => { results.tarpits = await runTarpits({ ...bench, mailstead: await ready() }) },
+    campaign: async () => { results.campaign = await runCampaign({ ...bench, mailstead: await ready() }) },
+    automations: async () => { results.automations = await runAutomations({ ...bench, mailstead: await ready() }) },
     references: async () => { results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench))) },
   }
   for (const scenario of options.scenarios) {
@@ -136,10 +140,10 @@ async function openReferences(crew: Crew, say: Say): Promise<Bench['references']
   return [...(haraka === null ? [] : [haraka]), ...(missing === null ? [openPostfix(crew, key)] : [])]
 }
 
-function offencesIn({ e2e = [], smtp = [], references = [], latency, backlog, depth, api, tarpits }: Results): string[] {
+function offencesIn({ e2e = [], smtp = [], references = [], latency, backlog, depth, api, tarpits, campaign, automations }: Results): string[] {
   return [
     ...[...e2e, ...smtp, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.offences)),
-    ...[latency, backlog, depth, api, tarpits].flatMap((result) => result?.offences ?? []),
+    ...[latency, backlog, depth, api, tarpits, campaign, automations].flatMap((result) => result?.offences ?? []),
   ]
 }
 

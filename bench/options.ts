@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 
-export const SCENARIOS = ['e2e', 'smtp', 'latency', 'backlog', 'depth', 'api', 'import', 'contacts', 'tarpits', 'references'] as const
+export const SCENARIOS = ['e2e', 'smtp', 'latency', 'backlog', 'depth', 'api', 'import', 'contacts', 'tarpits', 'campaign', 'automations', 'references'] as const
 export type Scenario = (typeof SCENARIOS)[number]
 
 export interface Sizes {
@@ -43,6 +43,12 @@ export interface Sizes {
   readonly deadSites: number
   readonly tarpitBacklog: number
   readonly tarpitProbes: number
+  /** Contacts of a campaign, and mails of it that are timed once its ledger is written; as many transactional ones beside it. */
+  readonly campaignContacts: number
+  readonly campaignMails: number
+  /** Steps of an automation at one moment, and instant mail meanwhile. */
+  readonly automationSteps: number
+  readonly automationProbes: number
 }
 
 const FULL: Sizes = {
@@ -50,12 +56,14 @@ const FULL: Sizes = {
   backlog: 100_000, backlogProbes: 100, shallow: 1_000, shallowRounds: 10, deep: 300_000, deepWarmUp: 20_000, window: 10_000,
   apiRequests: 10_000, apiWarmUp: 10_000, apiContacts: 1_000, importRows: 1_000_000,
   members: 1_000_000, pages: 20, tarpits: 200, deadSites: 50, tarpitBacklog: 100_000, tarpitProbes: 600,
+  campaignContacts: 1_000_000, campaignMails: 50_000, automationSteps: 100_000, automationProbes: 150,
 }
 const QUICK: Sizes = {
   repeats: 1, messages: 2_000, referenceMessages: 500, warmUp: 200, probes: 20,
   backlog: 3_000, backlogProbes: 10, shallow: 200, shallowRounds: 3, deep: 4_000, deepWarmUp: 1_000, window: 600,
   apiRequests: 1_000, apiWarmUp: 500, apiContacts: 50, importRows: 20_000,
   members: 20_000, pages: 5, tarpits: 200, deadSites: 50, tarpitBacklog: 5_000, tarpitProbes: 100,
+  campaignContacts: 10_000, campaignMails: 2_000, automationSteps: 2_000, automationProbes: 20,
 }
 
 export interface Options {
@@ -79,6 +87,8 @@ export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [option
   import         a file of a million contacts into an audience
   contacts       pages of an audience of a million
   tarpits        instant mail while 200 tarpits and 50 dead sites have all the bulk mail
+  campaign       a campaign to a million contacts, beside transactional mail
+  automations    100,000 steps due at one moment, and instant mail meanwhile
   references     the reference servers alone
 Without a name: all of them.
 

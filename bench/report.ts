@@ -7,8 +7,10 @@ import type { Measurement } from './contender.ts'
 import type { Machine } from './machine.ts'
 import type { Results } from './results.ts'
 import { type ApiResult, type ApiWork, ratesToBare } from './scenarios/api.ts'
+import type { AutomationsResult } from './scenarios/automations.ts'
 import type { BacklogResult } from './scenarios/backlog.ts'
 import type { TarpitsResult } from './scenarios/tarpits.ts'
+import type { CampaignResult } from './scenarios/campaign.ts'
 import type { Compared } from './scenarios/compare.ts'
 import type { ContactsResult } from './scenarios/contacts.ts'
 import type { DepthResult } from './scenarios/depth.ts'
@@ -23,7 +25,7 @@ const PROCESSES = ['api', 'submission', 'mta', 'worker', 'postgres', 'redis', 'h
 const FOREIGN_LIMIT = 0.05
 
 export function writeReport(machine: Machine, results: Results, verdicts: readonly Verdict[]): string {
-  const { e2e, smtp, references, latency, backlog, depth, api, import: imported, contacts, tarpits } = results
+  const { e2e, smtp, references, latency, backlog, depth, api, import: imported, contacts, tarpits, campaign, automations } = results
   const blocks = [
     describe(machine),
     ...(e2e ? ['End to end, 4 KB, one recipient, DKIM RSA-2048', throughput(e2e), processes(e2e), acceptance(e2e), foreign(e2e)] : []),
@@ -36,6 +38,8 @@ export function writeReport(machine: Machine, results: Results, verdicts: readon
     ...(api ? ['The REST API beside the bare stack, 50 connections', apiTable(api)] : []),
     ...(imported ? [`Importing ${count(imported.rows)} contacts, ${imported.megabytes.toFixed(0)} MB of CSV`, importTable(imported)] : []),
     ...(contacts ? [`Pages of an audience of ${count(contacts.members)}`, contactsTable(contacts)] : []),
+    ...(campaign ? [`A campaign to ${count(campaign.contacts)} contacts`, campaignTable(campaign)] : []),
+    ...(automations ? [`${count(automations.steps)} steps of an automation, due at one moment`, automationsTable(automations)] : []),
     ...(verdicts.length > 0 ? ['Targets', verdictTable(verdicts)] : []),
   ]
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`
@@ -126,6 +130,25 @@ function tarpitsTable(result: TarpitsResult): string {
     table([['', 'messages', 'p50 ms', 'p99 ms', 'max ms'], ['healthy sites', ...cells(result.fromAccept)]]),
     `  At most ${result.mostSockets} sockets, ${result.mostTarpitted} of them in tarpits; ${result.connectsAMinute.toFixed(1)} connects a minute to a dead site, ${result.mostConnectsAMinute} at most; ${result.mtaPeakMb.toFixed(0)} MB.`,
   ].join('\n')
+}
+
+function campaignTable({ firstMailMs, ledgerRowsPerSecond, sendRate, plainRate, peakMb }: CampaignResult): string {
+  return [
+    `  First mail after ${(firstMailMs / 1000).toFixed(1)} s; ledger ${ledgerRowsPerSecond.toFixed(0)} rows/s; then ${sendRate.toFixed(0)} mails/s,`
+    + ` transactional mail of that size ${plainRate.toFixed(0)}/s: ${(sendRate / plainRate).toFixed(2)} of it.`,
+    `  Peak memory: ${memoryOf(peakMb)}.`,
+  ].join('\n')
+}
+
+function automationsTable({ seconds, instant, peakMb }: AutomationsResult): string {
+  return [
+    table([['', 'messages', 'p50 ms', 'p99 ms', 'max ms'], ['instant mail meanwhile', ...cells(instant)]]),
+    `  All were dispatched ${seconds.toFixed(1)} s after the moment. Peak memory: ${memoryOf(peakMb)}.`,
+  ].join('\n')
+}
+
+function memoryOf(peakMb: Readonly<Record<string, number>>): string {
+  return Object.entries(peakMb).map(([name, mb]) => `${name} ${mb.toFixed(0)} MB`).join(', ')
 }
 
 function backlogTable({ phases, mtaPeakMb, acceptedRate }: BacklogResult): string {

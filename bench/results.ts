@@ -4,7 +4,9 @@
  * is missing.
  */
 import type { ApiResult } from './scenarios/api.ts'
+import type { AutomationsResult } from './scenarios/automations.ts'
 import type { BacklogResult } from './scenarios/backlog.ts'
+import type { CampaignResult } from './scenarios/campaign.ts'
 import type { Compared } from './scenarios/compare.ts'
 import type { ContactsResult } from './scenarios/contacts.ts'
 import type { DepthResult } from './scenarios/depth.ts'
@@ -23,4 +25,6 @@ export interface Results {
   readonly import?: ImportResult
   readonly contacts?: ContactsResult
   readonly tarpits?: TarpitsResult
+  readonly campaign?: CampaignResult
+  readonly automations?: AutomationsResult
 }

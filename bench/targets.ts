@@ -49,6 +49,13 @@ const TARGETS: readonly Target[] = [
   { target: 'a page of a million contacts: p99', unit: 'ms', atMost: 50, measure: ({ contacts }) => contacts?.worstP99Ms ?? null },
   { target: 'import, peak memory of the api', unit: 'MB', atMost: 200, measure: ({ import: run }) => run?.peakMb['api'] ?? null },
   { target: 'import, peak memory of the worker', unit: 'MB', atMost: 200, measure: ({ import: run }) => run?.peakMb['worker'] ?? null },
+  { target: 'campaign, first mail after the start', unit: 'ms', atMost: 5000, measure: ({ campaign }) => campaign?.firstMailMs ?? null },
+  { target: 'campaign, ledger rows a second', unit: 'x', atLeast: 20_000, measure: ({ campaign }) => campaign?.ledgerRowsPerSecond ?? null },
+  { target: 'campaign, rate to that of transactional mail', unit: 'x', atLeast: 0.8, measure: ({ campaign }) => campaign === undefined ? null : campaign.sendRate / campaign.plainRate },
+  { target: 'campaign, peak memory of the worker', unit: 'MB', atMost: 300, measure: ({ campaign }) => campaign?.peakMb['worker'] ?? null },
+  { target: 'campaign, peak memory of the outbound process', unit: 'MB', atMost: 300, measure: ({ campaign }) => campaign?.peakMb['mta'] ?? null },
+  { target: 'automations, until all steps of a moment are dispatched', unit: 's', atMost: 30, measure: ({ automations }) => automations?.seconds ?? null },
+  { target: 'automations, instant to another site meanwhile: p99', unit: 'ms', atMost: 250, measure: ({ automations }) => automations?.instant.p99Ms ?? null },
   { target: 'cost per message, long queue to short queue', unit: 'x', atMost: 1.15, measure: ({ depth }) => growth(depth, 'cpuMs') },
   { target: 'time per message, long queue to short queue', unit: 'x', atMost: 1.15, measure: ({ depth }) => growth(depth, 'rate') },
 ]

@@ -1,0 +1,80 @@
+/**
+ * Steps of an automation that are all due at one moment, and instant mail to another site meanwhile: how long until each has been taken and
+ * its mail is in the queue, and what the instant mail feels of it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MailsteadBench } from '#bench/bench.ts'
+import { arrive, countOffences, peaks } from '#bench/contender.ts'
+import { readUsage, resetPeaks } from '#bench/cpu.ts'
+import { SENDER } from '#bench/dkim.ts'
+import type { Admin } from '#bench/mailstead.ts'
+import { call } from '#bench/rest.ts'
+import { importAudience } from './audience.ts'
+import { latencies, type Latencies } from './latency.ts'
+
+export interface AutomationsResult {
+  readonly steps: number
+  /** From the moment to the last one. */
+  readonly seconds: number
+  /** Instant mail to another site meanwhile, accept to 250. */
+  readonly instant: Latencies
+  readonly peakMb: Readonly<Record<string, number>>
+  readonly offences: readonly string[]
+}
+
+const POLL_MS = 100
+const INTERVAL_MS = 100
+const OTHER_SITE = 'other.example'
+/** To make the automation: the threads that judge its mails have to start. */
+const AHEAD_MS = 15_000
+
+export async function runAutomations(bench: MailsteadBench): Promise<AutomationsResult> {
+  const { mailstead, sizes, receiver, otherReceiver } = bench
+  try {
+    await mailstead.start(['api', 'mta', 'worker'], { '*': receiver.port, [OTHER_SITE]: otherReceiver.port })
+    const { admin } = mailstead
+    const from = mailstead.reserve(sizes.automationSteps)
+    const audience = await importAudience(admin, from, sizes.automationSteps)
+    bench.say(`  ${sizes.automationSteps} contacts wait for the moment`)
+    await receiver.sink.begin({ from, count: sizes.automationSteps, isOwnLetter: false })
+    const probes = mailstead.reserve(sizes.automationProbes)
+    await otherReceiver.sink.begin({ from: probes, count: sizes.automationProbes, isOwnLetter: true })
+    resetPeaks(mailstead.groups())
+    const atMs = Date.now() + AHEAD_MS
+    const id = await createAutomation(admin, audience, atMs)
+    await sleep(atMs - Date.now())
+    const [doneMs, sent] = await Promise.all([
+      watchSteps(admin, id, sizes.automationSteps),
+      mailstead.probe({ from: probes, count: sizes.automationProbes, intervalMs: INTERVAL_MS, site: OTHER_SITE }),
+    ])
+    await arrive(otherReceiver.sink, sizes.automationProbes)
+    const arrivals = await otherReceiver.sink.arrivals()
+    const peakMb = peaks(readUsage(mailstead.groups()))
+    const offences = countOffences({ count: sizes.automationProbes }, await otherReceiver.sink.finish())
+    await arrive(receiver.sink, sizes.automationSteps)
+    return {
+      steps: sizes.automationSteps, seconds: (doneMs - atMs) / 1000, instant: latencies(sent, arrivals, probes).fromAccept, peakMb,
+      offences: [...offences, ...countOffences({ count: sizes.automationSteps }, await receiver.sink.finish())].map((one) => `automations: ${one}`),
+    }
+  } finally {
+    await mailstead.stop('worker', 'mta', 'api')
+  }
+}
+
+async function createAutomation(admin: Admin, audience: string, atMs: number): Promise<string> {
+  const { id } = await call<{ id: string }>(admin, 'POST', '/automations/create', JSON.stringify({
+    name: 'bench', status: 'active', trigger: { type: 'date_time', at: new Date(atMs).toISOString(), audience_id: audience },
+    steps: [{ type: 'add_tag', tag: 'bench' },
+      { type: 'send_email', from: SENDER, subject: 'Hello {{firstName}}', body: '<p>Hello {{firstName}}, <a href="{{unsubscribeUrl}}">leave</a></p>' }],
+  }))
+  return id
+}
+
+/** When the last one completed, in epoch ms. */
+async function watchSteps(admin: Admin, id: string, count: number): Promise<number> {
+  for (;;) {
+    const told = await call<{ completed_count: number }>(admin, 'GET', `/automations/${id}`, null)
+    if (told.completed_count >= count) return Date.now()
+    await sleep(POLL_MS)
+  }
+}

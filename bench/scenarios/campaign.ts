@@ -1,0 +1,103 @@
+/**
+ * A campaign to a large audience, beside transactional mail of the same size in the same run: how soon the first mail arrives, how fast the
+ * ledger is written, and how fast it sends once that is done, each mail rendered for its contact, its links tracked. It is cancelled when
+ * enough has been seen; until then nothing may come twice.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Trouble } from '#bin/supervisor/trouble.ts'
+import type { MailsteadBench } from '#bench/bench.ts'
+import { monotonicMs } from '#bench/clock.ts'
+import { arrive, measure, peaks } from '#bench/contender.ts'
+import { readUsage, resetPeaks } from '#bench/cpu.ts'
+import { SENDER } from '#bench/dkim.ts'
+import { letterText } from '#bench/letter.ts'
+import { asContender, type Admin } from '#bench/mailstead.ts'
+import { call } from '#bench/rest.ts'
+import { importAudience } from './audience.ts'
+
+export interface CampaignResult {
+  readonly contacts: number
+  /** From the start to the first mail at the receiver. */
+  readonly firstMailMs: number
+  readonly ledgerRowsPerSecond: number
+  /** Mails a second once the ledger was written, and of transactional mail beside it. */
+  readonly sendRate: number
+  readonly plainRate: number
+  readonly peakMb: Readonly<Record<string, number>>
+  readonly offences: readonly string[]
+}
+
+const POLL_MS = 50
+
+export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult> {
+  const { mailstead, sizes, receiver: { sink, port } } = bench
+  const plain = await measurePlain(bench)
+  try {
+    await mailstead.start(['api', 'mta', 'worker'], { '*': port })
+    const { admin } = mailstead
+    const from = mailstead.reserve(sizes.campaignContacts)
+    const audience = await importAudience(admin, from, sizes.campaignContacts)
+    bench.say(`  ${sizes.campaignContacts} contacts are in the audience`)
+    const id = await createCampaign(admin, audience)
+    await sink.begin({ from, count: sizes.campaignContacts, isOwnLetter: false })
+    resetPeaks(mailstead.groups())
+    const startedAt = monotonicMs()
+    await call(admin, 'POST', `/campaigns/${id}/start`, JSON.stringify({ force: true }))
+    const [firstAt, writtenAt] = await Promise.all([watchFirst(sink), watchLedger(admin, id, sizes.campaignContacts)])
+    const [sent, sentAt] = [await sink.progress(), monotonicMs()]
+    const enough = Math.min(sizes.campaignContacts, sent + sizes.campaignMails)
+    await arrive(sink, enough)
+    const sendRate = ((await sink.progress() - sent) * 1000) / (monotonicMs() - sentAt)
+    const peakMb = peaks(readUsage(mailstead.groups()))
+    await call(admin, 'POST', `/campaigns/${id}/cancel`, '{}').catch(() => undefined) // it may be done by now
+    const { doubled, unsigned } = await sink.finish()
+    return {
+      contacts: sizes.campaignContacts, firstMailMs: firstAt - startedAt, sendRate, plainRate: plain.deliveredRate, peakMb,
+      ledgerRowsPerSecond: (sizes.campaignContacts * 1000) / (writtenAt - startedAt),
+      offences: [
+        ...plain.offences, ...(doubled > 0 ? [`campaign: ${doubled} mails delivered twice`] : []),
+        ...(unsigned > 0 ? [`campaign: ${unsigned} mails without a signature`] : []),
+      ],
+    }
+  } finally {
+    await mailstead.stop('worker', 'mta', 'api')
+  }
+}
+
+async function measurePlain({ mailstead, sizes, receiver: { sink, port } }: MailsteadBench): ReturnType<typeof measure> {
+  const contender = asContender(mailstead)
+  try {
+    const groups = await contender.start(port)
+    await measure(contender, groups, sink, sizes.warmUp)
+    return await measure(contender, groups, sink, sizes.campaignMails)
+  } finally {
+    await contender.stop()
+  }
+}
+
+/** As long as the letters of the other measurements, and in HTML. */
+async function createCampaign(admin: Admin, audience: string): Promise<string> {
+  const text = letterText().split('\n').map((line) => `<p>${line}</p>`).join('\n')
+  const html = `<!doctype html><html><body><h1>Hello {{firstName}} of {{company}}</h1>\n${text}\n<a href="https://shop.example/offer">The offer</a>
+<a href="https://shop.example/about">About us</a> <a href="{{unsubscribeUrl}}">Unsubscribe</a></body></html>`
+  const { id } = await call<{ id: string }>(admin, 'POST', '/campaigns', JSON.stringify({
+    name: 'bench', subject: 'News for {{firstName}}', html, from: SENDER, audience_ids: [audience],
+  }))
+  return id
+}
+
+async function watchFirst(sink: MailsteadBench['receiver']['sink']): Promise<number> {
+  while (await sink.progress() === 0) await sleep(POLL_MS)
+  return monotonicMs()
+}
+
+interface Told { readonly status: string; readonly reason: string | null; readonly metrics: Readonly<Record<string, number>> }
+
+async function watchLedger(admin: Admin, id: string, count: number): Promise<number> {
+  for (;;) {
+    const { status, reason, metrics } = await call<Told>(admin, 'GET', `/campaigns/${id}`, null)
+    if (metrics['recipients'] === count) return monotonicMs()
+    if (status === 'FAILED' || status === 'PAUSED') throw new Trouble(`the campaign is ${status}: ${reason}`)
+    await sleep(POLL_MS)
+  }
+}
