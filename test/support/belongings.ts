@@ -31,6 +31,11 @@ export interface Belongings {
   readonly draft: readonly string[]
   readonly enrolment: readonly string[]
   readonly campaign: readonly string[]
+  /** Campaigns that are SCHEDULED, SENDING, PAUSED and COMPLETED. */
+  readonly setCampaign: readonly string[]
+  readonly sendingCampaign: readonly string[]
+  readonly pausedCampaign: readonly string[]
+  readonly doneCampaign: readonly string[]
   readonly message: readonly string[]
   readonly scheduled: readonly string[]
   readonly captured: readonly string[]
@@ -88,25 +93,40 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
     account: [account], mailbox: [mailbox], sender: [mail.from], webhook: [webhook], event: [event], message: spellingsOf(sent), scheduled: spellingsOf(scheduled), captured: [captured],
     import: [dataId(file)], segment: [segment], suppression: [suppression], key: [textOf(minted['data']?.['api_key']?.['id'])],
     tag: [`tag-${mark}`],
-    ...(await fillPlans(admin, { audience, email, mark, domain: tenant.domain })),
+    ...(await fillPlans(admin, { email, mark })),
+    ...(await fillCampaigns(api, admin, { audience, mark, domain: tenant.domain })),
+  }
+}
+
+type Sent = Pick<Belongings, 'campaign' | 'setCampaign' | 'sendingCampaign' | 'pausedCampaign' | 'doneCampaign'>
+
+/** A draft that could be sent, and such as no worker is there for. */
+async function fillCampaigns(api: TestApi, admin: Ask, { audience, mark, domain }: Omit<Plans, 'email'>): Promise<Sent> {
+  const fields = { name: `C ${mark}`, subject: `S ${mark}`, body: `B ${mark} {{unsubscribeUrl}}`, from: `me@${domain}`, audience_ids: [audience] }
+  const made = async (status: string): Promise<string[]> => {
+    const id = dataId(await admin('POST', '/public/campaigns', fields))
+    await api.db.query('UPDATE campaigns SET status = $2, scheduled_at = now() WHERE id = $1', [id, status])
+    return [id]
+  }
+  return {
+    campaign: await made('DRAFT'), setCampaign: await made('SCHEDULED'), sendingCampaign: await made('SENDING'),
+    pausedCampaign: await made('PAUSED'), doneCampaign: await made('COMPLETED'),
   }
 }
 
 interface Plans { readonly audience: string; readonly email: string; readonly mark: string; readonly domain: string }
 
-type Planned = Pick<Belongings, 'automation' | 'draft' | 'enrolment' | 'campaign'>
+type Planned = Pick<Belongings, 'automation' | 'draft' | 'enrolment'>
 
-async function fillPlans(admin: Ask, { audience, email, mark, domain }: Plans): Promise<Planned> {
+async function fillPlans(admin: Ask, { email, mark }: Pick<Plans, 'email' | 'mark'>): Promise<Planned> {
   const steps = [{ type: 'add_tag', tag: `tag-${mark}` }, { type: 'delay', seconds: 3600 }]
   const order = { name: `A ${mark}`, trigger_type: 'manual', steps }
   const automation = dataId(await admin('POST', '/public/automations/create', { ...order, status: 'active' }))
   const draft = dataId(await admin('POST', '/public/automations/create', order))
   await admin('POST', `/public/automations/add-automation/${automation}/enroll`, { email, properties: { note: mark } })
   const enrolled = await admin('GET', `/public/automations/get-automation/${automation}/subscribers`)
-  const campaign = dataId(await admin('POST', '/public/campaigns',
-    { name: `C ${mark}`, subject: `S ${mark}`, body: `B ${mark}`, from: `me@${domain}`, audience_ids: [audience] }))
   const enrolment = textOf(listOf(enrolled['data']?.['subscribers'])[0]?.['id'])
-  return { automation: [automation], draft: [draft], enrolment: [enrolment], campaign: [campaign] }
+  return { automation: [automation], draft: [draft], enrolment: [enrolment] }
 }
 
 function dataId(answer: Json): string {
