@@ -51,9 +51,9 @@ describe('/public/domains', () => {
   it('leads from nothing to a sending key', async () => {
     const domain = await add({ domain: 'Shop.Example.', region: 'af-south-1' })
     assert.deepEqual(
-      ['domain', 'verification_status', 'status', 'mail_from_status', 'tracking_status', 'region', 'registrar', 'registrar_name', 'registrar_iana_id',
+      ['domain', 'verification_status', 'status', 'mail_from_status', 'tracking_status', 'tracking_host', 'region', 'registrar', 'registrar_name', 'registrar_iana_id',
         'registrar_last_checked_at', 'dns_provider', 'verified_at'].map((field) => domain[field]),
-      ['shop.example', 'pending', 'pending', 'pending', 'pending', 'af-south-1', null, null, null, null, null, null])
+      ['shop.example', 'pending', 'pending', 'pending', 'pending', 'track.shop.example', 'af-south-1', null, null, null, null, null, null])
     const records = listOf(domain['dns_records'])
     assert.deepEqual(records.map((record) => [record['purpose'], record['type'], record['priority'], record['required'], record['status']]), [
       ['dkim', 'TXT', null, true, 'pending'], ['dkim', 'TXT', null, false, 'pending'], ['spf', 'TXT', null, false, 'pending'],

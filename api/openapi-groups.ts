@@ -25,7 +25,7 @@ export const GROUPS: readonly Group[] = [
   { name: 'Keys', words: ['integrations'], description: 'The key that asks.' },
   { name: 'Workspace', words: ['workspace'], description: 'Settings, plan and use of the workspace.' },
   { name: 'Public pages', words: ['s', 'o', 'c', 'u', 'p', 'v'], description: 'For the people who get the mail; no key.' },
-  { name: 'Operation', words: ['healthz', 'readyz', 'metrics', 'tls-reports'], description: 'For whoever runs the service, and for other mail servers; no key.' },
+  { name: 'Operation', words: ['healthz', 'readyz', 'metrics', 'tls-reports', 'tracking-name'], description: 'For whoever runs the service, and for other mail servers; no key.' },
   { name: 'Operator', words: ['admin'], description: 'All queues of the service, for whoever runs it; with the token of the operator, not a key.' },
   { name: 'Reference', words: ['openapi.json', 'docs', 'api'], description: 'This description, for programs and for people.' },
 ]

@@ -14,20 +14,20 @@ export interface Texts {
   readonly unsubscribe: {
     readonly title: string
     /** `list` is null for all mail of the sender. */
-    question(email: string, list: string | null): string
+    readonly question: (email: string, list: string | null) => string
     readonly button: string
     readonly choose: string
   }
   readonly unsubscribed: {
     readonly title: string
-    text(email: string, list: string | null): string
+    readonly text: (email: string, list: string | null) => string
     readonly undoQuestion: string
     readonly undo: string
   }
   readonly restored: Said
   readonly preferences: {
     readonly title: string
-    intro(email: string): string
+    readonly intro: (email: string) => string
     readonly lists: string
     readonly none: string
     readonly noMail: string

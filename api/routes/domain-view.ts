@@ -7,7 +7,7 @@ import type { Config } from '#config/load.ts'
 import { REGION_NAMES, type Region } from '#config/regions.ts'
 import type { Domain } from '#src/domains/domains.ts'
 import type { RecordCheck } from '#src/domains/inspect.ts'
-import { domainRecords, placeOf, removableRecords } from '#src/domains/records.ts'
+import { domainRecords, placeOf, removableRecords, trackingNameOf } from '#src/domains/records.ts'
 import { DOMAIN_STATES, type DomainStatus } from '#src/domains/status.ts'
 import { moment } from '#api/shapes.ts'
 
@@ -28,6 +28,7 @@ export const domainShape = z.object({
   id: z.uuid(), domain: z.string(), verification_status: statusName,
   status: statusName.meta({ description: 'the same as verification_status' }),
   mail_from_status: partName, tracking_status: partName, region: z.enum(REGION_NAMES as [Region, ...Region[]]),
+  tracking_host: z.string().nullable().meta({ description: 'the name that may stand in tracking links once tracking_status is verified; null where the service has no public name' }),
   dns_records: z.array(record),
   dns_records_to_remove: z.array(z.object({ type: z.string(), name: z.string(), value: z.string() }))
     .meta({ description: 'records of replaced DKIM keys that may be taken out of the zone' }),
@@ -48,6 +49,7 @@ export function presentDomain(domain: Domain, config: Config): Record<string, un
   return {
     id: domain.id, domain: domain.domain, verification_status: domain.status, status: domain.status,
     mail_from_status: mailFromStatus, tracking_status: trackingStatus, region: domain.region,
+    tracking_host: placeOf(config).trackingHost === null ? null : trackingNameOf(domain.domain),
     dns_records: presentRecords(domain, config), dns_records_to_remove: removableRecords(domain),
     registrar: registrarName, registrar_name: registrarName, registrar_iana_id: domain.registrarIanaId,
     registrar_last_checked_at: isoOf(domain.registrarLastCheckedAt), dns_provider: domain.dnsProvider,

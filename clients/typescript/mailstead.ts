@@ -601,6 +601,15 @@ export type CapturedEmail = {
   })[]
 }
 
+export type ChangeTrackingBody = {
+  readonly track_opens?: boolean | null
+  readonly track_clicks?: boolean | null
+  readonly privacy?: "full" | "truncated" | "none"
+  readonly reply_to?: string | null
+  /** name or id of a verified domain whose tracking record was found; null: the shared name */
+  readonly tracking_domain?: string | null
+}
+
 export type Contact = {
   readonly id: string
   readonly email: string
@@ -898,6 +907,8 @@ export type Domain = {
   readonly mail_from_status: "pending" | "verified" | "failed"
   readonly tracking_status: "pending" | "verified" | "failed"
   readonly region: "us-east-1" | "ap-southeast-1" | "af-south-1"
+  /** the name that may stand in tracking links once tracking_status is verified; null where the service has no public name */
+  readonly tracking_host: string | null
   readonly dns_records: readonly DnsRecord[]
   /** records of replaced DKIM keys that may be taken out of the zone */
   readonly dns_records_to_remove: readonly {
@@ -1716,6 +1727,12 @@ export type GetSuppressionAnswer = {
   readonly success: true
   readonly message: string
   readonly data: Suppression
+}
+
+export type GetTrackingAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: TrackingSettings
 }
 
 export type GetWorkspaceAnswer = {
@@ -2569,6 +2586,21 @@ export type TrackEventBody = {
   readonly properties?: Readonly<Record<string, unknown>> | null
 }
 
+export type TrackingSettings = {
+  /** null: of campaigns and automations, not of other mail */
+  readonly track_opens: boolean | null
+  /** null: of campaigns and automations, not of other mail */
+  readonly track_clicks: boolean | null
+  /** how much of the IP address is kept with an open or a click */
+  readonly privacy: "full" | "truncated" | "none"
+  /** what `reply_to: true` puts into a mail */
+  readonly reply_to: string | null
+  /** the domain whose tracking name stands in links; null: the shared one */
+  readonly tracking_domain: string | null
+  /** what links begin with now */
+  readonly tracking_url: string
+}
+
 export type UnenrollContactBody = {
   readonly email: string
 }
@@ -3170,6 +3202,18 @@ export class Mailstead {
   /** Plan, quota and keys of the workspace. Either kind of key. */
   getWorkspace(options?: CallOptions): Promise<GetWorkspaceAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/workspace' }, {}, options)
+  }
+
+  /** What the workspace tracks of its mail. An Admin key with the scope `tracking:manage`. */
+  getTracking(options?: CallOptions): Promise<GetTrackingAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/workspace/tracking' }, {}, options)
+  }
+
+  /** Change what the workspace tracks; what is left out stays. An Admin key with the scope `tracking:manage`. */
+  changeTracking(input: {
+    readonly body?: ChangeTrackingBody
+  } = {}, options?: CallOptions): Promise<GetTrackingAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/workspace/tracking' }, input, options)
   }
 
   /** The audiences of the workspace. An Admin key with the scope `audiences:manage`. */

@@ -24,6 +24,7 @@ describe('scopes', () => {
     assert.deepEqual(Object.keys(SCOPES), [
       'contacts:read', 'contacts:write', 'audiences:manage', 'automations:read', 'automations:write', 'automations:trigger',
       'domains:manage', 'api-keys:create', 'webhooks:manage', 'suppressions:manage', 'accounts:manage', 'campaigns:manage',
+      'tracking:manage',
     ])
   })
 })

@@ -33,7 +33,7 @@ describe('the tracking of a workspace', () => {
     await ctx.db.query(`INSERT INTO domains (id, workspace_id, domain) VALUES ($1, $2, $3)`, [domainId, workspaceId, `${domainId}.example`])
     await ctx.db.query('UPDATE workspaces SET tracking_domain_id = $2, track_opens = true WHERE id = $1', [workspaceId, domainId])
     assert.equal((await loadTracking(ctx, workspaceId)).base, 'https://app.op.example')
-    await ctx.db.query(`UPDATE domains SET tracking_status = 'verified' WHERE id = $1`, [domainId])
+    await ctx.db.query(`UPDATE domains SET tracking_status = 'verified', verification_status = 'verified' WHERE id = $1`, [domainId])
     assert.deepEqual(await loadTracking(ctx, workspaceId), { opens: true, clicks: null, privacy: 'full', base: `https://track.${domainId}.example` })
     await ctx.db.query('DELETE FROM domains WHERE id = $1', [domainId])
     assert.equal((await loadTracking(ctx, workspaceId)).base, 'https://app.op.example')
