@@ -40,7 +40,7 @@ export const FAMILIES: readonly Family[] = [
   soft('recipient-filter', words(
     String.raw`recipient preferences|refused by (?:the )?recipient|rejected by (?:the )?(?:recipient's|user's|recipient) ?(?:filter|`
       + String.raw`settings|$)`,
-    String.raw`blocked by (?:the )?recipient|\b550\s*:\s*:?\s*user unknown|user (?:has )?refused|recipients? (?:has |have )(?:refused|`
+    String.raw`blocked by (?:the )?recipient|\b550:? +: +user unknown|user (?:has )?refused|recipients? (?:has |have )(?:refused|`
       + String.raw`declined|rejected)`,
     String.raw`(?:not|no longer) accepting (?:e-?mail|messages?) from|(?:does not|doesn't) (?:wish|want) to receive`,
     String.raw`does not accept e?-?mails? (?:in|from|with|that)`,
@@ -168,6 +168,8 @@ export const FAMILIES: readonly Family[] = [
       + String.raw`(?: or illegal| local| virtual| e-?mail| destination| recipient| target| receiver| final| delivery|`
       + String.raw` user){0,2} (?:${WHO}|`
       + String.raw`person|id|e-?mail|mailbox address)\b`,
+    // gateways to phones
+    String.raw`no valid recipients for this (?:mm|multimedia)`,
     // the words between do not run over the end of a sentence
     String.raw`\b${WHO}\b[^\s\w]{0,6}(?:\s+\S{0,99}[^\s.:;!?,]){0,6}?[\s:]*(?<!\w)${GONE}`,
     String.raw`@[\w.-]{1,99}[^\s\w]{0,6}\s*(?:(?:user|recipient|address|mailbox) )?${GONE}`,

@@ -18,6 +18,7 @@ const CASES: readonly [stage: Stage, reply: string, kind: string, reason: string
   ['rcpt', '550 5.1.2 strange', 'bounced', 'no-such-domain', 'recipient', true],
   ['rcpt', '550 5.2.1 The account is disabled', 'bounced', 'mailbox-disabled', 'recipient', false],
   ['rcpt', '550 5.2.1 strange', 'bounced', 'mailbox-disabled', 'recipient', false],
+  ['rcpt', '552 Too many recipients', 'deferred', 'throttled', 'source', true],
   ['rcpt', '552 5.2.2 Over quota', 'bounced', 'mailbox-full', 'recipient', false],
   ['rcpt', '550 Requested action not taken', 'bounced', 'recipient-refused', 'recipient', false],
   ['dot', '554 5.1.1 No such user', 'bounced', 'no-such-user', 'recipient', true],

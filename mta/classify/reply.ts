@@ -64,6 +64,11 @@ export function classifyReply(stage: Stage, reply: Reply): Outcome {
   const detail = formatReply(reply)
   // 421: the server is closing; it says nothing about this message (RFC 5321 3.8)
   if (reply.code === 421) return { kind: 'deferred', scope: 'host', reason: meaning.reason, detail, reply, isCounted: false }
-  if (reply.code < 500) return { kind: 'deferred', scope: meaning.scope, reason: meaning.reason, detail, reply, isCounted: true }
+  if (reply.code < 500 || isTooMany(stage, reply, meaning)) return { kind: 'deferred', scope: meaning.scope, reason: meaning.reason, detail, reply, isCounted: true }
   return { kind: 'bounced', scope: meaning.scope, reason: meaning.reason, isHard: meaning.isHard, detail, reply }
+}
+
+/** RFC 5321 4.5.3.1.10: old servers say 552 where they have enough recipients for now. */
+function isTooMany(stage: Stage, { code }: Reply, { reason }: Meaning): boolean {
+  return code === 552 && stage === 'rcpt' && reason === 'throttled'
 }
