@@ -126,7 +126,7 @@ async function take(state: State, lane: Lane, goal: Goal, claimed: Claimed): Pro
   const chosen = parts.passages.find(goal, claimed)
   const found: FoundPassage = chosen instanceof Promise ? await chosen : chosen
   if (found.kind === 'stopped') {
-    await parts.release([claimed], found.until)
+    await parts.release([claimed], { until: found.until, reason: null })
     return holdings.drop([claimed])
   }
   const waiting: Waiting = { claimed, passage: found.passage, sinceMs: performance.now() }
@@ -143,7 +143,8 @@ async function giveSurplusBack(state: State, lane: Lane): Promise<number> {
   for (const track of lane.tracks.values()) {
     for (const [turnMs, waiting] of byTurn(track, now)) {
       count += waiting.length
-      await giveBack(state, waiting, new Date(turnMs), `${track.source ?? 'our address'} has more for this receiver than it takes now: it waits for its turn`)
+      const reason = `${track.source ?? 'our address'} has more for this receiver than it takes now: it waits for its turn`
+      await giveBack(state, waiting, { until: new Date(turnMs), reason })
     }
   }
   return count

@@ -10,6 +10,12 @@ import type { Lane } from './lane.ts'
 import type { Passages } from './passage.ts'
 import type { Gate, Passage, Waiting } from './waiting.ts'
 
+/** Until when what is given back waits, and for what. */
+export interface Wait {
+  readonly until: Date
+  readonly reason: string | null
+}
+
 export interface LaneParts {
   readonly lease: Lease
   readonly passages: Passages
@@ -22,8 +28,8 @@ export interface LaneParts {
   readonly settle: (claimed: Claimed, attempt: Attempt, passage: Passage) => Promise<void>
   /** Too many results wait to be written. */
   readonly isBehind: () => boolean
-  /** Gives back what was claimed and not begun; `reason` tells what it waits for until then. */
-  readonly release: (held: readonly Held[], until?: Date, reason?: string) => Promise<void>
+  /** Gives back what was claimed and not begun. */
+  readonly release: (held: readonly Held[], wait?: Wait) => Promise<void>
 }
 
 export interface State {
@@ -42,10 +48,10 @@ export interface State {
 }
 
 /** Where another process, or we at another time, may send it. */
-export async function giveBack({ parts, holdings }: State, waiting: readonly Waiting[], until?: Date, reason?: string): Promise<void> {
+export async function giveBack({ parts, holdings }: State, waiting: readonly Waiting[], wait?: Wait): Promise<void> {
   const claimed = waiting.map((one) => one.claimed)
   for (const { passage } of waiting) passage.done(null)
-  await parts.release(claimed, until, reason)
+  await parts.release(claimed, wait)
   holdings.drop(claimed)
 }
 

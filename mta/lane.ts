@@ -81,7 +81,10 @@ export class Lane implements News {
       return LOOK_ROOM
     }
     const isPaused = nowMs < this.pausedUntilMs
-    return { instant: isPaused && !this.hasInstantNews ? 0 : Math.min(instant, MOST_INSTANT), others: isPaused ? 0 : Math.min(others, MOST_HELD) }
+    return {
+      instant: isPaused && !this.hasInstantNews ? 0 : Math.min(instant, MOST_INSTANT),
+      others: isPaused ? 0 : Math.min(others, MOST_HELD),
+    }
   }
 
   /** What came of a claim: where all of it is of sources that have enough, the next one waits. */

@@ -24,6 +24,7 @@ import { deliver } from './deliver.ts'
 import { answerDryRuns, type DryRunAnswers } from './dry-run/answers.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
 import type { Held } from './holdings.ts'
+import type { Wait } from './lane-state.ts'
 import type { Route } from './route/route.ts'
 import { createLanes, type Lanes } from './lanes.ts'
 import { createPassages } from './passage.ts'
@@ -111,7 +112,7 @@ function putTogether(ctx: Context, redisUrl: string, started: Started & { readon
       return settle(ctx, settler, claimed, attempt)
     },
     isBehind: () => settler.waiting > MOST_UNSETTLED,
-    release: (held, until, reason) => release(ctx, settler, held, { until, reason }),
+    release: (held, wait) => release(ctx, settler, held, wait),
   })
   const measures = createMeasures(registry, { sites: () => lanes.view(), unsettled: () => settler.waiting })
   const report = createReport(ctx, {
@@ -165,13 +166,9 @@ function listen(ctx: Context, redisUrl: string, parts: Pick<Parts, 'dispatcher' 
   return subscriber
 }
 
-interface Wait {
-  readonly until: Date | undefined
-  readonly reason: string | undefined
-}
-
-async function release(ctx: Context, settler: Settler, held: readonly Held[], { until = new Date(ctx.clock.now()), reason }: Wait): Promise<void> {
-  await Promise.all(held.map((one) => settler.settle({ claimed: one, moving: releaseOf(one, until, reason ?? null) })))
+async function release(ctx: Context, settler: Settler, held: readonly Held[], wait?: Wait): Promise<void> {
+  const { until, reason } = wait ?? { until: new Date(ctx.clock.now()), reason: null }
+  await Promise.all(held.map((one) => settler.settle({ claimed: one, moving: releaseOf(one, until, reason) })))
 }
 
 interface Parts {

@@ -96,7 +96,8 @@ function bySystem({ egress, pacer }: Means, goal: Goal, ways = [egress.system]):
 async function choose(means: Means, goal: Goal, claimed: Claimed): Promise<FoundPassage> {
   const { stages, egress, pacer } = means
   const sender = await stages.sendingDomain(claimed.domainId)
-  if (sender.kind !== 'ready' || goal.hosts.length === 0 || isOver(claimed, stages)) return { kind: 'passage', passage: bySystem(means, goal, []) }
+  if (sender.kind !== 'ready' || goal.hosts.length === 0 || isOver(claimed, stages))
+    return { kind: 'passage', passage: bySystem(means, goal, []) }
   const choice = await egress.choose({
     messageId: claimed.messageId, pool: sender.pool,
     receiver: () => receiverOf(goal.hosts[0]?.name ?? null, claimed.domain),

@@ -20,7 +20,8 @@ export async function begin(state: State, lane: Lane, track: Track, waiting: Wai
   track.started(claimed.tier)
   state.active++
   const beganAt = performance.now()
-  const attempt = await state.parts.deliver(claimed, gateFor(state, track, waiting)).catch((error: unknown) => complain(state, claimed, error))
+  const gate = gateFor(state, track, waiting)
+  const attempt = await state.parts.deliver(claimed, gate).catch((error: unknown) => complain(state, claimed, error))
   state.active--
   lane.usedAtMs = state.ctx.clock.now()
   track.finished(claimed.tier, lane.usedAtMs, performance.now() - beganAt > SLOW_MS && attempt?.outcome.kind !== 'delivered')
@@ -69,5 +70,6 @@ export async function settle(state: State, waiting: Waiting, attempt: Attempt | 
 }
 
 function complain(state: State, claimed: Claimed, error: unknown): undefined {
-  state.ctx.log.error({ err: error, id: claimed.messageId, to: claimed.address }, 'a delivery ended in a way it should not; its lease will bring it back')
+  const { messageId: id, address: to } = claimed
+  state.ctx.log.error({ err: error, id, to }, 'a delivery ended in a way it should not; its lease will bring it back')
 }

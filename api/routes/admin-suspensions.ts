@@ -25,7 +25,9 @@ const shape = z.object({
 }).meta({ id: 'Suspension' })
 
 const receiver = z.object({
-  receiver: z.string(), workspace_id: z.uuid().nullable().meta({ description: 'null: all' }), rule: z.string(), reply: z.string(),
+  receiver: z.string().meta({ description: '`*`: every receiver, for that source' }),
+  source: z.string().meta({ description: 'our egress source that it holds for; `default`: the system’s choice of address; `*`: all' }),
+  workspace_id: z.uuid().nullable().meta({ description: 'null: all' }), rule: z.string(), reply: z.string(),
   created_at: moment, until: moment,
 }).meta({ id: 'ReceiverSuspension' })
 
@@ -38,8 +40,8 @@ const list = route({
     const suspensions = found.map(({ createdAt, until, ...one }) =>
       ({ ...one, created_at: createdAt.toISOString(), until: until?.toISOString() ?? null }))
     const receivers = (await listReceiverSuspensions(ctx.db, new Date(ctx.clock.now())))
-      .map(({ pace, workspaceId, rule, reply, createdAt, until }) => ({
-      receiver: pace, workspace_id: workspaceId, rule, reply, created_at: createdAt.toISOString(), until: until.toISOString(),
+      .map(({ pace, source, workspaceId, rule, reply, createdAt, until }) => ({
+      receiver: pace, source, workspace_id: workspaceId, rule, reply, created_at: createdAt.toISOString(), until: until.toISOString(),
     }))
     return { body: { success: true, message: `${suspensions.length + receivers.length} suspensions.`, data: { suspensions, receivers } } }
   },

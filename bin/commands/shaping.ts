@@ -7,6 +7,7 @@ import type { Problem, Shaping } from '#src/shaping/file.ts'
 import { readShaping } from '#src/shaping/file.ts'
 import { loadLearned, type LearnedRow } from '#src/shaping/learned.ts'
 import { lintShaping } from '#src/shaping/lint.ts'
+import { fromText } from '#src/shaping/pace-key.ts'
 import { listReceiverSuspensions, resumeReceiver, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import { replayShaping, type Counts, type Replay } from '#src/shaping/replay.ts'
 import { loadShaping, shapingFileOf } from '#src/shaping/watch.ts'
@@ -46,8 +47,8 @@ const ACTIONS: Actions = {
       const [suspensions, learned] = [await listReceiverSuspensions(db, new Date(clock.now())), await loadLearned(db)]
       const text = [...suspensions.map(suspensionLine), ...learned.map(learnedLine)].map((line) => line.replaceAll(/\p{Cc}/gu, '?'))
       return call.answer(text.length === 0 ? 'Every receiver is at its full pace.' : text.join('\n'), {
-        suspensions: suspensions.map(({ pace, workspaceId, rule, reply, until, createdAt }) => ({
-          pace, workspace_id: workspaceId, rule, reply, until, created_at: createdAt,
+        suspensions: suspensions.map(({ pace, source, workspaceId, rule, reply, until, createdAt }) => ({
+          pace, source, workspace_id: workspaceId, rule, reply, until, created_at: createdAt,
         })),
         learned: learned.map(({ pace, source, connections, slowedAtMs }) => ({ pace, source, connections, slowed_at: new Date(slowedAtMs) })),
       })
@@ -63,12 +64,13 @@ const ACTIONS: Actions = {
   },
 }
 
-function suspensionLine({ pace, until, rule, reply }: ReceiverSuspension): string {
-  return `${pace} is left alone until ${until.toISOString()} by rule ${rule}: ${reply}`
+function suspensionLine({ pace, source, until, rule, reply }: ReceiverSuspension): string {
+  return `${pace} is left alone${fromText(source)} until ${until.toISOString()} by rule ${rule}: ${reply}`
 }
 
-function learnedLine({ pace, connections, slowedAtMs }: LearnedRow): string {
-  return `${pace} takes ${Math.floor(connections)} connections at once, as learned at ${new Date(slowedAtMs).toISOString()}`
+function learnedLine({ pace, source, connections, slowedAtMs }: LearnedRow): string {
+  const at = new Date(slowedAtMs).toISOString()
+  return `${pace}${fromText(source)} takes ${Math.floor(connections)} connections at once, as learned at ${at}`
 }
 
 function readText(file: string): string {

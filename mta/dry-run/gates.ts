@@ -6,7 +6,7 @@ import { parseAddress } from '#src/mail/address.ts'
 import type { DryRunOrder, DryRunStep } from '#src/operator/dry-runs.ts'
 import { findStops } from '#src/queue/suspensions.ts'
 import { findReceiver } from '#src/shaping/match.ts'
-import { EVERYWHERE, paceKeyOf } from '#src/shaping/pace-key.ts'
+import { ANY_SOURCE, EVERYWHERE, fromText, paceKeyOf } from '#src/shaping/pace-key.ts'
 import { listReceiverSuspensions } from '#src/shaping/receiver-suspensions.ts'
 import { loadShaping, shapingFileOf } from '#src/shaping/watch.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
@@ -102,10 +102,14 @@ export async function judgePace({ db, config, clock }: Context, { workspaceId }:
   { kind: 'hosts' }>): Promise<DryRunStep> {
   const receiver = findReceiver(loadShaping(shapingFileOf(config)), { domain, hosts: route.hosts })
   const pace = paceKeyOf(receiver, route.site)
-  const stopped = (await listReceiverSuspensions(db, new Date(clock.now())))
-    .find((one) => (one.pace === pace || one.pace === EVERYWHERE) && (one.workspaceId ?? workspaceId) === workspaceId)
+  const stops = (await listReceiverSuspensions(db, new Date(clock.now())))
+    .filter((one) => (one.pace === pace || one.pace === EVERYWHERE) && (one.workspaceId ?? workspaceId) === workspaceId)
   const says = `${receiver.title}: ${receiver.connections} connections, ${receiver.messagesPerConnection} messages on each`
+  // one that is of all mail tells more than one of a source beside which others send
+  const stopped = stops.find(({ source }) => source === ANY_SOURCE || source === EVERYWHERE) ?? stops[0]
   if (stopped === undefined) return ok('limits', says)
-  return fail('limits', `${says}; stopped until ${stopped.until.toISOString()} by the rule ${stopped.rule}, as it said: ${stopped.reply}`,
+  const { source, until, rule, reply } = stopped
+  const judge = source === ANY_SOURCE || source === EVERYWHERE ? fail : warn
+  return judge('limits', `${says}; stopped${fromText(source)} until ${until.toISOString()} by the rule ${rule}, as it said: ${reply}`,
     `mailstead shaping resume ${pace}`)
 }

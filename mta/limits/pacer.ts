@@ -116,7 +116,9 @@ function findPace(state: State, { site, receiver }: Place, bySource: string | nu
 }
 
 /** Of a receiver that counts all sources together, one may be stopped everywhere all the same. */
-function findSuspension({ suspensions }: State, { site, receiver }: Place, source: string | null, workspaceId: string | null): ReceiverSuspension | null {
+function findSuspension(
+  { suspensions }: State, { site, receiver }: Place, source: string | null, workspaceId: string | null,
+): ReceiverSuspension | null {
   const key = paceKeyOf(receiver, site)
   const found = suspensions.find(key, paceSourceOf(receiver, source), workspaceId)
   return found !== null || source === null || !receiver.isForAllSources ? found : suspensions.find(key, source, null)

@@ -8,7 +8,7 @@ import type { NoticeBook } from '#src/operator/notice-book.ts'
 import type { ReplyRule } from '#src/shaping/file.ts'
 import { halve, startOver, type Learned } from '#src/shaping/learned.ts'
 import { findRule } from '#src/shaping/match.ts'
-import { ANY_SOURCE, EVERYWHERE } from '#src/shaping/pace-key.ts'
+import { EVERYWHERE, fromText } from '#src/shaping/pace-key.ts'
 import type { ReceiverSuspension, ReceiverSuspensionWatch } from '#src/shaping/receiver-suspensions.ts'
 import type { ShapingWatch } from '#src/shaping/watch.ts'
 import type { Pace } from './pace.ts'
@@ -60,7 +60,8 @@ function slow({ ctx, learn }: ReplyMeans, { pace, rule, reply }: Told): void {
   const learned = halve(pace.learned, pace.receiver.connections, { nowMs: ctx.clock.now(), scale: ctx.config.retryScale })
   if (learned === pace.learned) return
   learn(pace, learned)
-  ctx.log.info({ receiver: pace.key, source: pace.source, rule: rule.name, connections: learned.connections, reply: reply.text }, 'a receiver slows us down')
+  const { connections } = learned
+  ctx.log.info({ receiver: pace.key, source: pace.source, rule: rule.name, connections, reply: reply.text }, 'a receiver slows us down')
 }
 
 /** Where a suspension holds. A workspace is refused for its mail, whatever source that came by. */
@@ -75,17 +76,19 @@ function suspend({ ctx, suspensions, learn }: ReplyMeans, told: Told): void {
   if (suspensions.find(place.pace, place.source, place.workspaceId)?.rule === rule.name) return
   const now = ctx.clock.now()
   const until = new Date(now + rule.durationMs * ctx.config.retryScale)
-  ctx.log.warn({ receiver: pace.key, source: told.source, rule: rule.name, of: rule.scope, until, reply: reply.text }, 'a receiver is left alone for a while')
+  const { name, scope } = rule
+  ctx.log.warn({ receiver: pace.key, source: told.source, rule: name, of: scope, until, reply: reply.text },
+    'a receiver is left alone for a while')
   if (rule.scope !== 'workspace') learn(pace, startOver(now))
   suspensions.add({ ...place, rule: rule.name, reply: `${reply.code} ${reply.text}`, until, createdAt: new Date(now) })
 }
 
 function tell({ ctx, notices }: ReplyMeans, { pace, rule, reply }: Told, toldAtMs: Map<string, number>): void {
-  const by = pace.source === ANY_SOURCE ? '' : ` from ${pace.source}`
-  const name = `${pace.key}${by} ${rule.name}`
+  const name = `${pace.key}${fromText(pace.source)} ${rule.name}`
   notices.raise({ kind: 'reply', subject: name, text: formatReply(reply) })
   if (ctx.clock.now() - (toldAtMs.get(name) ?? -Infinity) < TELL_MS) return
   toldAtMs.set(name, ctx.clock.now())
   const { code, text } = reply
-  ctx.log.warn({ receiver: pace.key, source: pace.source, rule: rule.name, code, reply: text }, 'a receiver says what only the operator can mend')
+  ctx.log.warn({ receiver: pace.key, source: pace.source, rule: rule.name, code, reply: text },
+    'a receiver says what only the operator can mend')
 }

@@ -6,9 +6,10 @@
  */
 import { accountAt } from '#src/providers/destination.ts'
 import { NO_SOURCE } from '#src/egress/sources.ts'
-import type { Place } from '#src/queue/site-state.ts'
+import type { Place, SiteState } from '#src/queue/site-state.ts'
 import { PAUSED, type Suspension } from '#src/queue/suspensions.ts'
 import { rowOf, type Tier } from '#src/queue/tiers.ts'
+import { ANY_SOURCE, EVERYWHERE, fromText } from '#src/shaping/pace-key.ts'
 import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import type { Suppression } from '#src/suppression/list.ts'
 import type { MessageView, RecipientView } from './read.ts'
@@ -118,10 +119,15 @@ function judgeSite(facts: Facts): Judgement {
   if (place === null) return open(UNKNOWN_PLACE)
   if (place.states.length === 0) return open('no process reports to be at the limit of its site')
   const [sessions, waiting] = [sumOf(place.states.map((one) => one.sessions)), sumOf(place.states.map((one) => one.waiting))]
-  const rule = place.states.map((one) => `${one.connections} connections at once to ${one.rule}`)[0] ?? null
+  const rule = ruleOf(place.states)
   const says = `${sessions} connections to ${place.site ?? 'its site'} are in use, ${waiting} wait for one`
   const isFull = place.states.every((one) => tier === 'instant' ? one.isFull.instant : one.isFull.others)
   return isFull && (place.isWaiting || isDue(facts)) ? held(says, rule) : open(says, rule)
+}
+
+/** Of each source that it may go by. */
+function ruleOf(states: readonly SiteState[]): string {
+  return [...new Set(states.map(({ connections, rule, source }) => `${connections} connections at once to ${rule}${fromText(source ?? ANY_SOURCE)}`))].join(', ')
 }
 
 function sumOf(numbers: readonly number[]): number {
@@ -139,8 +145,9 @@ function judgeSuspension({ suspension, receiverSuspension }: Facts): Judgement {
 
 function judgeReceiverSuspension(suspension: ReceiverSuspension | null): Judgement {
   if (suspension === null) return open('its destination is not suspended')
-  const { pace, rule, reply, until } = suspension
-  return held(`${pace} is left alone, as it answered: ${reply}`, `rule ${rule} of the shaping file`, until)
+  const { pace, source, rule, reply, until } = suspension
+  const what = pace === EVERYWHERE ? 'every receiver' : pace
+  return held(`${what} is left alone${fromText(source)}, as it answered: ${reply}`, `rule ${rule} of the shaping file`, until)
 }
 
 function stoppedName({ kind, subject }: Suspension): string {

@@ -169,8 +169,8 @@ function shapingOf({ receivers, rules }: z.output<typeof fileSchema>): Shaping {
   return {
     receivers: Object.entries(receivers).map(([key, one]) => ({
       name: key, title: one.title ?? key, mx: one.mx, domains: one.domains, isProviderWide: one.provider_wide,
-      isForAllSources: one.all_sources, connections: one.connections, messagesPerConnection: one.messages_per_connection, messageRate: one.message_rate ?? null,
-      connectionRate: one.connection_rate ?? null,
+      isForAllSources: one.all_sources, connections: one.connections, messagesPerConnection: one.messages_per_connection,
+      messageRate: one.message_rate ?? null, connectionRate: one.connection_rate ?? null,
     })),
     rules: rules.map((one) => ({
       name: one.name, receivers: one.receiver ?? [], codes: one.code ?? [], enhanced: one.enhanced ?? [], text: one.text ?? null,

@@ -18,3 +18,8 @@ export function paceKeyOf({ name, isProviderWide }: Pick<Receiver, 'name' | 'isP
 export function paceSourceOf({ isForAllSources }: Pick<Receiver, 'isForAllSources'>, source: string | null): string {
   return isForAllSources ? ANY_SOURCE : source ?? ANY_SOURCE
 }
+
+/** ` from <source>`, where a pace or what stops it is of one of ours; for people. */
+export function fromText(source: string): string {
+  return source === ANY_SOURCE || source === EVERYWHERE ? '' : ` from ${source}`
+}

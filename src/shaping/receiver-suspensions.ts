@@ -78,7 +78,8 @@ export async function watchReceiverSuspensions(ctx: Context, onChange: () => voi
   return {
     find: (pace, source, workspaceId) => {
       if (known.size === 0) return null
-      const places = [[pace, source, null], [EVERYWHERE, source, null], ...workspaceId === null ? [] : [[pace, EVERYWHERE, workspaceId]]] as const
+      const ofWorkspace = workspaceId === null ? [] : [[pace, EVERYWHERE, workspaceId]] as const
+      const places = [[pace, source, null], [EVERYWHERE, source, null], ...ofWorkspace] as const
       const found = places.map(([key, by, owner]) => known.get(nameOf({ pace: key, source: by, workspaceId: owner })))
       return found.find((one) => one !== undefined && one.until.getTime() > ctx.clock.now()) ?? null
     },

@@ -1,5 +1,7 @@
 /** The outbound role is told to stop while receivers keep it waiting: when its grace is over, nothing is left to chance. */
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { startOutbound, type Outbound } from '#mta/outbound.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { readMessage, type RecipientView } from '#src/messages/read.ts'
@@ -60,4 +62,34 @@ describe('stop, with receivers that keep it waiting', () => {
       await until(() => mx.open === 0)
     })
   }
+
+  it('what waits for its turn under a rate is given back at once, however long the grace', async function () {
+    this.timeout(15_000)
+    const workspaceId = await ctx.newWorkspace()
+    const submission = submissionOf(workspaceId, { recipients: addressees(RECIPIENTS), tier: 'instant' })
+    const dir = mkdtempSync('/tmp/mailstead-stop-')
+    const file = join(dir, 'shaping.yaml')
+    writeFileSync(file, `receivers:
+  transport-map: {connections: 5, messages_per_connection: 100, message_rate: 1/h}
+  default: {connections: 5, messages_per_connection: 100}
+`)
+    await outbound.stop(0)
+    outbound = await startOutbound({ ...ctx, config: { ...ctx.config, shapingFile: file } }, ctx.redisUrl)
+    await createAcceptor(ctx).accept(submission)
+    await mx.until(1)
+    await outbound.stop(60_000)
+    const recipients = (await readMessage(ctx.db, workspaceId, submission.id))?.recipients ?? []
+    assert.equal(recipients.filter(({ state }) => state === 'queued').length, RECIPIENTS - 1)
+    rmSync(dir, { recursive: true })
+  })
+
+  it('what cannot be started leaves nothing behind', async () => {
+    await outbound.stop(0)
+    const count = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    const before = count()
+    const config = { ...ctx.config, shapingFile: '/nowhere/shaping.yaml' }
+    await assert.rejects(startOutbound({ ...ctx, config }, ctx.redisUrl))
+    await until(() => count() <= before, () => `${count()} timers, ${before} before`)
+    assert.deepEqual((await ctx.db.query('SELECT id FROM leases')).rows, [])
+  })
 })

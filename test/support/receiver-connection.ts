@@ -56,7 +56,7 @@ export class ReceiverConnection {
   #isInContent = false
   #hasSeenBody = false
   #taken = 0
-  readonly #peer: string
+  readonly peer: string
   #helo = ''
   #from = NO_SENDER
   #parameters = ''
@@ -66,7 +66,7 @@ export class ReceiverConnection {
     this.#household = household
     this.#number = number
     this.#raw = socket
-    this.#peer = socket.remoteAddress ?? ''
+    this.peer = socket.remoteAddress ?? ''
     this.#socket = socket
     this.#listen(socket)
     void this.#work(async () => { await this.#perform('greeting', '', '') })
@@ -150,7 +150,7 @@ export class ReceiverConnection {
   /** Does what the script says. @returns the first digit of what was answered. */
   async #perform(stage: ReceiverStage, line: string, address: string, content?: Buffer): Promise<string> {
     const act = decide(this.#household.script(), {
-      stage, line, address, from: this.#from, to: [...this.#to], connection: this.#number, taken: this.#taken, tls: this.#socket !== this.#raw,
+      stage, line, address, from: this.#from, to: [...this.#to], connection: this.#number, taken: this.#taken, peer: this.peer, tls: this.#socket !== this.#raw,
     })
     if (act.delayMs !== undefined) await sleep(act.delayMs, undefined, { signal: this.#gone.signal }).catch(() => {})
     const said = act.raw ?? (act.reply === undefined ? '' : `${act.reply}\r\n`)
@@ -166,7 +166,7 @@ export class ReceiverConnection {
     this.#household.took({
       from: this.#from === NO_SENDER ? '' : this.#from, to: this.#to, parameters: this.#parameters, bytes: undoDots(content),
       tls: this.#socket !== this.#raw, servername: this.#socket instanceof TLSSocket ? this.#socket.servername || null : null,
-      connection: this.#number, helo: this.#helo, peer: this.#peer,
+      connection: this.#number, helo: this.#helo, peer: this.peer,
     })
   }
 

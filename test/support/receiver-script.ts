@@ -39,6 +39,8 @@ export interface Moment {
   /** Messages taken on this connection so far. */
   readonly taken: number
   readonly tls: boolean
+  /** The address that it comes from. */
+  readonly peer: string
 }
 
 type Answer = string | Act | undefined

@@ -24,6 +24,8 @@ export interface Receiver {
   readonly connections: number
   /** How many are open now. */
   readonly open: number
+  /** Of them from this address. */
+  openFrom(peer: string): number
   /** May be replaced at any time; holds from the next stage on, whatever the connection. */
   script: ReceiverScript
   /** Resolves when so many messages have been taken in all. */
@@ -67,6 +69,7 @@ export async function startReceiver(script: ReceiverScript = {}, { host = '127.0
     host, port: (server.address() as AddressInfo).port, ca: certificate.cert, messages, commands, script,
     get connections() { return connected },
     get open() { return connections.size },
+    openFrom: (peer) => [...connections].filter((one) => one.peer === peer).length,
     until: (count) => new Promise((resolve) => {
       if (messages.length >= count) resolve(messages)
       else waiting.add({ count, resolve })

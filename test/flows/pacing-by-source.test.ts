@@ -1,0 +1,186 @@
+/** The pace of a receiver is that of each source apart, held by two outbound processes together: as a receiver sees it, by address. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { rankSources } from '#mta/egress/rank.ts'
+import { systemClock } from '#src/clock.ts'
+import { addSource, findSource, listSources } from '#src/egress/sources.ts'
+import { idOfHex } from '#src/id.ts'
+import { explainMessage } from '#src/messages/explain.ts'
+import type { Tier } from '#src/queue/tiers.ts'
+import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import type { Moment } from '#test/support/receiver-script.ts'
+import type { Receiver } from '#test/support/receiver.ts'
+import { until } from '#test/support/until.ts'
+
+const FILE = `receivers:
+  narrow: {domains: [narrow.example, slow.example], connections: 2, messages_per_connection: 50}
+  together: {domains: [together.example], connections: 2, messages_per_connection: 50, all_sources: true}
+  wide: {domains: [wide.example], connections: 8, messages_per_connection: 50}
+  strict: {domains: [strict.example, other.example, severe.example, further.example], connections: 4, messages_per_connection: 50}
+  transport-map: {connections: 20, messages_per_connection: 1000}
+  default: {connections: 10, messages_per_connection: 100}
+rules:
+  - {name: too-many, code: 421, text: too many, action: slow}
+  - {name: not-there, code: 421, text: not from there, action: suspend, for: 2h}
+  - {name: listed, code: 421, text: listed, action: suspend, for: 2h, of: source}
+`
+const [ONE, TWO] = ['127.0.0.2', '127.0.0.3']
+
+describe('the pace of a receiver, by source', function () {
+  this.timeout(90_000)
+  const dir = mkdtempSync('/tmp/mailstead-by-source-')
+  let office: PostOffice
+
+  before(async () => {
+    writeFileSync(join(dir, 'shaping.yaml'), FILE)
+    office = await openPostOffice({ SHAPING_FILE: join(dir, 'shaping.yaml') })
+    const { db } = office.system
+    for (const [name, address] of [['one', ONE], ['two', TWO]] as const) {
+      const order = { name, address, ehloName: `${name}.out.example`, region: 'us-east-1', pool: null, weight: 1, isWarmingUp: false } as const
+      assert.equal((await addSource({ db, clock: systemClock }, order)).kind, 'added')
+      await until(async () => (await findSource(db, name))?.state === 'active', () => `${name} is not found`)
+    }
+    await office.system.roles.mta2.start()
+  })
+  after(async () => {
+    await office.stop()
+    rmSync(dir, { recursive: true, force: true })
+  })
+  afterEach(async function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+    await office.system.db.query('DELETE FROM receiver_suspensions')
+    await office.system.redis.publish('mailstead:shaping', 'x')
+  })
+
+  const sendMany = async (domain: string, count: number, tier: Tier = 'instant'): Promise<string[]> => {
+    const ids: string[] = []
+    for (let from = 0; from < count; from += 20)
+      ids.push(...await Promise.all(Array.from({ length: Math.min(20, count - from) }, (_, i) => office.send({ to: `m${from + i}@${domain}`, tier }))))
+    return ids
+  }
+  const countFrom = ({ messages }: Receiver, address: string): number => messages.filter(({ peer }) => peer === address).length
+  /** Those whose own order begins with this source. */
+  async function ownOf(ids: readonly string[], name: string): Promise<string[]> {
+    const sources = (await listSources(office.system.db)).map((source) => ({ ...source, weight: 1 }))
+    return ids.filter((id) => rankSources(idOfHex(id.replace('em_', '')) ?? '', sources)[0]?.name === name)
+  }
+  /** The most that were open at once, by address and in all. */
+  function watchOpen(receiver: Receiver, delayMs: number): { one: number; two: number; all: number } {
+    const most = { one: 0, two: 0, all: 0 }
+    const look = (): { delayMs: number } => {
+      most.one = Math.max(most.one, receiver.openFrom(ONE))
+      most.two = Math.max(most.two, receiver.openFrom(TWO))
+      most.all = Math.max(most.all, receiver.open)
+      return { delayMs }
+    }
+    receiver.script = { on: { mail: look, dot: look } }
+    return most
+  }
+
+  it('each source has the limit to itself, whichever process sends by it', async () => {
+    const receiver = await office.open('narrow.example')
+    const most = watchOpen(receiver, 60)
+    await sendMany('narrow.example', 80)
+    await receiver.until(80)
+    assert.deepEqual(most, { one: 2, two: 2, all: 4 })
+  })
+
+  it('a receiver that counts all sources together has the limit once', async () => {
+    const receiver = await office.open('together.example')
+    const most = watchOpen(receiver, 20)
+    await sendMany('together.example', 40)
+    await receiver.until(40)
+    assert.equal(most.all, 2)
+    assert.ok(most.one > 0 && most.two > 0, 'both send there')
+  })
+
+  it('a receiver that slows one source down halves its pace and not the other\'s', async () => {
+    const receiver = await office.open('wide.example', { on: { mail: ({ peer }) => peer === ONE ? '421 4.7.0 too many connections' : undefined } })
+    const ids = await sendMany('wide.example', 20, 'high')
+    const learned = async (): Promise<Record<string, number>> => {
+      const { rows } = await office.system.db.query<{ source: string; connections: number }>(
+        `SELECT source, connections FROM learned_limits WHERE pace LIKE 'wide/%'`)
+      return Object.fromEntries(rows.map(({ source, connections }) => [source, connections]))
+    }
+    await until(async () => (await learned())['one'] !== undefined, () => 'nothing was learned', 30_000)
+    assert.ok(((await learned())['one'] ?? 8) <= 4)
+    assert.equal((await learned())['two'], undefined)
+    receiver.script = {}
+    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    const own = await ownOf(ids, 'one')
+    assert.equal(countFrom(receiver, ONE), own.length, 'what is only slowed down waits for its own source')
+  })
+
+  it('a source that a receiver stopped: its mail goes by the other, there and nowhere else', async () => {
+    const refuses = ({ peer }: Moment): string | undefined => peer === ONE ? '421 4.7.1 mail not from there' : undefined
+    const [strict, other] = [await office.open('strict.example', { on: { mail: refuses } }), await office.open('other.example')]
+    const ids = await sendMany('strict.example', 20)
+    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.equal(countFrom(strict, TWO), 20)
+    const elsewhere = await sendMany('other.example', 20)
+    for (const id of elsewhere) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.ok(countFrom(other, ONE) > 0)
+  })
+
+  it('of: source stops it everywhere; when all are stopped, mail waits and says why', async () => {
+    const all = new Set([ONE])
+    const refuses = ({ peer }: Moment): string | undefined => all.has(peer) ? '421 4.7.1 listed by somebody' : undefined
+    const receiver = await office.open('severe.example', { on: { mail: refuses } })
+    const ids = await sendMany('severe.example', 12)
+    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    const other = await office.open('further.example')
+    for (const id of await sendMany('further.example', 12)) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.equal(countFrom(other, ONE), 0)
+    all.add(TWO)
+    const [last = ''] = await sendMany('severe.example', 1)
+    const { db, redis } = office.system
+    const explained = async (): Promise<string> => {
+      const told = await explainMessage({ db, redis, plans: {}, retryScale: 1, reconcileSeconds: 1 }, null, idOfHex(last.replace('em_', '')) ?? '', new Date())
+      return `${told?.recipients[0]?.heldBy ?? ''} ${told?.recipients[0]?.gates.find(({ gate }) => gate === 'suspension')?.rule ?? ''}`
+    }
+    let says = ''
+    const isExplained = async (): Promise<boolean> => {
+      says = await explained()
+      return says === 'suspension rule listed of the shaping file'
+    }
+    await until(isExplained, () => `it is explained by ${says}`, 20_000)
+    all.clear()
+    await db.query('DELETE FROM receiver_suspensions')
+    await redis.publish('mailstead:shaping', 'x')
+    assert.equal((await office.settle(last)).status, 'delivered')
+    assert.equal(receiver.messages.length, 13)
+  })
+
+  it('a receiver that lets one source\'s connections in no more: the other\'s mail goes on, and it is left alone', async () => {
+    const receiver = await office.open('refusing.example', { on: { greeting: ({ peer }) => peer === ONE ? { end: 'reset' } : undefined } })
+    const ids = await sendMany('refusing.example', 60, 'high')
+    const [own, others] = [await ownOf(ids, 'one'), await ownOf(ids, 'two')]
+    for (const id of others) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.deepEqual([countFrom(receiver, ONE), countFrom(receiver, TWO)], [0, others.length])
+    receiver.script = {}
+    for (const id of own) assert.equal((await office.settle(id)).status, 'delivered')
+    assert.equal(countFrom(receiver, ONE), own.length)
+  })
+
+  it('a source that a receiver takes slowly from does not stand before the other\'s mail, however much there is', async () => {
+    const receiver = await office.open('slow.example', { on: { dot: ({ peer }) => peer === ONE ? { delayMs: 2000 } : undefined } })
+    const ids = await sendMany('slow.example', 300, 'normal')
+    const [own, others] = [await ownOf(ids, 'one'), await ownOf(ids, 'two')]
+    await until(() => countFrom(receiver, TWO) === others.length, () => `${countFrom(receiver, TWO)} of ${others.length}`, 30_000)
+    assert.ok(countFrom(receiver, ONE) < own.length / 2, `${countFrom(receiver, ONE)} of ${own.length}`)
+    receiver.script = {}
+    await receiver.until(300)
+    assert.equal(countFrom(receiver, ONE), own.length)
+  })
+
+  it('a receiver that ends connections after a few messages puts nothing off', async () => {
+    const receiver = await office.open('few.example', { on: { mail: ({ taken }) => taken >= 3 ? { reply: '421 4.7.0 enough for one connection', end: 'close' } : undefined } })
+    const ids = await sendMany('few.example', 60, 'high')
+    for (const id of ids) {
+      const { recipients: [recipient] } = await office.settle(id)
+      assert.deepEqual([recipient?.state, recipient?.attempts.length], ['delivered', 1], JSON.stringify(recipient))
+    }
+    assert.equal(receiver.messages.length, 60)
+  })
+})
