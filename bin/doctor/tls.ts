@@ -49,9 +49,12 @@ function serversOf({ dnsServers }: Config): readonly string[] {
 async function examine(server: string): Promise<Finding> {
   const dns = openSecureDns({ servers: [server] })
   const [signed, broken] = await Promise.all([dns.owner(SIGNED), dns.owner(BROKEN)])
-  if (signed.kind === 'failed') return warning(`${server} does not tell ${SIGNED} (${signed.text})`, 'while it is so, mail to domains with DANE waits')
+  if (signed.kind === 'failed') {
+    return warning(`${server} does not tell ${SIGNED} (${signed.text})`, 'while it is so, mail to domains with DANE waits')
+  }
   if (signed.isSecure !== true) return failed(`${server} does not vouch for ${SIGNED}, which is signed: DANE finds nothing`, TODO)
   if (broken.kind !== 'failed') return failed(`${server} vouches without looking: it answers for ${BROKEN}, which is wrongly signed`, TODO)
   if (isLoopback(parseServer(server).host)) return ok(server)
-  return warning(`${server} validates, but is not on this machine: who is on the way to it can forge its word`, 'run a validating resolver on this machine')
+  return warning(`${server} validates, but is not on this machine: who is on the way to it can forge its word`,
+    'run a validating resolver on this machine')
 }

@@ -1,6 +1,6 @@
 /**
- * The thread that reads reports on TLS, one after the other, and asks DNS for the keys that they are signed with. It has no secrets, and may
- * be killed at any time.
+ * The thread that reads reports on TLS, one after the other, and asks DNS for the keys that they are signed with. It has no secrets, and
+ * may be killed at any time.
  */
 import { Resolver } from 'node:dns/promises'
 import { parentPort, workerData } from 'node:worker_threads'

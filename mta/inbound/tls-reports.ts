@@ -1,6 +1,6 @@
 /**
- * Reads the reports on TLS that came, by mail or by post, and keeps what they say of domains of ours. Claimed, read in a thread, and kept or
- * dropped in one transaction: a process that dies over one leaves it to the next, five times; a report that is read twice counts once.
+ * Reads the reports on TLS that came, by mail or by post, and keeps what they say of domains of ours. Claimed, read in a thread, and kept
+ * or dropped in one transaction: a process that dies over one leaves it to the next, five times; a report that is read twice counts once.
  * Hostile ones are told as unreadable, like hostile bounces (reader.ts).
  */
 import type { Context } from '#src/context.ts'

@@ -31,11 +31,13 @@ export function paceTlsReports({ vault }: Pick<Context, 'vault'>, attempts: Atte
 }
 
 /** False while too many wait to be read. */
-export async function takeTlsReport({ db, clock }: Pick<Context, 'db' | 'clock'>, { via, peer, raw }: TlsReportArrival): Promise<boolean> {
+export async function takeTlsReport({ db, clock }: Pick<Context, 'db' | 'clock'>, arrival: TlsReportArrival): Promise<boolean> {
+  const { via, peer, raw } = arrival
   const now = clock.now()
   const { rowCount } = await db.query(`
     INSERT INTO tls_report_arrivals (id, via, peer, raw, due_at)
-    SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM tls_report_arrivals) < ${MOST_WAITING}`, [newId(now), via, peer, raw, new Date(now)])
+    SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM tls_report_arrivals) < ${MOST_WAITING}`,
+  [newId(now), via, peer, raw, new Date(now)])
   return rowCount === 1
 }
 

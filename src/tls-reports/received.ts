@@ -19,7 +19,8 @@ export interface ReceivedTlsReport extends TlsReport {
 export type Kept = Omit<ReceivedTlsReport, 'successes' | 'failures'>
 
 const KEEP = `
-INSERT INTO received_tls_reports (id, organization, report_id, signer, via, peer, contact, begins_at, ends_at, policies, successes, failures)
+INSERT INTO received_tls_reports (id, organization, report_id, signer, via, peer, contact, begins_at, ends_at, policies,
+  successes, failures)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
 WHERE $4 <> '' OR NOT EXISTS (SELECT FROM received_tls_reports WHERE organization = $2 AND report_id = $3)
 ON CONFLICT ON CONSTRAINT received_tls_reports_once DO NOTHING`
@@ -50,8 +51,14 @@ export async function ownDomains(db: Queryable, names: readonly string[], always
   return new Set([...always.filter((name) => names.includes(name)), ...rows.map(({ domain }) => `bounce.${domain}`)])
 }
 
-/** The newest first; `failing`: only those that tell of failures. */
-export async function listReceived(db: Queryable, { isFailing, limit }: { isFailing: boolean; limit: number }): Promise<ReceivedTlsReport[]> {
+interface ReportFilter {
+  /** Only those that tell of failures. */
+  readonly isFailing: boolean
+  readonly limit: number
+}
+
+/** The newest first. */
+export async function listReceived(db: Queryable, { isFailing, limit }: ReportFilter): Promise<ReceivedTlsReport[]> {
   const { rows } = await db.query<ReceivedTlsReport>(`
     SELECT id, organization, report_id AS "reportId", signer, via, peer, contact, begins_at AS "beginsAt", ends_at AS "endsAt", policies,
       successes, failures

@@ -1,6 +1,6 @@
 /**
- * A report on TLS with our own mail domains, as others write it (RFC 8460 4): the fields that the standard has, bounded in number and length,
- * with nothing in them that could steer a terminal. What is not a report by the standard is none. Pure.
+ * A report on TLS with our own mail domains, as others write it (RFC 8460 4): the fields that the standard has, bounded in number and
+ * length, with nothing in them that could steer a terminal. What is not a report by the standard is none. Pure.
  */
 import { z } from 'zod'
 
@@ -51,8 +51,11 @@ const report = z.object({
 export type TlsReport = z.output<typeof report>
 export type TlsReportPolicy = TlsReport['policies'][number]
 
-/** `text` as it came; in words what is wrong with it. */
-export function readTlsReport(text: string): { readonly ok: true; readonly report: TlsReport } | { readonly ok: false; readonly why: string } {
+/** Or in words what is wrong with it. */
+type ReadReport = { readonly ok: true; readonly report: TlsReport } | { readonly ok: false; readonly why: string }
+
+/** `text` as it came. */
+export function readTlsReport(text: string): ReadReport {
   let json: unknown
   try {
     json = JSON.parse(text)

@@ -45,7 +45,8 @@ export function tlsLetterOf({ content, from = 'tls@receiver.example', type = 'ap
     `From: <${from}>`, 'To: <tls-reports@bounces.mta.sender.example>', 'Subject: Report Domain: x Submitter: y Report-ID: <z>',
     'TLS-Report-Domain: x', 'MIME-Version: 1.0', 'Content-Type: multipart/report; report-type="tlsrpt"; boundary="t"', '',
     '--t', 'Content-Type: text/plain', '', 'This is an aggregate TLS report.', '',
-    '--t', `Content-Type: ${type}`, 'Content-Transfer-Encoding: base64', '', ...content.toString('base64').match(/.{1,76}/g) ?? [], '--t--', '',
+    '--t', `Content-Type: ${type}`, 'Content-Transfer-Encoding: base64', '', ...content.toString('base64').match(/.{1,76}/g) ?? [],
+    '--t--', '',
   ].join('\r\n'))
 }
 
