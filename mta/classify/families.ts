@@ -149,6 +149,8 @@ export const FAMILIES: readonly Family[] = [
     String.raw`\bnull ?mx\b|no mail (?:service|exchanger) (?:is )?(?:here|accepted)|destination seem to reject all mails`,
     String.raw`not accept(?:ing)? any (?:mail|message)|indicated no smtp service|no smtp service here`,
   )),
+  // the name servers did not answer, which says nothing of the domain
+  soft('network', /host not found[,:;]? (?:please )?try again|temporary (?:dns|name|lookup)|\bservfail\b/i),
   hard('no-such-domain', words(
     String.raw`\b(?:unknown|no such|non-?existent|illegal|invalid|unrout(?:e)?able)(?: mail)? (?:host|domain|hostname|`
       + String.raw`domain name)\b`,

@@ -13,6 +13,8 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['554 delivery error: dd This user doesn\'t have a yahoo.com account (x@yahoo.com)', 'no-such-user!'],
   ['550 Unrouteable address', 'no-such-domain!'],
   ['550 No such person at this address', 'no-such-user!'],
+  ['Name service error for name=b.example type=MX: Host not found, try again', 'network'],
+  ['550 b.example: SERVFAIL, host unknown', 'network'],
   ['550: User unknown', 'no-such-user!'],
   ['550 : User unknown', 'recipient-filter'],
   ['Error: No valid recipients for this MM', 'no-such-user!'],
