@@ -1,6 +1,6 @@
 /** docs/outcomes.md, row by row: each trouble is arranged for real, one mail is sent into it, and its first attempt ends as the page says. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAuthority } from '#test/support/certificate.ts'
 import { OUTCOME_GROUPS, type OutcomeCase, type OutcomeWorld } from '#test/support/outcome-cases.ts'
@@ -9,6 +9,10 @@ import { openPostOffice, type Told } from '#test/support/post-office.ts'
 import { until } from '#test/support/until.ts'
 
 const PAGE = new URL('../../docs/outcomes.md', import.meta.url)
+/** Where outcomes are made. */
+const MAKERS = ['mta', 'src/messages', 'src/operator', 'src/worker']
+/** Texts behind `reason:` that are no reasons of outcomes, and folders without any. */
+const APART = /\.test\.ts$|test-data|^mta\/(?:sandbox|submission|security|inbound|dry-run)\/|timeouts\.ts$/
 const [BEGIN, END] = ['<!-- table -->', '<!-- end of the table -->']
 
 /** What became of the first attempt. */
@@ -25,6 +29,31 @@ function printTable(): string {
   const rowsOf = (cases: readonly OutcomeCase[]): string[] => cases.map(({ what, outcome }) => `| ${what} | ${outcome} |`)
   const rows = OUTCOME_GROUPS.flatMap(({ title, cases }) => [`| **${title}** | |`, ...rowsOf(cases)])
   return ['| What happens | What becomes of it |', '|---|---|', ...rows].join('\n')
+}
+
+/** What stands behind `reason:`, and in the tables and unions that reasons are taken from. */
+function reasonsInCode(): Set<string> {
+  const files = MAKERS.flatMap((folder) => readdirSync(new URL(`../../${folder}`, import.meta.url), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts')).map((name) => `${folder}/${name}`)).filter((name) => !APART.test(name))
+  const texts = files.map((name) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'))
+  const all = texts.join('\n')
+  const word = '[a-z]+(?:-[a-z]+)*'
+  const plain = [...all.matchAll(new RegExp(`(?:reason: |reason\\)|SOURCE_LOST = )(?:[^\\n']*\\? )?'(${word})'`, 'g'))].map(([, reason]) => reason ?? '')
+  const unions = [/type Refusal = (.*)/, /why: ('retries-used'.*)\)/, /readonly reason: ('no-source'.*);/].flatMap((union) =>
+    [...(union.exec(all)?.[1] ?? assert.fail(String(union))).matchAll(/'([a-z-]+)'/g)].map(([, reason]) => reason ?? ''))
+  const classes = /const SCOPES[^{]*\{([^}]*)\}/.exec(all)?.[1] ?? assert.fail('SCOPES')
+  const templates = new Set([...all.matchAll(/reason: (?:[^`\n]*: )?`([^`]*)`/g)].map(([, template]) => template ?? '').filter((template) => !template.includes(' ')))
+  assert.deepEqual([...templates].filter((template) => !(template in TEMPLATES)), [], 'what can stand in these?')
+  return new Set([...plain, ...unions, ...[...classes.matchAll(new RegExp(`'?(${word})'?:`, 'g'))].map(([, reason]) => reason ?? ''),
+    ...[...templates].flatMap((template) => TEMPLATES[template] ?? [])])
+}
+
+const TALKING = ['greeting', 'ehlo', 'starttls', 'tls', 'auth']
+const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
+  // nobody refuses in words while it is being connected to, or while TLS begins
+  '${stage}-refused': TALKING.filter((stage) => stage !== 'tls').map((stage) => `${stage}-refused`),
+  '${stage}-failed': TALKING.map((stage) => `${stage}-failed`),
+  'domain-${kind}': ['domain-gone', 'domain-not-verified'],
 }
 
 describe('outcomes, row by row', function () {
@@ -60,6 +89,24 @@ describe('outcomes, row by row', function () {
   it('the page has this table', () => {
     const page = readFileSync(PAGE, 'utf8')
     assert.equal(page.slice(page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)).trim(), printTable())
+  })
+
+  it('the page names every reason that the code has', () => {
+    const page = readFileSync(PAGE, 'utf8')
+    const missing = [...reasonsInCode()].filter((reason) => !new RegExp(`^\\| (?:.*, )?\`${reason}\``, 'm').test(page))
+    assert.deepEqual(missing, [])
+  })
+
+  it('a server that refuses to talk is named, so that rules about replies are tried on what it said', async () => {
+    const refused = [...ids].find(([{ what }]) => what === '554 in the greeting')
+    let told: Told | null = null
+    await until(async () => {
+      told = await world.office.tell(refused?.[1] ?? '')
+      return describeOutcome(told) !== 'nothing'
+    })
+    const [attempt] = (told as Told | null)?.recipients[0]?.attempts ?? []
+    assert.match(attempt?.host ?? '', /^mx1\.w\d+\.example$/)
+    assert.partialDeepStrictEqual(attempt, { reply: { code: 554 }, source: null })
   })
 
   for (const { title, cases } of OUTCOME_GROUPS) {

@@ -140,10 +140,15 @@ const REPLIES: readonly OutcomeCase[] = [
     says('rcpt', Array.from({ length: 60 }, (_, i) => `550${i === 59 ? ' ' : '-'}5.1.1 ${'x'.repeat(990)}`).join('\r\n'))),
   trouble('An answer of 100 KB', 'deferred, no try: link-lost', says('rcpt', `550-${'x'.repeat(100_000)}\r\n550 5.1.1 No`)),
   trouble('An answer that changes its code', 'deferred, no try: link-lost', says('rcpt', '550-5.1.1 No\r\n250 Yes')),
+  trouble('421 at QUIT, after the message was taken', 'delivered', says('quit', '421 4.3.2 Shutting down', 'close')),
+  trouble('Silence at QUIT, after the message was taken', 'delivered', receiver({ on: { quit: { end: 'silence' } } })),
+  trouble('552 too many recipients, as old servers say it (RFC 5321 4.5.3.1.10)', 'deferred, a try: throttled', says('rcpt', '552 Too many recipients')),
   trouble('452 too many recipients', 'deferred, a try: throttled', says('rcpt', '452 4.5.3 Too many recipients')),
   trouble('452 disk full', 'deferred, a try: mailbox-full', says('rcpt', '452 4.2.2 Mailbox full')),
   trouble('552 5.2.2 mailbox full', 'bounced, soft: mailbox-full', says('rcpt', '552 5.2.2 Mailbox full')),
   trouble('550 5.7.1 policy', 'bounced, soft: policy', says('rcpt', '550 5.7.1 Not from you')),
+  trouble('250 with a 5.x.x status at the final dot: the code decides', 'delivered', says('dot', '250 5.0.0 Taken')),
+  trouble('550 with a 4.x.x status: the code decides', 'bounced, soft: mailbox-disabled', says('rcpt', '550 4.2.1 Come again')),
   trouble('554 at the final dot', 'bounced, soft: spam', says('dot', '554 5.7.1 Looks like spam')),
   trouble('552 5.3.4 message too big', 'bounced, soft: too-large', says('dot', '552 5.3.4 Too big')),
   trouble('250 to DATA', 'deferred, no try: link-lost', says('data', '250 Ok')),
@@ -164,6 +169,7 @@ const TLS: readonly OutcomeCase[] = [
   trouble('Only TLS 1.0 and 1.1 are spoken: old TLS', 'delivered', receiver({ maxTls: 'TLSv1.1' })),
   trouble('The handshake is cut: old TLS is tried, then plain text', 'delivered', receiver({ handshake: 'drop' })),
   trouble('The handshake is answered with rubbish: the same', 'delivered', receiver({ handshake: 'rubbish' })),
+  trouble('The link is cut at STARTTLS', 'deferred, no try: starttls-failed', receiver({ on: { starttls: { end: 'close' } } })),
   trouble('Words are put in behind the answer to STARTTLS', 'deferred, no try: starttls-failed',
     says('starttls', '220 go\r\n250 injected')),
 ]
@@ -183,6 +189,9 @@ const ENFORCED: readonly OutcomeCase[] = [
   trouble('The handshake is cut', 'deferred, no try: tls-failed', enforced(({ certificate }) => ({ certificate, handshake: 'drop' }))),
   trouble('Only TLS 1.0 and 1.1 are spoken', 'deferred, no try: tls-failed',
     enforced(({ certificate }) => ({ certificate, maxTls: 'TLSv1.1' }))),
+  trouble('The handshake is answered with rubbish', 'deferred, no try: tls-failed', enforced(({ certificate }) => ({ certificate, handshake: 'rubbish' }))),
+  trouble('STARTTLS is answered with 421', 'deferred, no try: starttls-refused',
+    enforced(({ certificate }) => ({ certificate, on: { starttls: { raw: '421 4.3.2 Shutting down\r\n', end: 'close' } } }))),
   trouble('The policy names no MX of the domain', 'deferred, no try: tls-policy', async (world, domain) => {
     await receiver({})(world, domain)
     world.policies.publish(world.office.dns.zone, domain, ENFORCE('mx.elsewhere.test'))
