@@ -1,8 +1,6 @@
 /** Rendering, by table: the helpers, what is escaped, and params that want to reach what they should not. No threads here. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { createEngine } from './engine.ts'
-import { HELPERS } from './helpers.ts'
 import type { Source } from './source.ts'
 
 let versions = 0
@@ -115,17 +113,5 @@ describe('rendering', () => {
     assert.equal(kept.at(-1), true)
     assert.equal(kept[0], false)
     assert.equal(kept.filter(Boolean).length, 19) // 2,000,000 characters, subjects included
-  })
-})
-
-describe('docs/templates.md', () => {
-  const page = readFileSync(new URL('../../docs/templates.md', import.meta.url), 'utf8')
-  for (const [name, { use, does }] of Object.entries(HELPERS)) {
-    it(`describes ${name}`, () => assert.equal(page.includes(`| \`${name}\` | \`${use}\` | ${does} |`), true))
-  }
-
-  it('describes no helper that is not there', () => {
-    const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)
-    assert.deepEqual(rows, Object.keys(HELPERS))
   })
 })

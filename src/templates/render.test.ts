@@ -11,7 +11,7 @@ let ids = 0
 
 describe('the renderer', () => {
   let renderer: Renderer
-  beforeEach(() => { renderer = createRenderer() })
+  beforeEach(() => { renderer = createRenderer({ workshopLimits: { compile: 700, render: 700 } }) })
   afterEach(() => renderer.stop())
 
   function render(body: string, params: Record<string, unknown> = {}, id = `t${ids++}`): Promise<Rendered> {
@@ -81,7 +81,7 @@ describe('the renderer', () => {
     assert.equal(await finish('Hi {{name}}', '{{#if a}}x{{/if}}'), 'fine')
     assert.match(await finish('s', '\n{{foo bar}}'), /^the body, line 2: there is no helper "foo"/)
     assert.match(await finish('{{#if a}}', 'b'), /^the subject, line 1: cannot be read/)
-    assert.equal(await finish('s', '{{#if a}}'.repeat(50_000) + '{{/if}}'.repeat(50_000)), 'compiling it takes longer than 3000 ms')
+    assert.equal(await finish('s', '{{#if a}}'.repeat(50_000) + '{{/if}}'.repeat(50_000)), 'compiling it takes longer than 700 ms')
     assert.equal(await finish('Hi', '<p>fine</p>'), 'fine')
   }).timeout(30_000)
 
@@ -93,7 +93,7 @@ describe('the renderer', () => {
   for (const [what, body] of RUNAWAYS) {
     it(`ends ${what}, and finishes the next`, async () => {
       const [bad, good] = await Promise.all([body, '<style>p{top:0}</style><p>'].map((one) => renderer.finish({ subject: 's', body: one, text: null, format: null }, {})))
-      assert.match(bad?.ok === false ? bad.reason : 'fine', /^(?:compiling it takes longer than 3000 ms|it needs too much memory)$/)
+      assert.match(bad?.ok === false ? bad.reason : 'fine', /^(?:compiling it takes longer than 700 ms|it needs too much memory)$/)
       assert.equal(good?.ok === true && good.html, '<style>p{top:0}</style><p style="top: 0;">')
       assert.deepEqual(await render('fine'), { ok: true, subject: 'For ', html: 'fine', text: null })
     }).timeout(60_000)

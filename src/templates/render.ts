@@ -36,6 +36,8 @@ export interface Renderer {
 interface RendererOptions {
   readonly threads?: number
   readonly limits?: Limits
+  /** Of finishing and reviewing. */
+  readonly workshopLimits?: Limits
 }
 
 /** Milliseconds of processor time. Compiling happens once for each version of a template in each thread. */
@@ -50,7 +52,7 @@ const PAUSED = `it took too long ${STRIKES} times in a row and is not tried agai
 
 /** Threads start when they are first needed. */
 export function createRenderer(options: RendererOptions = {}): Renderer {
-  const workshop = createWorkshop()
+  const workshop = createWorkshop(options.workshopLimits)
   const pool = new RenderPool(options.threads ?? THREADS, options.limits ?? LIMITS)
   const strikes = new Strikes()
   const renderOne = async (source: Source, json: string | null): Promise<Rendered> => {

@@ -27,7 +27,7 @@ const MAX_CRASHES = 2
 type Hands = Thread<WorkshopJob, WorkshopAnswer>
 type Failed = { readonly ok: false; readonly reason: string }
 
-export function createWorkshop(): Workshop {
+export function createWorkshop(limits = LIMITS): Workshop {
   let thread: Hands | null = null
   let last: Promise<unknown> = Promise.resolve()
   let idle: NodeJS.Timeout | undefined
@@ -43,7 +43,7 @@ export function createWorkshop(): Workshop {
   async function attempt(job: WorkshopJob): Promise<WorkshopAnswer | Failed | Error> {
     if (isStopped) throw new Error('the renderer was stopped')
     clearTimeout(idle)
-    thread ??= startThread(WORKER, LIMITS, ROOM)
+    thread ??= startThread(WORKER, limits, ROOM)
     const ended = await thread.run(job)
     if (ended.kind !== 'done') thread = null
     idle = setTimeout(() => void dismiss(), IDLE_MS).unref()

@@ -1,0 +1,24 @@
+/** docs/templates.md says what the tables in the code say. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { HELPERS } from './helpers.ts'
+import { RULES } from './review.ts'
+import { snakeOf, VARIABLES } from './variables.ts'
+
+const page = readFileSync(new URL('../../docs/templates.md', import.meta.url), 'utf8')
+
+/** The rows of the table below a heading, without its head. */
+function rowsBelow(heading: string): string[] {
+  const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? ''
+  return section.split('\n').filter((line) => line.startsWith('| `'))
+}
+
+const TABLES: readonly [heading: string, rows: string[]][] = [
+  ['Helpers', Object.entries(HELPERS).map(([name, { use, does }]) => `| \`${name}\` | \`${use}\` | ${does} |`)],
+  ['Variables', Object.entries(VARIABLES).map(([name, { does }]) => `| \`${name}\` | ${snakeOf(name) === name ? '' : `\`${snakeOf(name)}\``} | ${does} |`)],
+  ['Before it is sent', Object.entries(RULES).map(([name, { level, does }]) => `| \`${name}\` | ${level} | ${does} |`)],
+]
+
+describe('docs/templates.md', () => {
+  for (const [heading, rows] of TABLES) it(`lists what there is: ${heading}`, () => assert.deepEqual(rowsBelow(heading), rows))
+})
