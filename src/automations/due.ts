@@ -1,10 +1,11 @@
 /**
  * Enrolments whose time has come, locked, with what is known of their contacts. A few of each automation at a time, so that a million in
- * one hold up nobody in another; who is locked by another worker is passed over.
+ * one hold up nobody in another; who is locked by another worker is passed over. While the operator has stopped all mail nobody is taken.
  */
 import { columnsOf } from '#src/columns.ts'
 import { GHOST } from '#src/contacts/ghost.ts'
 import { prepared, type Queryable } from '#src/db.ts'
+import { ALL_STOPPED } from '#src/queue/suspensions.ts'
 import type { ContactFacts } from '#src/templates/variables.ts'
 import type { SentMail } from './question.ts'
 import type { Step } from './steps.ts'
@@ -40,7 +41,7 @@ ${COLUMNS}
 FROM automations a CROSS JOIN LATERAL (
   SELECT * FROM enrolments WHERE automation_id = a.id AND state = 'active' AND due_at <= $1 ORDER BY due_at LIMIT ${EACH}
   FOR UPDATE SKIP LOCKED) e
-WHERE a.status = 'active' LIMIT ${TOTAL}`)
+WHERE a.status = 'active' AND NOT ${ALL_STOPPED} LIMIT ${TOTAL}`)
 
 /** Inside the transaction that takes them further. */
 export async function takeDue(tx: Queryable, now: Date): Promise<DueEnrolment[]> {

@@ -7,14 +7,18 @@
  * time pass for a process that lives, and it renews as soon as it can. The process is alive but cannot reach PostgreSQL: by its own clock
  * the lease ends (`isHeld`) before anyone else may think so, and it starts no delivery until it is renewed. PostgreSQL itself was away:
  * nobody is declared dead until it has been up for one whole lease.
+ *
+ * With each token it is looked whether PostgreSQL is behind what was sent (fence.ts); until that is known the lease is not held.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
+import { checkFence } from './fence.ts'
 
 /** Our own clock gives up this share of a lease before its end, for clocks that run apart. */
 const SAFE_SHARE = 0.8
+const FENCE_RETRY_MS = 500
 
 export interface Lease {
   /** The fencing token now in force. It changes when the row was lost: what was held under the old one is no longer ours. */
@@ -28,11 +32,15 @@ export interface Lease {
 interface Beat {
   id: number
   renewedAt: number
+  /** The token was held against those that Redis remembers. */
+  isFenced: boolean
+  isEnded: boolean
 }
 
 /** Takes a lease and keeps it by a heartbeat. @throws when PostgreSQL is away. */
 export async function takeLease(ctx: Context): Promise<Lease> {
-  const beat: Beat = { id: await register(ctx), renewedAt: performance.now() }
+  const beat: Beat = { id: await register(ctx), renewedAt: performance.now(), isFenced: false, isEnded: false }
+  await fence(ctx, beat)
   const leaseMs = ctx.config.leaseSeconds * 1000
   const timer = setInterval(() => {
     const began = performance.now()
@@ -44,9 +52,10 @@ export async function takeLease(ctx: Context): Promise<Lease> {
     get id() {
       return beat.id
     },
-    isHeld: () => performance.now() - beat.renewedAt < leaseMs * SAFE_SHARE,
+    isHeld: () => beat.isFenced && performance.now() - beat.renewedAt < leaseMs * SAFE_SHARE,
     end: async () => {
       clearInterval(timer)
+      beat.isEnded = true
       await ctx.db.query('DELETE FROM leases WHERE id = $1', [beat.id])
     },
   }
@@ -66,8 +75,22 @@ async function renew(ctx: Context, beat: Beat): Promise<void> {
   const { rowCount } = await ctx.db.query(`UPDATE leases SET expires_at = now() + $2 * interval '1 second' WHERE id = $1`, [beat.id, ctx.config.leaseSeconds])
   if (rowCount !== 0) return
   const lost = beat.id
+  beat.isFenced = false
   beat.id = await register(ctx)
+  void fence(ctx, beat)
   ctx.log.warn({ lost, lease: beat.id }, 'the lease had run out and its recipients were given to others; a new one was taken')
+}
+
+/** Redis away: nothing could be claimed anyway, and it is looked again soon. */
+async function fence(ctx: Context, beat: Beat): Promise<void> {
+  const { id } = beat
+  try {
+    await checkFence(ctx)
+    beat.isFenced ||= beat.id === id
+  } catch (error) {
+    ctx.log.debug({ err: error, lease: id }, 'it is not known whether the database is behind; nothing is sent until it is')
+    if (!beat.isEnded) setTimeout(() => void fence(ctx, beat), FENCE_RETRY_MS).unref()
+  }
 }
 
 /** Whether any outbound process holds a lease that has not run out. */

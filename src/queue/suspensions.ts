@@ -45,6 +45,9 @@ export function heldByOwner(now: string): string {
     OR EXISTS (SELECT FROM campaigns p WHERE p.id = r.campaign_id AND p.status IN ('PAUSED', 'CANCELLED')))))`
 }
 
+/** In SQL: is all mail stopped? */
+export const ALL_STOPPED = `EXISTS (SELECT FROM suspensions s WHERE s.kind = 'domain' AND s.subject = '*' AND (s.until IS NULL OR s.until > now()))`
+
 type Wanted = Pick<Context, 'db' | 'redis'>
 
 /** Those in force. */

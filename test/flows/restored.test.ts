@@ -1,0 +1,81 @@
+/** A database that is behind what was sent, after a backup was restored: nothing goes out until the operator says so. */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startOutbound, type Outbound } from '#mta/outbound.ts'
+import { createAcceptor } from '#src/messages/accept.ts'
+import { takeLease } from '#src/queue/lease.ts'
+import { listSuspensions, resume } from '#src/queue/suspensions.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { startReceiver, type Receiver } from '#test/support/receiver.ts'
+import { submissionOf } from '#test/support/submission.ts'
+import { until } from '#test/support/until.ts'
+
+describe('a database that is behind', () => {
+  let ctx: TestContext
+  let mx: Receiver
+  let outbound: Outbound | null = null
+
+  before(async () => {
+    mx = await startReceiver()
+    ctx = await createContext({ ROUTES: `*=smtp://127.0.0.1:${mx.port}` })
+  })
+  after(async () => {
+    await ctx.close()
+    await mx.stop()
+  })
+  afterEach(async () => {
+    await outbound?.stop()
+    outbound = null
+  })
+
+  /** As after a restore: the tokens that were given out since are unknown. */
+  async function restore(): Promise<void> {
+    for (let i = 0; i < 3; i++) await (await takeLease(ctx)).end()
+    await ctx.db.query('ALTER SEQUENCE leases_id_seq RESTART')
+  }
+  const stopped = async (): Promise<string[]> => (await listSuspensions(ctx.db)).map(({ subject, reason }) => `${subject}: ${reason}`)
+  const accept = async (): Promise<void> => {
+    assert.equal((await createAcceptor(ctx).accept(submissionOf(await ctx.newWorkspace()))).kind, 'stored')
+  }
+
+  it('without mail that waits there is nothing to ask about', async () => {
+    await restore()
+    const lease = await takeLease(ctx)
+    assert.deepEqual([await stopped(), lease.isHeld()], [[], true])
+    await lease.end()
+  })
+
+  it('stops all mail and asks; resumed, it is sent, and nobody is asked again', async () => {
+    await restore()
+    await accept()
+    outbound = await startOutbound(ctx, ctx.redisUrl)
+    await sleep(300)
+    assert.equal(mx.messages.length, 0)
+    assert.match((await stopped()).join(), /^\*: the database is older than what was sent/)
+    await outbound.stop()
+    outbound = await startOutbound(ctx, ctx.redisUrl)
+    assert.equal(await resume(ctx, '*'), true)
+    await accept()
+    await until(() => mx.messages.length >= 1)
+    assert.deepEqual(await stopped(), [])
+  })
+
+  it('an outbound process that lives through it finds out when its lease is gone', async () => {
+    outbound = await startOutbound(ctx, ctx.redisUrl)
+    await ctx.db.query('DELETE FROM leases')
+    await ctx.redis.zadd('mailstead:fence', 1_000_000, 'token')
+    await accept()
+    const lease = await takeLease(ctx)
+    assert.match((await stopped()).join(), /older than what was sent/)
+    await lease.end()
+    await resume(ctx, '*')
+  })
+
+  it('a Redis that knows nothing asks nothing', async () => {
+    await ctx.redis.flushall()
+    await accept()
+    const lease = await takeLease(ctx)
+    assert.deepEqual([await stopped(), lease.isHeld()], [[], true])
+    await lease.end()
+  })
+})
