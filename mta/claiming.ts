@@ -7,6 +7,7 @@
  */
 import type { Context } from '#src/context.ts'
 import { claimReady, putBackReady, type ReadyEntry } from '#mta/claim/schedule.ts'
+import { ITS_TURN } from '#src/egress/sources.ts'
 import { claimRecipients, type Claimed } from '#src/messages/claim.ts'
 import type { Lease } from '#src/queue/lease.ts'
 import { parseMember, type Member } from '#src/queue/member.ts'
@@ -143,7 +144,7 @@ async function giveSurplusBack(state: State, lane: Lane): Promise<number> {
   for (const track of lane.tracks.values()) {
     for (const [turnMs, waiting] of byTurn(track, now)) {
       count += waiting.length
-      const reason = `${track.source ?? 'our address'} has more for this receiver than it takes now: it waits for its turn`
+      const reason = `${track.source ?? 'our address'} has more for this receiver than it takes now: ${ITS_TURN}`
       await giveBack(state, waiting, { until: new Date(turnMs), reason })
     }
   }

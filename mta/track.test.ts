@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import type { Claimed } from '#src/messages/claim.ts'
-import type { Tier } from '#src/queue/tiers.ts'
+import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import { paceWith } from '#test/support/pace.ts'
 import { Track, type News } from './track.ts'
 import type { Waiting } from './waiting.ts'
@@ -80,6 +81,27 @@ describe('a track', () => {
 })
 
 describe('what is too much for a track', () => {
+  it('whatever comes and goes, nothing is lost or twice there, and what is held has a bound', () => {
+    const step = fc.oneof(fc.constantFrom(...TIER_NAMES), fc.constantFrom('next', 'surplus'))
+    fc.assert(fc.property(fc.array(step, { maxLength: 400 }), fc.nat(8), (steps, others) => {
+      const { track } = trackWith({ instant: 1, others }, 'a')
+      const out: Waiting[] = []
+      let pushed = 0
+      for (const one of steps) {
+        if (one === 'next') out.push(...[track.next()].filter((waiting) => waiting !== undefined))
+        else if (one === 'surplus') out.push(...track.takeSurplus(0).map(({ waiting }) => waiting))
+        else {
+          track.push(mail(one))
+          pushed++
+        }
+      }
+      out.push(...track.takeSurplus(0).map(({ waiting }) => waiting))
+      assert.ok(track.held <= 150)
+      out.push(...track.empty())
+      assert.equal(out.length, pushed)
+      assert.equal(new Set(out).size, pushed)
+    }))
+  })
   it('comes out again: the lowest tier first, those that came last, and instant mail not for the others\' sake', () => {
     const { track } = trackWith({ instant: 2, others: 8 }, 'a')
     for (const tier of ['high', 'bulk', 'instant', 'normal', 'bulk'] as const) for (let i = 0; i < 15; i++) track.push(mail(tier))

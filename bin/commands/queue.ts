@@ -13,6 +13,7 @@ import { readMoment } from '#src/moment.ts'
 import { advance, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
 import { FILTER_FIELDS, readFilter, readStopped, type FilterField, type GivenFilter } from '#src/operator/filter.ts'
 import { findAction, listActions, recordAction } from '#src/operator/record.ts'
+import { fromText } from '#src/shaping/pace-key.ts'
 import { listReceiverSuspensions, resumeReceiver } from '#src/shaping/receiver-suspensions.ts'
 import { listSuspensions, resume, suspend, SUSPENDABLE, type Stopped } from '#src/queue/suspensions.ts'
 import { whenReady } from '#src/redis.ts'
@@ -119,15 +120,15 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       const stopped = suspensions.map((one) =>
         `suspended: ${one.kind} ${one.subject} (${one.reason})${one.until === null ? '' : ` until ${one.until.toISOString()}`}`)
       const text = rows.length === 0 ? 'The queue is empty.' : tableText(['TIER', 'STATE', 'COUNT', 'OLDEST DUE'], rows)
-      const left = receivers.map(({ pace, rule, createdAt, until, reply }) =>
-        `suspended: receiver ${pace} by rule ${rule} since ${createdAt.toISOString()} until ${until.toISOString()} (${reply})`)
+      const left = receivers.map(({ pace, source, rule, createdAt, until, reply }) =>
+        `suspended: receiver ${pace}${fromText(source)} by rule ${rule} since ${createdAt.toISOString()} until ${until.toISOString()} (${reply})`)
       return call.answer([text, ...[...stopped, ...left].map(lineText)].join('\n'), {
         counts: counts.map((row) => ({ tier: row.tier, state: row.state, count: row.count, oldest_due_at: row.oldestDueAt })),
         suspensions: suspensions.map(({ kind, subject, reason, createdAt, until }) => ({
           kind, subject, ...(kind === 'domain' ? { domain: subject } : {}), reason, created_at: createdAt, until,
         })),
-        receivers: receivers.map(({ pace, workspaceId, rule, reply, createdAt, until }) =>
-          ({ receiver: pace, workspace_id: workspaceId, rule, reply, created_at: createdAt, until })),
+        receivers: receivers.map(({ pace, source, workspaceId, rule, reply, createdAt, until }) =>
+          ({ receiver: pace, source, workspace_id: workspaceId, rule, reply, created_at: createdAt, until })),
       })
     }),
   },

@@ -16,6 +16,9 @@ export const EGRESS_CHANNEL = 'mailstead_egress'
 /** How the reason of a recipient begins that none of its sources can take; explanations know it by that. */
 export const NO_SOURCE = 'no source of its pool can take it now'
 
+/** How it ends where its source is busy at the receiver, and it was given back until about its turn. */
+export const ITS_TURN = 'it waits for its turn'
+
 /** What can be said of a source in a word; the first that fits, in this order. */
 export const SOURCE_STATES = {
   paused:  'taken out by the operator',

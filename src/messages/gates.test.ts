@@ -48,6 +48,8 @@ const HELD: readonly (readonly [name: string, facts: Facts, holds: readonly Gate
     [], null],
   ['none of our addresses may carry it', facts({ recipient: recipient({ nextTryAt: LATER, reason: 'no source of its pool can take it now (a is paused)' }) }),
     ['egress'], LATER],
+  ['its source is busy there', facts({ recipient: recipient({ nextTryAt: LATER,
+    reason: 'a has more for this receiver than it takes now: it waits for its turn' }) }), ['site limit'], LATER],
   ['queued for another reason', facts({ recipient: recipient({ nextTryAt: LATER, reason: 'given back' }) }), [], null],
   ['on the list', facts({ suppression: entry }), ['suppression'], null],
   ['higher tiers ready', facts({ place: place({ ahead: { instant: 2 } }) }), ['tier'], null],

@@ -5,7 +5,7 @@
  * A gate that waits for something without a time (a resumed destination, a free session, a turn) has no `until`.
  */
 import { accountAt } from '#src/providers/destination.ts'
-import { NO_SOURCE } from '#src/egress/sources.ts'
+import { ITS_TURN, NO_SOURCE } from '#src/egress/sources.ts'
 import type { Place, SiteState } from '#src/queue/site-state.ts'
 import { PAUSED, type Suspension } from '#src/queue/suspensions.ts'
 import { rowOf, type Tier } from '#src/queue/tiers.ts'
@@ -115,7 +115,9 @@ function judgeTier(facts: Facts): Judgement {
 }
 
 function judgeSite(facts: Facts): Judgement {
-  const { place, message: { tier } } = facts
+  const { place, message: { tier }, recipient: { state, reason, nextTryAt } } = facts
+  if (state === 'queued' && !isDue(facts) && reason?.endsWith(ITS_TURN) === true)
+    return held(reason, 'each source has the limits of a receiver to itself', nextTryAt)
   if (place === null) return open(UNKNOWN_PLACE)
   if (place.states.length === 0) return open('no process reports to be at the limit of its site')
   const [sessions, waiting] = [sumOf(place.states.map((one) => one.sessions)), sumOf(place.states.map((one) => one.waiting))]
