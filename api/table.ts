@@ -10,6 +10,7 @@ import { AUDIENCE_ROUTES } from './routes/audiences.ts'
 import { AUTOMATION_RUN_ROUTES } from './routes/automation-runs.ts'
 import { AUTOMATION_ROUTES } from './routes/automations.ts'
 import { sendBatch } from './routes/batch.ts'
+import { campaignPreview } from './routes/campaign-preview.ts'
 import { CAMPAIGN_RECIPIENT_ROUTES } from './routes/campaign-recipients.ts'
 import { CAMPAIGN_SENDING_ROUTES } from './routes/campaign-sending.ts'
 import { CAMPAIGN_ROUTES } from './routes/campaigns.ts'
@@ -66,6 +67,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...CAMPAIGN_ROUTES,
   ...CAMPAIGN_SENDING_ROUTES,
   ...CAMPAIGN_RECIPIENT_ROUTES,
+  campaignPreview,
   ...DOMAIN_ROUTES,
   ...ACCOUNT_ROUTES,
   ...OAUTH_ROUTES,

@@ -3,6 +3,7 @@
  * for those who did not open. Each is one guarded move: a campaign that is elsewhere stays there, and the answer says where it is.
  */
 import { z } from 'zod'
+import type { Caller } from '#src/auth/keys.ts'
 import { filled, line } from '#src/campaigns/content.ts'
 import { followUp } from '#src/campaigns/follow-up.ts'
 import { moveCampaign, type CampaignMove, type CampaignName, type CampaignSets, type MoveResult } from '#src/campaigns/moves.ts'
@@ -15,6 +16,7 @@ import { isUuid } from '#src/id.ts'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
 import type { ApiContext } from '#api/context.ts'
 import { route, type Answer, type AnyRoute } from '#api/route.ts'
+import { listRed, look } from './campaign-preview.ts'
 import { ACCESS, byId, NO_CAMPAIGN, show, shown } from './campaign-view.ts'
 
 const MAX_ZONE = 64
@@ -32,7 +34,7 @@ const start = route({
   name: 'start-campaign', summary: 'Send a campaign now', method: 'POST', paths: ['/public/campaigns/:id/start'],
   access: ACCESS, params: byId, body: startBody, status: 200, answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
   handle: (ctx, { caller, params, body }) => named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) => {
-    const red = body.force ? null : await findRed(ctx, name)
+    const red = body.force ? null : await findRed(ctx, caller, name)
     if (red !== null) return red
     const result = await startCampaign(ctx, name)
     return result.kind === 'blocked' ? blocked(result.blocks) : told(ctx, name, result, 'The campaign is being sent.')
@@ -47,7 +49,8 @@ const schedule = route({
     const { scheduled_at: text, timezone, recipient_time: isRecipientTime } = body
     const planned = planStart({ text, timezone, isRecipientTime, nowMs: ctx.clock.now() })
     if (planned.kind === 'wrong') return invalid([{ path: planned.path, message: planned.message }])
-    return judgeAndSchedule(ctx, name, { planned, isForced: body.force })
+    const red = body.force ? null : await findRed(ctx, caller, name)
+    return red ?? judgeAndSchedule(ctx, name, { planned, isForced: body.force })
   }),
 })
 
@@ -121,8 +124,6 @@ async function judgeAndSchedule(
     return refuse('CONFLICT', 'A campaign with a test or that is spread over a time cannot go by the recipients\' own clocks.')
   const { blocks, sendable } = await judgeSendable(ctx, name.workspaceId, campaign)
   if (sendable === null) return blocked(blocks)
-  const red = isForced ? null : await findRed(ctx, name)
-  if (red !== null) return red
   const result = await moveCampaign(ctx.db, name, 'schedule', {
     is_open: true, is_forced: isForced, scheduled_at: planned.scheduledAt, starts_at: planned.startsAt, timezone: planned.timezone,
     local_time: planned.localTime, send_mode: planned.localTime === null ? 'at_once' : 'recipient_time',
@@ -137,14 +138,14 @@ async function told(ctx: ApiContext, name: CampaignName, result: MoveResult, mes
   return campaign === null ? NO_CAMPAIGN : show(ctx, campaign, message)
 }
 
-function blocked(blocks: readonly Block[]): Refusal {
+function blocked(blocks: readonly Pick<Block, 'message'>[]): Refusal {
   return refuse('CONFLICT', `The campaign cannot be sent: ${blocks.map(({ message }) => message).join('; ')}.`)
 }
 
-/** What the preview shows in red and may be sent all the same; what may not is told by the start itself. */
-async function findRed(ctx: ApiContext, name: CampaignName): Promise<Refusal | null> {
+/** What the preview shows in red, and more of it than the start itself would refuse. */
+async function findRed(ctx: ApiContext, caller: Caller, name: CampaignName): Promise<Refusal | null> {
   const campaign = await findCampaign(ctx.db, name.workspaceId, name.id)
   if (campaign === null) return NO_CAMPAIGN
-  const { blocks } = await judgeSendable(ctx, name.workspaceId, campaign)
-  return blocks.length === 0 ? null : blocked(blocks)
+  const red = listRed(await look(ctx, caller, campaign))
+  return red.length === 0 ? null : blocked(red)
 }

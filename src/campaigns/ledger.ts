@@ -5,8 +5,8 @@
  */
 import type { Queryable } from '#src/db.ts'
 import { compileSegment } from '#src/segments/compile.ts'
-import type { Filter } from '#src/segments/filter.ts'
 import type { Running } from './running.ts'
+import { findFilter } from './selection.ts'
 import { EVENLY, momentsByZone } from './send-times.ts'
 
 /** Members that one slice looks at: a second's work at most, and a pause comes between two of them. */
@@ -58,7 +58,7 @@ const NOBODY = '00000000-0000-0000-0000-000000000000'
 /** Under the campaign's lock. A segment that was deleted since the start is one that nobody is in. */
 export async function writeLedger(tx: Queryable, campaign: Running): Promise<{ chosen: number; isWritten: boolean }> {
   const { id, workspaceId, audienceIds, startedAt, followsId, testPercent, testMinutes } = campaign
-  const filter = await findFilter(tx, campaign)
+  const filter = await findFilter(tx, workspaceId, campaign.segmentId)
   const segment = filter === null ? { sql: 'true', values: [] }
     : compileSegment(filter, { nowMs: startedAt.getTime(), first: FIRST_OF_SEGMENT })
   const limit = Math.max(LEAST_SLICE, Math.floor(SLICE / Math.max(1, audienceIds.length)))
@@ -68,14 +68,6 @@ export async function writeLedger(tx: Queryable, campaign: Running): Promise<{ c
   ])
   if (row === undefined) throw new Error('the campaign is gone from under its lock')
   return row
-}
-
-async function findFilter(tx: Queryable, { workspaceId, segmentId }: Running): Promise<Filter | null> {
-  if (segmentId === null) return null
-  const { rows: [row] } = await tx.query<{ filter: Filter; audienceId: string | null }>(
-    'SELECT filter, audience_id AS "audienceId" FROM segments WHERE workspace_id = $1 AND id = $2', [workspaceId, segmentId])
-  if (row === undefined) return { any: [] }
-  return row.audienceId === null ? row.filter : { all: [row.filter, { status: 'member', audienceId: row.audienceId }] }
 }
 
 /** Moments by zone for PostgreSQL; '' is the campaign's own zone, for contacts that name none. */

@@ -46,7 +46,7 @@ describe('campaigns under faults', function () {
     const audience = await addAudience(system)
     await addMembers(system, audience, { count: RECIPIENTS, domain: 'receiver.example' })
     const id = await campaigns.create({ audience_ids: [audience] })
-    await campaigns.move(id, 'start')
+    await campaigns.move(id, 'start', { force: true })
     const allowed = new Set<string>()
     for (let kill = 0; kill < KILLS; kill++) {
       await until(() => mx.messages.length >= RECIPIENTS * (kill / (KILLS + 1)) * 0.8, () => `only ${mx.messages.length} came`, PATIENCE_MS)

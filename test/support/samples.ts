@@ -125,6 +125,7 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'get-campaign': [byId('campaign')],
   'update-campaign': withId(CAMPAIGN, 'campaign'),
   'delete-campaign': [byId('campaign')],
+  'preview-campaign': [byId('campaign')],
   'start-campaign': [byId('campaign', { body: { force: true } })],
   'schedule-campaign': [byId('campaign', { body: { scheduled_at: later, force: true } })],
   'recall-campaign': [byId('setCampaign')],

@@ -1,0 +1,97 @@
+/** Campaigns by the API alone, with no worker: what is judged before they leave, and which moves are refused. */
+import assert from 'node:assert/strict'
+import { newId } from '#src/id.ts'
+import { CAMPAIGN_MOVES } from '#src/campaigns/state.ts'
+import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
+import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
+
+describe('campaigns before they leave', () => {
+  let api: TestApi
+  let campaigns: ReturnType<typeof campaignsOf>
+  before(async () => {
+    api = await startApi()
+    campaigns = campaignsOf(api)
+  })
+  after(() => api.stop())
+  const create = async (count: number, fields: object = {}): Promise<string> => {
+    const audience = await addAudience(api)
+    await addMembers(api, audience, { count, domain: `${newId()}.example` })
+    return campaigns.create({ from: `me@${api.domain}`, audience_ids: [audience], ...fields })
+  }
+  const preview = async (id: string): Promise<Readonly<Record<string, unknown>>> => (await campaigns.call('GET', `/${id}/preview`)).body['data'] ?? {}
+  const codes = (seen: Readonly<Record<string, unknown>>, level: string): string[] =>
+    (seen['findings'] as { code: string; level: string }[]).filter((one) => one.level === level).map(({ code }) => code)
+
+  it('a preview counts recipients by receiver, and says what room there is', async () => {
+    const id = await create(12)
+    const seen = await preview(id)
+    assert.deepEqual([seen['recipients'], seen['receiver_count'], seen['never_mailed_share'], seen['is_red']], [12, 1, 1, false])
+    assert.equal((seen['receivers'] as { recipients: number }[])[0]?.recipients, 12)
+    assert.deepEqual(codes(seen, 'yellow').toSorted(), ['dmarc', 'list-unsubscribe', 'never-mailed', 'spf'])
+  })
+  it('red blocks the start, unless it is forced', async () => {
+    const id = await create(0)
+    assert.deepEqual(codes(await preview(id), 'red'), ['nobody'])
+    assert.equal((await campaigns.call('POST', `/${id}/start`)).status, 409)
+    assert.equal((await campaigns.call('POST', `/${id}/start`, { force: true })).status, 200)
+  })
+  it('what must not be sent is not, however much it is wished', async () => {
+    const id = await create(1, { html: '<p>no way out</p>' })
+    const answer = await campaigns.call('POST', `/${id}/start`, { force: true })
+    assert.equal(answer.status, 409)
+    assert.deepEqual(codes(await preview(id), 'red'), ['no-unsubscribe-link'])
+  })
+  it('a time is in the future, in a zone that exists, and without an offset where it is the recipient\'s', async () => {
+    const id = await create(1)
+    const wrong: readonly (readonly [body: object, path: string])[] = [
+      [{ scheduled_at: 'soon' }, 'scheduled_at'], [{ scheduled_at: '2020-01-01_00:00:00' }, 'scheduled_at'],
+      [{ scheduled_at: '2031-01-01_00:00:00', timezone: 'Mars/Base' }, 'timezone'],
+      [{ scheduled_at: new Date(Date.now() + 86_400_000).toISOString(), recipient_time: true }, 'scheduled_at'],
+    ]
+    for (const [body, path] of wrong) {
+      const answer = await campaigns.call('POST', `/${id}/schedule`, body)
+      assert.deepEqual([answer.status, textOf(listOf(answer.body['details'])[0]?.['path'])], [400, path], JSON.stringify(body))
+    }
+  })
+
+  const PATHS = { recall: 'recall', pause: 'pause', resume: 'resume', cancel: 'cancel', retry: 'retry-failed', start: 'start' } as const
+  for (const [move, path] of Object.entries(PATHS)) {
+    const { from, to } = CAMPAIGN_MOVES[move as keyof typeof PATHS]
+    for (const status of ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED', 'SENT', 'COMPLETED', 'FAILED', 'CANCELLED']) {
+      const isFrom = (from as readonly string[]).includes(status)
+      it(`${path} of one that is ${status}: ${isFrom ? to : '409'}`, async () => {
+        const id = await create(1)
+        await api.db.query('UPDATE campaigns SET status = $2, scheduled_at = now() WHERE id = $1', [id, status])
+        const answer = await campaigns.call('POST', `/${id}/${path}`)
+        assert.equal(answer.status, isFrom ? 200 : 409, JSON.stringify(answer.body))
+        assert.equal(textOf((await campaigns.show(id))['status']), isFrom ? to : status)
+      })
+    }
+  }
+  it('of nobody, or of another workspace: 404', async () => {
+    const other = await api.addTenant()
+    const id = await create(1)
+    for (const path of [...Object.values(PATHS), 'resend'])
+      for (const [name, key] of [[newId(), api.admin], ['x', api.admin], [id, other.admin]] as const)
+        assert.equal((await api.call('POST', `/public/campaigns/${name}/${path}`, { key })).status, 404, path)
+  })
+
+  it('a ledger is listed in pages, by what became of each, and as CSV that runs no formula', async () => {
+    const id = await create(1)
+    const rows = ['delivered', 'failed', 'skipped', 'delivered'].map((state, i) => ({ id: newId(), state, email: i === 0 ? '=1+1@a.example' : `b${i}@a.example` }))
+    for (const row of rows)
+      await api.db.query(`INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email, state, is_waiting, reason)
+        VALUES ($1, $2, $3, $4, $5, false, 'why')`, [id, row.id, api.workspaceId, row.email, row.state])
+    const first = (await campaigns.call('GET', `/${id}/recipients?limit=2`)).body['data']
+    assert.equal(listOf(first?.['recipients']).length, 2)
+    const rest = (await campaigns.call('GET', `/${id}/recipients?limit=2&after=${textOf(first?.['next'])}`)).body['data']
+    assert.deepEqual(listOf(rest?.['recipients']).map((one) => textOf(one['email'])), ['b2@a.example', 'b3@a.example'])
+    const lost = (await campaigns.call('GET', `/${id}/recipients?filter=not-sent`)).body['data']
+    assert.deepEqual(listOf(lost?.['recipients']).map((one) => [textOf(one['state']), textOf(one['reason'])]), [['failed', 'why'], ['skipped', 'why']])
+    assert.equal((await campaigns.call('GET', `/${id}/recipients?filter=lost`)).status, 400)
+    const csv = await fetch(`${api.url}/api/v1/public/campaigns/${id}/recipients.csv`, { headers: { authorization: `Bearer ${api.admin}` } })
+    const lines = (await csv.text()).trim().split('\r\n')
+    assert.equal(lines.length, 5)
+    assert.ok(lines[1]?.includes(`,'=1+1@a.example,delivered,`), lines[1])
+  })
+})

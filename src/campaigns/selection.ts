@@ -1,0 +1,79 @@
+/**
+ * Who a campaign would go to as things stand: the filter of the ledger (ledger.ts), as one condition for counting. Counted with a plan for
+ * many rows; nothing is written.
+ */
+import type { Queryable } from '#src/db.ts'
+import { compileSegment } from '#src/segments/compile.ts'
+import type { Filter } from '#src/segments/filter.ts'
+import type { Campaign } from './store.ts'
+
+export interface ReceiverCount {
+  /** The site that takes its mail, where that is known; else the domain. */
+  readonly receiver: string
+  readonly recipients: number
+}
+
+export interface Counted {
+  readonly total: number
+  readonly receivers: number
+  /** The largest. */
+  readonly largest: readonly ReceiverCount[]
+}
+
+const LARGEST = 20
+const SAMPLE = 500
+
+interface Chosen {
+  readonly sql: string
+  readonly values: readonly unknown[]
+}
+
+/** Contacts `c` that it would go to. */
+async function chosen(db: Queryable, workspaceId: string, campaign: Campaign, nowMs: number): Promise<Chosen> {
+  const filter = await findFilter(db, workspaceId, campaign.segmentId)
+  const segment = filter === null ? { sql: 'true', values: [] } : compileSegment(filter, { nowMs, first: 4 })
+  return {
+    values: [workspaceId, campaign.audienceIds, campaign.followsId, ...segment.values],
+    sql: `contacts c WHERE c.workspace_id = $1 AND ${segment.sql} AND c.id IN (
+      SELECT m.contact_id FROM memberships m JOIN audiences a ON a.id = m.audience_id AND a.workspace_id = $1 AND a.deleted_at IS NULL
+      WHERE m.audience_id = ANY ($2::uuid[]) AND m.is_subscribed)
+    AND NOT EXISTS (SELECT FROM suppressions x WHERE x.workspace_id = $1 AND x.address = c.email)
+    AND ($3::uuid IS NULL OR EXISTS (SELECT FROM campaign_recipients f WHERE f.campaign_id = $3 AND f.contact_id = c.id AND f.workspace_id = $1
+      AND f.state IN ('delivered', 'sent') AND f.opened_at IS NULL AND f.clicked_at IS NULL))`,
+  }
+}
+
+/** Null: no segment. One that is gone is one that nobody is in. */
+export async function findFilter(db: Queryable, workspaceId: string, segmentId: string | null): Promise<Filter | null> {
+  if (segmentId === null) return null
+  const { rows: [row] } = await db.query<{ filter: Filter; audienceId: string | null }>(
+    'SELECT filter, audience_id AS "audienceId" FROM segments WHERE workspace_id = $1 AND id = $2', [workspaceId, segmentId])
+  if (row === undefined) return { any: [] }
+  return row.audienceId === null ? row.filter : { all: [row.filter, { status: 'member', audienceId: row.audienceId }] }
+}
+
+export async function countRecipients(db: Queryable, workspaceId: string, campaign: Campaign, nowMs: number): Promise<Counted> {
+  const { sql, values } = await chosen(db, workspaceId, campaign, nowMs)
+  const { rows } = await db.query<ReceiverCount & { total: number; receivers: number }>(
+    `WITH domains_of AS (SELECT substring(c.email from '[^@]*$') AS domain, count(*) AS n FROM ${sql} GROUP BY 1)
+     SELECT coalesce(d.site, g.domain) AS receiver, sum(g.n)::bigint AS recipients, (sum(sum(g.n)) OVER ())::bigint AS total,
+       (count(*) OVER ())::int AS receivers
+     FROM domains_of g LEFT JOIN domain_sites d ON d.domain = g.domain GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${LARGEST}`, values)
+  return {
+    total: rows[0]?.total ?? 0, receivers: rows[0]?.receivers ?? 0,
+    largest: rows.map(({ receiver, recipients }) => ({ receiver, recipients })),
+  }
+}
+
+/** Of so many, picked alike over all: how many were never sent anything. */
+export async function sampleNew(
+  db: Queryable, { workspaceId, total, nowMs }: { readonly workspaceId: string; readonly total: number; readonly nowMs: number }, campaign: Campaign,
+): Promise<{ sampled: number; neverMailed: number }> {
+  const { sql, values } = await chosen(db, workspaceId, campaign, nowMs)
+  const each = Math.max(1, Math.floor(total / SAMPLE))
+  const { rows: [row] } = await db.query<{ sampled: number; neverMailed: number }>(
+    `SELECT count(*)::int AS sampled, count(*) FILTER (WHERE NOT EXISTS (
+       SELECT FROM recipients r WHERE r.workspace_id = $1 AND lower(r.address) COLLATE "C" = s.email))::int AS "neverMailed"
+     FROM (SELECT c.email FROM ${sql} AND hashtext(c.id::text) % ${each} = 0 LIMIT ${SAMPLE}) s`, values)
+  return row ?? { sampled: 0, neverMailed: 0 }
+}
