@@ -1,8 +1,8 @@
 /**
  * The load on the REST API: so many connections, each sending its next message
  * (`post`) or question (`get`) when the last is answered, or one message at
- * fixed moments whatever the answers do (`probe`). Nothing is sent twice: an answer that is not 2xx
- * is counted and shown, and a lost connection fails the measurement.
+ * fixed moments whatever the answers do (`probe`). Nothing is sent twice: an answer that is neither 2xx nor
+ * 3xx is counted and shown, and a lost connection fails the measurement.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, getRequest, type HttpLine, openLine, sendRequest, type Target } from './http-line.ts'
@@ -122,7 +122,7 @@ async function openLines({ target, path, sender, site }: Batch, count: number): 
 }
 
 function isAccepted({ status }: Answer): boolean {
-  return status >= 200 && status < 300
+  return status >= 200 && status < 400 // a redirect is what a link is asked for
 }
 
 function refusalOf({ status, text }: Answer): string {

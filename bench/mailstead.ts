@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Trouble } from '#bin/supervisor/trouble.ts'
+import { openVault, type Vault } from '#src/vault.ts'
 import type { Contender } from './contender.ts'
 import type { Crew, Started } from './crew.ts'
 import { type Groups, readUsage } from './cpu.ts'
@@ -30,6 +31,8 @@ export interface Mailstead {
   readonly dkimRecords: Readonly<Record<string, string>>
   /** Takes mail from loopback without a login. */
   readonly submissionPort: number
+  /** With its master key: links as it makes them. */
+  readonly vault: Vault
   /** The load generator's process. */
   readonly load: Remote<'load'>
   /** Of all that runs now, stores included. */
@@ -83,6 +86,7 @@ export async function openMailstead(crew: Crew, profileDir: string | null, say: 
     describe: `Mailstead with ${stores.describe}`,
     dkimRecords: access.dkimRecords,
     admin: { url: `http://127.0.0.1:${port}`, key: access.adminKey },
+    vault: openVault(Buffer.from(env['MASTER_KEY'] ?? '', 'hex')),
     submissionPort,
     load,
     groups: () => ({ ...Object.fromEntries([...running].map(([name, { pid }]) => [name, pid])), ...stores.groups }),

@@ -33,6 +33,7 @@ import { runImport } from './scenarios/import.ts'
 import { runLatency } from './scenarios/latency.ts'
 import { runSmtp } from './scenarios/smtp.ts'
 import { runTarpits } from './scenarios/tarpits.ts'
+import { runTracking } from './scenarios/tracking.ts'
 import { judge } from './targets.ts'
 
 type Say = (line: string) => void
@@ -95,6 +96,7 @@ async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: 
     tarpits: async () => { results.tarpits = await runTarpits({ ...bench, mailstead: await ready() }) },
     campaign: async () => { results.campaign = await runCampaign({ ...bench, mailstead: await ready() }) },
     automations: async () => { results.automations = await runAutomations({ ...bench, mailstead: await ready() }) },
+    tracking: async () => { results.tracking = await runTracking({ ...bench, mailstead: await ready() }) },
     references: async () => { results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench))) },
   }
   for (const scenario of options.scenarios) {
@@ -140,10 +142,10 @@ async function openReferences(crew: Crew, say: Say): Promise<Bench['references']
   return [...(haraka === null ? [] : [haraka]), ...(missing === null ? [openPostfix(crew, key)] : [])]
 }
 
-function offencesIn({ e2e = [], smtp = [], references = [], latency, backlog, depth, api, tarpits, campaign, automations }: Results): string[] {
+function offencesIn({ e2e = [], smtp = [], references = [], latency, backlog, depth, api, tarpits, campaign, automations, tracking }: Results): string[] {
   return [
     ...[...e2e, ...smtp, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.offences)),
-    ...[latency, backlog, depth, api, tarpits, campaign, automations].flatMap((result) => result?.offences ?? []),
+    ...[latency, backlog, depth, api, tarpits, campaign, automations, tracking].flatMap((result) => result?.offences ?? []),
   ]
 }
 

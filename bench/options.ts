@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 
-export const SCENARIOS = ['e2e', 'smtp', 'latency', 'backlog', 'depth', 'api', 'import', 'contacts', 'tarpits', 'campaign', 'automations', 'references'] as const
+export const SCENARIOS = ['e2e', 'smtp', 'latency', 'backlog', 'depth', 'api', 'import', 'contacts', 'tarpits', 'campaign', 'automations', 'tracking', 'references'] as const
 export type Scenario = (typeof SCENARIOS)[number]
 
 export interface Sizes {
@@ -49,6 +49,9 @@ export interface Sizes {
   /** Steps of an automation at one moment, and instant mail meanwhile. */
   readonly automationSteps: number
   readonly automationProbes: number
+  /** Mails whose pixels and links are asked for, and how often in a round. */
+  readonly trackedMails: number
+  readonly trackedRequests: number
 }
 
 const FULL: Sizes = {
@@ -57,6 +60,7 @@ const FULL: Sizes = {
   apiRequests: 10_000, apiWarmUp: 10_000, apiContacts: 1_000, importRows: 1_000_000,
   members: 1_000_000, pages: 20, tarpits: 200, deadSites: 50, tarpitBacklog: 100_000, tarpitProbes: 600,
   campaignContacts: 1_000_000, campaignMails: 50_000, automationSteps: 100_000, automationProbes: 150,
+  trackedMails: 10_000, trackedRequests: 60_000,
 }
 const QUICK: Sizes = {
   repeats: 1, messages: 2_000, referenceMessages: 500, warmUp: 200, probes: 20,
@@ -64,6 +68,7 @@ const QUICK: Sizes = {
   apiRequests: 1_000, apiWarmUp: 500, apiContacts: 50, importRows: 20_000,
   members: 20_000, pages: 5, tarpits: 200, deadSites: 50, tarpitBacklog: 5_000, tarpitProbes: 100,
   campaignContacts: 10_000, campaignMails: 2_000, automationSteps: 2_000, automationProbes: 20,
+  trackedMails: 1_000, trackedRequests: 10_000,
 }
 
 export interface Options {
@@ -89,6 +94,7 @@ export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [option
   tarpits        instant mail while 200 tarpits and 50 dead sites have all the bulk mail
   campaign       a campaign to a million contacts, beside transactional mail
   automations    100,000 steps due at one moment, and instant mail meanwhile
+  tracking       open pixels and links of tracked mail
   references     the reference servers alone
 Without a name: all of them.
 

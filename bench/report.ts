@@ -8,6 +8,7 @@ import type { Machine } from './machine.ts'
 import type { Results } from './results.ts'
 import { type ApiResult, type ApiWork, ratesToBare } from './scenarios/api.ts'
 import type { AutomationsResult } from './scenarios/automations.ts'
+import type { TrackingResult } from './scenarios/tracking.ts'
 import type { BacklogResult } from './scenarios/backlog.ts'
 import type { TarpitsResult } from './scenarios/tarpits.ts'
 import type { CampaignResult } from './scenarios/campaign.ts'
@@ -25,7 +26,7 @@ const PROCESSES = ['api', 'submission', 'mta', 'worker', 'postgres', 'redis', 'h
 const FOREIGN_LIMIT = 0.05
 
 export function writeReport(machine: Machine, results: Results, verdicts: readonly Verdict[]): string {
-  const { e2e, smtp, references, latency, backlog, depth, api, import: imported, contacts, tarpits, campaign, automations } = results
+  const { e2e, smtp, references, latency, backlog, depth, api, import: imported, contacts, tarpits, campaign, automations, tracking } = results
   const blocks = [
     describe(machine),
     ...(e2e ? ['End to end, 4 KB, one recipient, DKIM RSA-2048', throughput(e2e), processes(e2e), acceptance(e2e), foreign(e2e)] : []),
@@ -40,6 +41,7 @@ export function writeReport(machine: Machine, results: Results, verdicts: readon
     ...(contacts ? [`Pages of an audience of ${count(contacts.members)}`, contactsTable(contacts)] : []),
     ...(campaign ? [`A campaign to ${count(campaign.contacts)} contacts`, campaignTable(campaign)] : []),
     ...(automations ? [`${count(automations.steps)} steps of an automation, due at one moment`, automationsTable(automations)] : []),
+    ...(tracking ? [`Opens and clicks of ${count(tracking.mails)} mails`, trackingTable(tracking)] : []),
     ...(verdicts.length > 0 ? ['Targets', verdictTable(verdicts)] : []),
   ]
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`
@@ -144,6 +146,15 @@ function automationsTable({ seconds, instant, peakMb }: AutomationsResult): stri
   return [
     table([['', 'messages', 'p50 ms', 'p99 ms', 'max ms'], ['instant mail meanwhile', ...cells(instant)]]),
     `  All were dispatched ${seconds.toFixed(1)} s after the moment. Peak memory: ${memoryOf(peakMb)}.`,
+  ].join('\n')
+}
+
+function trackingTable({ runs, toldAfterMs }: TrackingResult): string {
+  const rows = runs.map(({ rate, p50Ms, p99Ms, cpuMs }) => [rate.toFixed(0), p50Ms.toFixed(1), p99Ms.toFixed(1),
+    Object.entries(cpuMs).map(([name, ms]) => `${name} ${ms.toFixed(2)}`).join(', ')])
+  return [
+    table([['a second', 'p50 ms', 'p99 ms', 'CPU ms a request'], ...rows]),
+    `  All were told as events ${(toldAfterMs / 1000).toFixed(1)} s after the last answer.`,
   ].join('\n')
 }
 

@@ -13,6 +13,7 @@ import type { DepthResult } from './scenarios/depth.ts'
 import type { ImportResult } from './scenarios/import.ts'
 import type { LatencyResult } from './scenarios/latency.ts'
 import type { TarpitsResult } from './scenarios/tarpits.ts'
+import type { TrackingResult } from './scenarios/tracking.ts'
 
 export interface Results {
   readonly e2e?: readonly Compared[]
@@ -27,4 +28,5 @@ export interface Results {
   readonly tarpits?: TarpitsResult
   readonly campaign?: CampaignResult
   readonly automations?: AutomationsResult
+  readonly tracking?: TrackingResult
 }

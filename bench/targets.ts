@@ -56,6 +56,8 @@ const TARGETS: readonly Target[] = [
   { target: 'campaign, peak memory of the outbound process', unit: 'MB', atMost: 300, measure: ({ campaign }) => campaign?.peakMb['mta'] ?? null },
   { target: 'automations, until all steps of a moment are dispatched', unit: 's', atMost: 30, measure: ({ automations }) => automations?.seconds ?? null },
   { target: 'automations, instant to another site meanwhile: p99', unit: 'ms', atMost: 250, measure: ({ automations }) => automations?.instant.p99Ms ?? null },
+  { target: 'tracking, opens and clicks a second', unit: 'x', atLeast: 3000, measure: ({ tracking }) => medianRun(tracking, 'rate') },
+  { target: 'tracking, open or click: p99', unit: 'ms', atMost: 20, measure: ({ tracking }) => medianRun(tracking, 'p99Ms') },
   { target: 'cost per message, long queue to short queue', unit: 'x', atMost: 1.15, measure: ({ depth }) => growth(depth, 'cpuMs') },
   { target: 'time per message, long queue to short queue', unit: 'x', atMost: 1.15, measure: ({ depth }) => growth(depth, 'rate') },
 ]
@@ -92,6 +94,10 @@ function verdictOn({ target, unit, atLeast, atMost, aim }: Target, value: number
 
 function withUnit(value: number, unit: string): string {
   return `${unit === 'x' ? value.toFixed(2) : value.toFixed(value < 100 && !Number.isInteger(value) ? 1 : 0)} ${unit}`
+}
+
+function medianRun(tracking: Results['tracking'], of: 'rate' | 'p99Ms'): number | null {
+  return tracking === undefined ? null : spread(tracking.runs.map((run) => run[of])).median
 }
 
 function ratioOf(compared: readonly Compared[] | undefined, reference: string): number | null {

@@ -12,7 +12,7 @@ const SIZES: Sizes = {
   repeats: 1, messages: 40, referenceMessages: 10, warmUp: 5, probes: 6,
   backlog: 400, backlogProbes: 4, shallow: 10, shallowRounds: 2, deep: 100, deepWarmUp: 10, window: 20, apiRequests: 20, apiWarmUp: 5, apiContacts: 3, importRows: 10, members: 10, pages: 2,
   tarpits: 2, deadSites: 1, tarpitBacklog: 6, tarpitProbes: 6,
-  campaignContacts: 10, campaignMails: 5, automationSteps: 10, automationProbes: 2,
+  campaignContacts: 10, campaignMails: 5, automationSteps: 10, automationProbes: 2, trackedMails: 2, trackedRequests: 4,
 }
 
 describe('the scenarios', () => {

@@ -10,6 +10,7 @@ import { connect, type AddressInfo } from 'node:net'
 import { createLoad } from '#bench/load.ts'
 import type { Mailstead } from '#bench/mailstead.ts'
 import { SITE } from '#bench/smtp-load.ts'
+import { openVault } from '#src/vault.ts'
 
 export interface Faults { readonly lose?: number; readonly double?: number }
 
@@ -39,6 +40,7 @@ export async function startStandIn({ lose, double }: Faults = {}): Promise<Stand
     submissionPort: 0,
     admin: { url: '', key: '' },
     dkimRecords: {},
+    vault: openVault(Buffer.alloc(32)),
     load: { ...load, pid: process.pid, end: async () => {} },
     groups: () => ({}),
     start: async (names, map) => {
