@@ -21,7 +21,11 @@ describe('what is let go', () => {
   })
   afterEach(async () => assert.equal(await ctx.redis.get(EPOCH_KEY), 'the schedule is whole', 'all was scheduled anew'))
 
-  const round = (): Promise<boolean> => letGoLoop(ctx).round()
+  /** Until there is nothing more to do at once. */
+  const round = async (): Promise<void> => {
+    const loop = letGoLoop(ctx)
+    while (await loop.round());
+  }
   const pass = (): Promise<unknown> => ctx.db.query(`UPDATE let_go SET at = at - interval '10 seconds'`)
   /** As an outbound process keeps it. */
   async function keepAside(domain: string, count: number, tier: Tier = 'bulk'): Promise<void> {
@@ -90,6 +94,31 @@ describe('what is let go', () => {
     await round()
     assert.equal((await ctx.db.query('SELECT FROM let_go')).rows.length, 0)
   })
+  it('instant mail that is let go after very much does not wait for it', async () => {
+    for (const domain of ['a.example', 'c.example']) await suspend(ctx, domain, 'asked')
+    await keepAside('a.example', 150_000)
+    await keepAside('c.example', 7, 'instant')
+    await resume(ctx, 'a.example')
+    const loop = letGoLoop(ctx)
+    let isMore = await loop.round()
+    await resume(ctx, 'c.example')
+    if (isMore) isMore = await loop.round()
+    const [instant, bulk] = await Promise.all((['instant', 'bulk'] as const).map((tier) => ctx.redis.zcard(dueKey(tier))))
+    assert.equal(instant, 7)
+    assert.ok(!isMore || (bulk ?? 0) < 150_000)
+    while (await loop.round());
+    assert.equal(await ctx.redis.zcard(dueKey('bulk')), 150_000)
+  }).timeout(30_000)
+  it('a workspace with very much is walked through a part at a time, to its end', async () => {
+    const mine = await ctx.newWorkspace()
+    const acceptor = createAcceptor(ctx)
+    await Promise.all(Array.from({ length: 240 }, () => acceptor.accept(submissionOf(mine, { tier: 'bulk', recipients: addressees(50) }))))
+    await ctx.redis.del(dueKey('bulk'))
+    await suspend(ctx, { kind: 'workspace', subject: mine }, 'asked')
+    await resume(ctx, { kind: 'workspace', subject: mine })
+    await round()
+    assert.equal(await ctx.redis.zcard(dueKey('bulk')), 12_000)
+  }).timeout(30_000)
   it('two workers at once, and a Redis that was away: all of it is there at last', async () => {
     await suspend(ctx, 'a.example', 'asked')
     await keepAside('a.example', 11_000)

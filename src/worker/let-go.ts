@@ -1,6 +1,7 @@
 /**
  * Puts on the schedule again what a suspension held, after it ended, and nothing else: mail to a domain or site from where it was kept
- * aside in Redis, that of a workspace or campaign from PostgreSQL. Of several that ended, the highest tier of all goes first.
+ * aside in Redis, that of a workspace or campaign from PostgreSQL. Of several that ended, the highest tier of all goes first; a long one is
+ * taken a part at a time, so that what is let go after it does not wait for it.
  *
  * A process that has not heard yet keeps mail aside once more, so destinations are looked at again until every process has looked at what is
  * stopped. Dies in the middle, or two at once: it is done again, and one entry too many on the schedule does no harm. Redis away: later.
@@ -27,31 +28,38 @@ const SLICE = 5000
 const FOREVER = new Date(Date.UTC(9999, 0))
 
 const EVERY_MS = 500
+/** Then it is looked whether more was let go, and what goes first. */
+const BUDGET_MS = 400
+
+/** How far the walk through an owner's mail of a tier is; null: done. Lost with the process, which begins again. */
+type Walks = Map<string, Cursor | null>
 
 export function letGoLoop(ctx: Context): LoopSpec {
+  const walks: Walks = new Map()
   return {
     name: 'let go', everyMs: EVERY_MS,
-    round: async () => {
-      await rescheduleLetGo(ctx)
-      return false
-    },
+    round: () => rescheduleLetGo(ctx, walks, performance.now() + BUDGET_MS),
   }
 }
 
-/** Everything that was let go. */
-async function rescheduleLetGo(ctx: Wanted): Promise<void> {
+/** True when there is more to do. */
+async function rescheduleLetGo(ctx: Wanted, walks: Walks, until: number): Promise<boolean> {
   const { rows } = await ctx.db.query<LetGo>(
     `SELECT kind, subject, at::text, (extract(epoch FROM clock_timestamp() - at) * 1000)::float AS "ageMs" FROM let_go ORDER BY at`)
-  if (rows.length === 0) return
-  const owners = rows.flatMap(({ kind, subject }) => kind === 'workspace' || kind === 'campaign' ? [{ kind, id: subject }] : [])
+  if (rows.length === 0) {
+    walks.clear()
+    return false
+  }
+  const owners = rows.flatMap(({ kind, subject, at }) => kind === 'workspace' || kind === 'campaign' ? [{ kind, id: subject, at }] : [])
   const sites = await findAside(ctx, rows.filter(({ kind }) => kind === 'domain' || kind === 'site'))
   for (const tier of TIER_NAMES) {
-    for (const site of sites) await takeFromAside(ctx, site, tier)
-    for (const owner of owners) await readAgain(ctx, owner, tier)
+    for (const site of sites) if (!await takeFromAside(ctx, site, tier, until)) return true
+    for (const owner of owners) if (!await readAgain(ctx, walks, { owner, tier }, until)) return true
   }
   await forgetEmpty(ctx, sites)
   const done = rows.filter(({ kind, ageMs }) => kind === 'workspace' || kind === 'campaign' || ageMs > LOOK_MS + 1000)
   for (const { kind, subject, at } of done) await ctx.db.query('DELETE FROM let_go WHERE kind = $1 AND subject = $2 AND at = $3', [kind, subject, at])
+  return false
 }
 
 /** Where mail is kept aside that nothing stops any more. */
@@ -69,15 +77,17 @@ async function findStopped(db: Queryable, domains: readonly string[]): Promise<(
   return (domain) => names.has('domain *') || names.has(`domain ${domain}`) || names.has(`site ${sites.get(domain)}`)
 }
 
-async function takeFromAside({ redis, clock }: Wanted, site: string, tier: Tier): Promise<void> {
+/** False when it was time before all was taken. */
+async function takeFromAside({ redis, clock }: Wanted, site: string, tier: Tier, until: number): Promise<boolean> {
   for (;;) {
     const members = await redis.zrange(readyKey(site, tier), '0', String(SLICE - 1))
-    if (members.length === 0) return
+    if (members.length === 0) return true
     const now = clock.now()
     // in this order: twice does no harm, and in neither would be late
     await redis.zadd(dueKey(tier), ...members.flatMap((member) => [now, member]))
     await redis.zrem(readyKey(site, tier), ...members)
     await redis.publish(DUE_CHANNEL, tier)
+    if (performance.now() > until) return false
   }
 }
 
@@ -91,11 +101,20 @@ async function forgetEmpty({ redis }: Wanted, sites: readonly string[]): Promise
   }
 }
 
-async function readAgain(ctx: Wanted, owner: Owner, tier: Tier): Promise<void> {
-  for (let cursor: Cursor | null = null; ;) {
-    const { due, next } = await readWaiting(ctx.db, tier, FOREVER, { cursor, limit: SLICE, owner })
+interface Walk {
+  readonly owner: Owner & Pick<LetGo, 'at'>
+  readonly tier: Tier
+}
+
+/** False when it was time before all was read. */
+async function readAgain(ctx: Wanted, walks: Walks, { owner, tier }: Walk, until: number): Promise<boolean> {
+  const name = `${owner.kind} ${owner.id} ${owner.at} ${tier}`
+  for (let cursor = walks.get(name); cursor !== null;) {
+    const { due, next } = await readWaiting(ctx.db, tier, FOREVER, { cursor: cursor ?? null, limit: SLICE, owner })
     await addToSchedule(ctx, due)
     cursor = next
-    if (cursor === null) return
+    walks.set(name, cursor)
+    if (cursor !== null && performance.now() > until) return false
   }
+  return true
 }
