@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { EVENLY, firstMoment, momentsByZone } from './send-times.ts'
+
+describe('times of campaigns', () => {
+  it('each zone reaches a wall-clock time at its own instant, by its own daylight saving', () => {
+    const moments = momentsByZone('2031-07-01_09:00:00')
+    const at = (zone: string): string | undefined => moments.get(zone)?.toISOString()
+    assert.deepEqual([at('UTC'), at('Europe/Berlin'), at('Asia/Tokyo'), at('America/New_York')],
+      ['2031-07-01T09:00:00.000Z', '2031-07-01T07:00:00.000Z', '2031-07-01T00:00:00.000Z', '2031-07-01T13:00:00.000Z'])
+  })
+  it('a time that is skipped is the first instant after the gap', () => {
+    assert.equal(momentsByZone('2031-03-30_02:30:00').get('Europe/Berlin')?.toISOString(), '2031-03-30T01:00:00.000Z')
+  })
+  it('the first of all zones is 14 hours ahead', () => {
+    assert.equal(firstMoment('2031-07-01_09:00:00').toISOString(), '2031-06-30T19:00:00.000Z')
+  })
+  it('a spread is even however many there are', () => {
+    for (const count of [10, 97, 1000]) {
+      const parts = Array.from({ length: count }, (_, i) => ((i + 1) * EVENLY) % 1)
+      const inQuarter = (quarter: number): number => parts.filter((part) => Math.floor(part * 4) === quarter).length
+      for (const quarter of [0, 1, 2, 3]) assert.ok(Math.abs(inQuarter(quarter) - count / 4) < 2, `${count} in quarter ${quarter}`)
+    }
+  })
+})
