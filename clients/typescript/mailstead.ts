@@ -2136,6 +2136,31 @@ export type PlainAnswer = {
   readonly message: string
 }
 
+export type PreviewCampaignAnswer = {
+  readonly success: true
+  readonly message: string
+  readonly data: {
+    readonly is_red: boolean
+    readonly recipients: number
+    readonly receiver_count: number
+    readonly receivers: readonly ({
+      readonly receiver: string
+      readonly recipients: number
+      readonly warm_up_room: number | null
+      readonly best_hour: number | null
+    })[]
+    readonly quota_room: number | null
+    readonly expected_finish_at: string | null
+    readonly never_mailed_share: number | null
+    readonly findings: readonly ({
+      readonly code: string
+      readonly level: "green" | "yellow" | "red"
+      readonly message: string
+      readonly may_force: boolean
+    })[]
+  }
+}
+
 export type PreviewSegmentAnswer = {
   readonly success: true
   readonly message: string
@@ -2471,7 +2496,7 @@ export type TemplateCheck = {
   readonly message: string
   readonly data: {
     readonly findings: readonly ({
-      readonly rule: "cannot-be-saved" | "cannot-be-rendered" | "missing-unsubscribe-url" | "undeclared-variable" | "missing-text-part" | "image-without-alt" | "too-large"
+      readonly rule: "cannot-be-saved" | "cannot-be-rendered" | "missing-unsubscribe-url" | "undeclared-variable" | "missing-text-part" | "image-without-alt" | "css-not-inlined" | "too-large"
       readonly level: "error" | "campaign" | "warning"
       /** subject, body, text, or `partial <name>` */
       readonly part: string | null
@@ -3590,6 +3615,15 @@ export class Mailstead {
     }
   }, options?: CallOptions): Promise<string> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}/recipients.csv' }, input, options)
+  }
+
+  /** What sending a campaign would cost: recipients by receiver, room, expected finish, findings. The 20 largest receivers are listed. Red findings stop a start or a schedule, unless it is forced; those that say `may_force: false` always do. An Admin key with the scope `campaigns:manage`. */
+  previewCampaign(input: {
+    readonly params: {
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<PreviewCampaignAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}/preview' }, input, options)
   }
 
   /** Register a sending domain; the answer has the DNS records to publish. An Admin key with the scope `domains:manage`. */
