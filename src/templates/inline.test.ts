@@ -45,6 +45,12 @@ describe('CSS inlined', () => {
   const WHOLE: readonly [rule: string, html: string, inlined: string][] = [
     ['no style sheet: nothing is written', '<p class="a"  >x<br></P>', '<p class="a"  >x<br></P>'],
     ['a sheet in a block', '{{#if a}}<style>p{color:red}</style>{{/if}}<p>x</p>', '{{#if a}}<style>p{color:red}</style>{{/if}}<p>x</p>'],
+    ['a block that opens what another closes', '<style>.x p{top:0}</style>{{#if a}}<div class="x">{{else}}<div class="y">{{/if}}<p>x</p></div>', '<style>.x p{top:0}</style>{{#if a}}<div class="x">{{else}}<div class="y">{{/if}}<p>x</p></div>'],
+    ['a block that closes what stands outside', '<style>p{top:0}</style><div>{{#if a}}</div><p>{{/if}}', '<style>p{top:0}</style><div>{{#if a}}</div><p>{{/if}}'],
+    ['blocks with whole elements, or with end tags left out', '<style>li{top:0}</style><ul>{{#each l}}<li>{{#if a}}<b>x</b><br>{{else}}<img/>{{/if}}{{/each}}</ul>', '<style>li{top:0}</style><ul>{{#each l}}<li style="top: 0;">{{#if a}}<b>x</b><br>{{else}}<img/>{{/if}}{{/each}}</ul>'],
+    ['tags that nobody closes, outside of blocks', '<style>p{top:0}</style><div></b>{{#if a}}<p>x</p>{{/if}}', '<style>p{top:0}</style><div></b>{{#if a}}<p style="top: 0;">x</p>{{/if}}'],
+    ['selectors of neighbours where a block may bring one', '<style>p + p{top:0}</style>{{#if a}}<p>x</p>{{/if}}<p>y</p>', '<style>p + p{top:0}</style>{{#if a}}<p>x</p>{{/if}}<p>y</p>'],
+    ['selectors of neighbours elsewhere', '<style>p + p{top:0}</style><p>x</p><p>y</p>', '<style>p + p{top:0}</style><p>x</p><p style="top: 0;">y</p>'],
     ['a sheet behind a block', '{{#if a}}b{{/if}}<style>p{top:0}</style><p>x</p>', '{{#if a}}b{{/if}}<style>p{top:0}</style><p style="top: 0;">x</p>'],
     ['a sheet for print', '<style media="print">p{color:red}</style><p>x</p>', '<style media="print">p{color:red}</style><p>x</p>'],
     ['two sheets: the later wins', '<style>p{top:0}</style><style>p{top:1px}</style><p>x</p>', '<style>p{top:0}</style><style>p{top:1px}</style><p style="top: 1px;">x</p>'],

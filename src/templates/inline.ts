@@ -3,9 +3,10 @@
  * other byte stays, and so does the `<style>` itself: media queries, `:hover`, and classes that an expression makes need it. Nothing is
  * fetched. juice computes, on a copy in which expressions are letters; the result is put into the source by offset, so no expression
  * can get lost. What an expression makes conditional is not touched: a sheet or an attribute with blocks in it, a tag with an
- * expression between its attributes.
+ * expression between its attributes, all of a template whose blocks open elements that they do not close.
  */
 import juice from 'juice'
+import { isBalanced } from './balance.ts'
 import { createPlaceholders, type Edit, type Placeholders, write } from './edits.ts'
 import { type Expression, findExpressions, MASK, maskExpressions } from './expressions.ts'
 import { TemplateError } from './helpers.ts'
@@ -19,14 +20,25 @@ const USUAL = ['hover', 'active', 'focus', 'visited', 'link']
 /** What they select depends on how often a block is repeated. */
 const COUNTING = ['first-child', 'last-child', 'only-child', 'nth-child', 'nth-last-child', 'first-of-type', 'last-of-type', 'only-of-type',
   'nth-of-type', 'nth-last-of-type', 'empty']
+/** A selector by what stands before an element, which a block may bring or not. */
+const NEIGHBOURS = /(?:^|[{};,])[^{};]*[+~][^{};]*\{/
+const SHEET = /<style[\s>]/i
 const EVERYWHERE = /^\s*(?:all|screen)?\s*$/i
+
+/** False where it depends on variables what surrounds an element. True without style sheets. */
+export function mayBeInlined(html: string): boolean {
+  if (!SHEET.test(html)) return true
+  const expressions = findExpressions(html)
+  return isBalanced(readTags(maskExpressions(html, expressions)), expressions)
+}
 
 /** @throws TemplateError for CSS that cannot be read. */
 export function inlineCss(html: string): string {
-  if (!/<style[\s>]/i.test(html)) return html
+  if (!SHEET.test(html)) return html
   const expressions = findExpressions(html)
   const masked = maskExpressions(html, expressions)
-  const { tags, sheets } = readTags(masked)
+  const { tags, ends, sheets } = readTags(masked)
+  if (!isBalanced({ tags, ends }, expressions)) return html
   const placeholders = createPlaceholders(html)
   const css = sheets.filter((sheet) => isPlain(masked, sheet, expressions)).map((sheet) => sheetText(html, sheet, expressions, placeholders))
   const places = tags.map((tag) => judge(tag, expressions))
@@ -73,6 +85,7 @@ function isPlain(masked: string, { tag, start, end }: Range & { readonly tag: Ta
   const media = tag.attributes.find(({ name }) => name === 'media')
   if (media !== undefined && !EVERYWHERE.test(masked.slice(media.start, media.end))) return false
   if (within(expressions, { start, end }).some(({ kind }) => kind !== 'value' && kind !== 'comment')) return false
+  if (NEIGHBOURS.test(masked.slice(start, end)) && expressions.some(({ kind }) => kind === 'open')) return false
   const before = expressions.filter((expression) => expression.end <= tag.start)
   return within(expressions, tag).length === 0 && count(before, 'open') === count(before, 'close')
 }

@@ -66,8 +66,8 @@ function locate(source: string, sayLine: SayLine): Found[] {
 function listContents(masked: string, tags: readonly Tag[]): Range[] {
   const contents: Range[] = []
   let past = 0
-  for (const { name, start, end } of tags) {
-    if (start < past || !CONTENT_TAGS.has(name) || masked[end - 2] === '/') continue
+  for (const { name, start, end, isClosed } of tags) {
+    if (start < past || !CONTENT_TAGS.has(name) || isClosed) continue
     const close = masked.toLowerCase().indexOf(`</${name}`, end)
     past = close < 0 ? masked.length : close
     contents.push({ start: end, end: past })

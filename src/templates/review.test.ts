@@ -39,6 +39,7 @@ const FOUND: readonly [what: string, body: string, found: string[], more?: objec
   ['images of MJML', '<mjml><mj-body><mj-section><mj-column>\n<mj-image src="x"/><mj-image src="x" alt="y"/></mj-column></mj-section></mj-body></mjml>', ['image-without-alt body 2']],
   ['HTML without text', '<p>x</p>', ['missing-text-part null null'], { text: null }],
   ['nothing in a text', 'plain {{firstName}}', [], { text: null }],
+  ['CSS that is not inlined', '<style>p{top:0}</style>{{#if code}}<div>{{/if}}<p>x</p>', ['css-not-inlined null null']],
   ['what is too large', `<p>${'x'.repeat(105_000)}</p>`, ['too-large body null']],
   ['what is too large once encoded', `<p>${'é'.repeat(20_000)}</p>`, ['too-large body null']],
   ['what is not, though it is long', `<p>${'x'.repeat(90)}</p>\n`.repeat(1000), []],

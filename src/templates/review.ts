@@ -7,6 +7,7 @@ import { inspectWritten } from './check.ts'
 import type { Engine } from './engine.ts'
 import { findExpressions, lineAt, maskExpressions } from './expressions.ts'
 import { finish, type Finished, type Written } from './finish.ts'
+import { mayBeInlined } from './inline.ts'
 import { judgePrinted, findNames, type NameUse } from './names.ts'
 import type { Partials } from './partials.ts'
 import type { Source } from './source.ts'
@@ -20,6 +21,7 @@ export const RULES = {
   'undeclared-variable': { level: 'warning', does: 'a variable that is neither of the table above, nor an attribute of contacts, nor in `sample_data`' },
   'missing-text-part': { level: 'warning', does: 'there is HTML and no `text`; the answer has the text that is made of it' },
   'image-without-alt': { level: 'warning', does: 'an image without `alt` (which may be empty)' },
+  'css-not-inlined': { level: 'warning', does: 'there is a `<style>`, and a block opens elements that it does not close, so nothing is inlined' },
   'too-large': { level: 'warning', does: 'rendered and encoded it is larger than 102 KB: Gmail cuts it off' },
 } as const satisfies Record<string, { readonly level: 'error' | 'campaign' | 'warning'; readonly does: string }>
 
@@ -71,6 +73,7 @@ export async function review(engine: Engine, job: ReviewJob): Promise<Review> {
   const all = [
     ...findings,
     ...judgeUnsubscribe(finished),
+    ...judgeInlining(finished),
     ...pieces.flatMap((piece) => listUndeclared(piece, job)),
     ...pieces.filter(({ part }) => part !== 'subject' && part !== 'text').flatMap(listImages),
   ]
@@ -120,6 +123,10 @@ function judgeUnsubscribe({ html, text }: Pick<Finished, 'html' | 'text'>): Find
   const printed = judgePrinted(source, URL_NAMES, (offset) => !hidden.some(({ start, end }) => offset >= start && offset < end))
   if (printed === 'always') return []
   return [found('missing-unsubscribe-url', printed === 'never' ? '{{unsubscribeUrl}} is missing' : '{{unsubscribeUrl}} stands only in a block that may be left out')]
+}
+
+function judgeInlining({ format, html }: Finished): Finding[] {
+  return format !== 'html' || html === null || mayBeInlined(html) ? [] : [found('css-not-inlined', 'CSS is not inlined: a block opens elements that it does not close')]
 }
 
 function listUndeclared({ part, source }: Piece, job: ReviewJob): Finding[] {

@@ -24,10 +24,13 @@ export interface Tag {
   /** Behind `>`. */
   readonly end: number
   readonly attributes: readonly Attribute[]
+  /** `<br/>`. */
+  readonly isClosed: boolean
 }
 
 export interface Tags {
   readonly tags: readonly Tag[]
+  readonly ends: readonly { readonly name: string; readonly start: number }[]
   /** Of the comments, with what only Outlook reads. */
   readonly comments: readonly Range[]
   /** Of what stands in each `<style>`, with the tag that opened it. */
@@ -51,6 +54,7 @@ export function readTags(html: string): Tags {
 
 class Reader implements TokenizerCallbacks, Tags {
   readonly tags: Tag[] = []
+  readonly ends: { name: string; start: number }[] = []
   readonly comments: Range[] = []
   readonly sheets: (Range & { readonly tag: Tag })[] = []
   readonly #html: string
@@ -87,18 +91,23 @@ class Reader implements TokenizerCallbacks, Tags {
   }
 
   onopentagend(end: number): void {
+    this.#addTag(end, false)
+  }
+
+  #addTag(end: number, isClosed: boolean): void {
     const { start, end: nameEnd } = this.#name
-    const tag = { name: this.#html.slice(start, nameEnd).toLowerCase(), start: start - 1, nameEnd, end: end + 1, attributes: this.#attributes }
+    const tag = { name: this.#html.slice(start, nameEnd).toLowerCase(), start: start - 1, nameEnd, end: end + 1, attributes: this.#attributes, isClosed }
     this.tags.push(tag)
     this.#style = tag.name === 'style' ? tag : null
   }
 
   onselfclosingtag(end: number): void {
-    this.onopentagend(end)
+    this.#addTag(end, true)
     this.#style = null
   }
 
-  onclosetag(start: number): void {
+  onclosetag(start: number, end: number): void {
+    this.ends.push({ name: this.#html.slice(start, end).toLowerCase(), start: start - 2 })
     if (this.#style !== null) this.sheets.push({ tag: this.#style, start: this.#style.end, end: start - 2 })
     this.#style = null
   }
