@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { readShaping, type Shaping } from './file.ts'
 import { lintShaping } from './lint.ts'
 import { findReceiver, findRule } from './match.ts'
+import { ANY_SOURCE, paceKeyOf, paceSourceOf } from './pace-key.ts'
 import { bucketOf, readDuration, readRate } from './measure.ts'
 
 const OWN = readFileSync(new URL('../../config/shaping.yaml', import.meta.url), 'utf8')
@@ -20,6 +21,18 @@ function shapingOf(text: string): Shaping {
 }
 
 const host = (name: string, isOurs = false) => ({ name, isOurs })
+
+describe('what shares a pace', () => {
+  it('is a receiver or a site of it, from one source or from all', () => {
+    const pace = { isProviderWide: false, isForAllSources: false }
+    assert.deepEqual([paceKeyOf({ name: 'a', isProviderWide: true }, 'mx'), paceKeyOf({ name: 'a', ...pace }, 'mx')], ['a', 'a/mx'])
+    assert.deepEqual([paceSourceOf(pace, 'out1'), paceSourceOf(pace, null), paceSourceOf({ isForAllSources: true }, 'out1')],
+      ['out1', ANY_SOURCE, ANY_SOURCE])
+    const { receivers } = shapingOf(BASE.replace('provider_wide: true', 'all_sources: true'))
+    assert.deepEqual(receivers.map(({ isForAllSources, isProviderWide }) => [isForAllSources, isProviderWide]),
+      [[true, false], [false, false], [false, false]])
+  })
+})
 
 describe('the shaping file that comes along', () => {
   it('has nothing that can never match', () => {
