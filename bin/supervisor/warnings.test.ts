@@ -8,6 +8,8 @@ describe('what of a log a person sees', () => {
     ['no information', line(30, 'delivered'), []],
     ['a warning', line(40, 'Redis is away'), ['api: warning: Redis is away']],
     ['an error with its cause', line(50, 'no claim', { err: { message: 'connect ENOENT' } }), ['api: error: no claim (connect ENOENT)']],
+    ['no steering of the terminal', `${line(50, 'x', { err: { message: 'no \u001b[2J\u009b1m\nsecond' } })}at \u001b[31mplace\n`,
+      ['api: error: x (no ?[2J?1m?second)', 'api: at ?[31mplace']],
     ['the end of a process', line(60, 'bug'), ['api: fatal: bug']],
     ['no word about a level in a message', line(30, 'a subject: {"level":50}'), []],
     ['what is no JSON', '"level":50 but broken\n', ['api: "level":50 but broken']],

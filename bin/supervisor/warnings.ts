@@ -1,7 +1,8 @@
 /**
  * What of a child's log a person at the terminal sees: warnings and errors, in a plain line each, and whatever is no JSON (the last words
- * of a crash), at most ten lines in ten seconds per child, then a count and the name of the log. Everything else is only in the log file.
+ * of a crash), without what steers a terminal, at most ten lines in ten seconds per child, then a count and the name of the log. Everything else is only in the log file.
  */
+import { lineText } from '#bin/cli.ts'
 import type { Say } from './trouble.ts'
 
 const MOST = 10
@@ -22,7 +23,7 @@ export function showWarnings(name: string, logFile: string, say: Say, now: () =>
       shown = 0
     }
     shown += 1
-    if (shown <= MOST) say(`${name}: ${line}`)
+    if (shown <= MOST) say(`${name}: ${lineText(line)}`)
     if (shown === MOST) say(`${name}: further messages are in ${logFile}`)
   }
   return (chunk) => {
