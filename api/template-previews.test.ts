@@ -1,5 +1,6 @@
 /** Templates over HTTP beyond saving and sending: versions, partials, previews, checks, tests. */
 import assert from 'node:assert/strict'
+import { newId } from '#src/id.ts'
 import { listOf, startApi, textOf, type Json, type TestAnswer, type TestApi } from '#test/support/api.ts'
 
 const MJML = `<mjml><mj-body>
@@ -123,6 +124,18 @@ describe('templates before they are sent', () => {
     const normal = await api.call('POST', '/send-email/instant', { key: api.regular, body: { from: `me@${api.domain}`, to: 'a@b.example', template_id: id } })
     const seen = await api.call('GET', `/public/emails/get-email?id=${textOf(normal.body['id'])}`, { key: api.regular })
     assert.deepEqual((seen.body['data'] as Json)['template'], { id, version: 2, is_test: false })
+  })
+
+  it('are named by mail that is a recipe, too', async () => {
+    const sent = await api.call('POST', '/send-email/instant', { key: api.regular, body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'b' } })
+    const template = async (): Promise<unknown> =>
+      ((await api.call('GET', `/public/emails/get-email?id=${textOf(sent.body['id'])}`, { key: api.regular })).body['data'] as Json)['template']
+    assert.equal(await template(), null)
+    const [content, id] = [newId(), newId()]
+    await api.db.query(`INSERT INTO mail_contents (id, workspace_id, template_id, template_version, subject, body_text) SELECT $1, workspace_id, $2, 7, 's', 'b' FROM messages
+      WHERE id = $3`, [content, id, textOf(sent.body['email_id']).slice(3)])
+    await api.db.query('UPDATE messages SET content_id = $1 WHERE id = $2', [content, textOf(sent.body['email_id']).slice(3)])
+    assert.deepEqual(await template(), { id, version: 7, is_test: false })
   })
 
   it('of another workspace are not there', async () => {

@@ -108,6 +108,7 @@ describe('templates', () => {
       { params: { name: 'A & B' } },
       ['Hello A & B', null, 'Hi A & B, 1 < 2'],
     ],
+    ['a text part is rendered beside the HTML', { text: 'T {{name}} &' }, { params: { name: '<A>' } }, ['Hello <A>', '<p>Hi &lt;A&gt;</p>', 'T <A> &']],
     ['is_html overrules that', { body: 'Hi {{name}}' }, { is_html: true, params: { name: '<' } }, ['Hello <', 'Hi &lt;', null]],
   ]
   for (const [rule, template, fields, expected] of RENDERED) {

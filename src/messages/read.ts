@@ -84,9 +84,13 @@ export function readMessage(db: Db, workspaceId: string, id: string): Promise<Me
   return db.snapshot((tx) => readParts(tx, workspaceId, id))
 }
 
+/** A recipe has it in its content. */
+const TEMPLATE = `coalesce(template, (SELECT jsonb_build_object('id', c.template_id, 'version', c.template_version)
+  FROM mail_contents c WHERE c.id = content_id AND c.template_id IS NOT NULL))`
+
 async function readParts(db: Queryable, workspaceId: string, id: string): Promise<MessageView | null> {
   const { rows: [row] } = await db.query<MessageRow>(
-    `SELECT id, tier, from_email, from_name, to_list, cc_list, subject, tags, metadata, template, scheduled_at, timezone, created_at FROM messages WHERE id = $1 AND workspace_id = $2`, [id, workspaceId])
+    `SELECT id, tier, from_email, from_name, to_list, cc_list, subject, tags, metadata, ${TEMPLATE} AS template, scheduled_at, timezone, created_at FROM messages WHERE id = $1 AND workspace_id = $2`, [id, workspaceId])
   if (row === undefined) return null
   const recipients = await readRecipients(db, id)
   const events = await readEvents(db, id)
