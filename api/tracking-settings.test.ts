@@ -15,8 +15,8 @@ describe('tracking of a workspace', () => {
   let isFrontOurs = true
   before(async () => {
     front = createServer((req, res) => {
-      if (!isFrontOurs) return void res.end('somebody else')
-      void fetch(`${api.url}${req.url}`).then(async (answer) => res.writeHead(answer.status).end(await answer.text()))
+      if (isFrontOurs) void fetch(`${api.url}${req.url}`).then(async (answer) => res.writeHead(answer.status).end(await answer.text()))
+      else res.end('somebody else')
     })
     await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
     dns = await startDns({})

@@ -24,7 +24,7 @@ const ADDRESS = prepared('leaving-address', 'SELECT address FROM recipients WHER
 const AUDIENCE = prepared('leaving-audience', 'SELECT name FROM audiences WHERE id = $1 AND workspace_id = $2 AND deleted_at IS NULL')
 
 /** Who it is about; null for a contact that was deleted. */
-export async function findLeaver(db: Queryable, ref: Leaver): Promise<Person | null> {
+async function findLeaver(db: Queryable, ref: Leaver): Promise<Person | null> {
   const isMail = ref.messageId !== undefined
   const person = ref.contactId === null ? null : await findPerson(db, ref.contactId, isMail ? ref.workspaceId : null)
   if (person !== null || !isMail) return person
