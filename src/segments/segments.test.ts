@@ -121,6 +121,9 @@ describe('segments', () => {
       FROM (VALUES (0, 'Anna@x.example', 'delivered'), (1, 'ben@x.example', 'bounced'), (2, 'cleo@y.example', 'suppressed')) v (n, address, state)`,
     [newId(), workspaceId])
     await ctx.db.query(`INSERT INTO events (id, workspace_id, type, recipient, created_at) VALUES ($1, $2, 'email.opened', 'anna@x.example', now())`, [newId(), workspaceId])
+    // a scanner is nobody
+    await ctx.db.query(`INSERT INTO events (id, workspace_id, type, recipient, data, created_at) VALUES ($1, $2, 'email.opened', 'ben@x.example', '{"machine": true}', now())`,
+      [newId(), workspaceId])
   })
   after(() => ctx.close())
 
