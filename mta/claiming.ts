@@ -7,7 +7,6 @@
  */
 import type { Context } from '#src/context.ts'
 import { claimReady, putBackReady, type ReadyEntry } from '#mta/claim/schedule.ts'
-import { ITS_TURN } from '#src/egress/sources.ts'
 import { claimRecipients, type Claimed } from '#src/messages/claim.ts'
 import type { Lease } from '#src/queue/lease.ts'
 import { parseMember, type Member } from '#src/queue/member.ts'
@@ -16,7 +15,7 @@ import type { Lane } from './lane.ts'
 import { giveBack, type State } from './lane-state.ts'
 import type { FoundPassage, Goal } from './passage.ts'
 import { settle } from './running.ts'
-import type { Room, Track } from './track.ts'
+import { turnText, type Room, type Track } from './track.ts'
 import type { Waiting } from './waiting.ts'
 
 const AWAY_MS = 300
@@ -111,7 +110,7 @@ async function makeGood(state: State, lane: Lane, entries: readonly ReadyEntry[]
     await state.parts.release(unwanted)
     state.holdings.drop(unwanted)
   }
-  for (const one of claimed) if (!unwanted.includes(one)) await take(state, lane, goal, one)
+  for (const one of claimed) if (!unwanted.includes(one)) await takeSafely(state, lane, goal, one)
   const surplus = await giveSurplusBack(state, lane)
   if (claimed.length > 0) lane.claimed(claimed.length - surplus, performance.now())
   const failed = wanted.filter((_, i) => loaded[i]?.status === 'rejected').map(({ entry }) => entry)
@@ -119,6 +118,17 @@ async function makeGood(state: State, lane: Lane, entries: readonly ReadyEntry[]
   lane.isDry = false
   await putBackReady(state.ctx.redis, lane.site, failed)
   throw new Error(`${failed.length} recipients could not be claimed`)
+}
+
+/** PostgreSQL went away between the claim and the choice of a source: it is given back as soon as that can be written. */
+async function takeSafely(state: State, lane: Lane, goal: Goal, claimed: Claimed): Promise<void> {
+  try {
+    await take(state, lane, goal, claimed)
+  } catch (error) {
+    state.ctx.log.debug({ err: error, id: claimed.messageId }, 'a source could not be chosen; a store is away')
+    await state.parts.release([claimed])
+    state.holdings.drop([claimed])
+  }
 }
 
 /** Puts it on the track of its source. What a receiver does not take of its workspace now waits until it does. */
@@ -140,15 +150,11 @@ async function take(state: State, lane: Lane, goal: Goal, claimed: Claimed): Pro
 /** What is too much for the tracks it is on waits for about its turn elsewhere than in this process. Answers how many. */
 async function giveSurplusBack(state: State, lane: Lane): Promise<number> {
   const now = state.ctx.clock.now()
-  let count = 0
-  for (const track of lane.tracks.values()) {
-    for (const [turnMs, waiting] of byTurn(track, now)) {
-      count += waiting.length
-      const reason = `${track.source ?? 'our address'} has more for this receiver than it takes now: ${ITS_TURN}`
-      await giveBack(state, waiting, { until: new Date(turnMs), reason })
-    }
-  }
-  return count
+  const given = [...lane.tracks.values()].flatMap((track) => [...byTurn(track, now)].map(async ([turnMs, waiting]) => {
+    await giveBack(state, waiting, { until: new Date(turnMs), reason: turnText(track) })
+    return waiting.length
+  }))
+  return (await Promise.all(given)).reduce((sum, one) => sum + one, 0)
 }
 
 /** In steps of a second, so that they are given back in few batches. */

@@ -19,7 +19,7 @@ import { Lane } from './lane.ts'
 import { giveBack, isOurs, type LaneParts, type State } from './lane-state.ts'
 import { begin } from './running.ts'
 import { hasSession } from './sharing.ts'
-import type { Track } from './track.ts'
+import { SOON_MS, turnText, type Track } from './track.ts'
 
 const CLAIM_BATCH = 250
 const CLAIM_LANES = 2
@@ -100,12 +100,17 @@ function openLane(state: State, site: string): Lane {
   return lane
 }
 
-/** Its part in the pace is another now. What is held for nothing goes back, where another process or source may send it. */
+/**
+ * Its part in the pace is another now. What is held for nothing goes back: at once where another source may send it, in a moment where
+ * another process has the part of this one.
+ */
 function react(state: State, lane: Lane, track: Track): void {
   if (track.pace.connections !== 0) return pump(state, lane)
   const held = track.empty()
   if (held.length === 0) return
-  giveBack(state, held).catch((error: unknown) => state.ctx.log.error({ err: error }, 'held mail could not be given back'))
+  const isElsewhere = track.source !== null && !track.pace.isSuspended
+  const wait = isElsewhere ? { until: new Date(state.ctx.clock.now() + SOON_MS), reason: turnText(track) } : undefined
+  giveBack(state, held, wait).catch((error: unknown) => state.ctx.log.error({ err: error }, 'held mail could not be given back'))
 }
 
 /** Starts what may start, then sees whether to claim more. */

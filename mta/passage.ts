@@ -56,6 +56,7 @@ interface Means {
 }
 
 const NOTHING = (): undefined => undefined
+const ALWAYS = (): boolean => true
 
 export function createPassages(means: Means): Passages {
   const { egress, pacer } = means
@@ -90,7 +91,7 @@ async function goalOf({ stages, pacer, accounts }: Means, domain: string): Promi
 /** `ways`: none for what is not to be sent. */
 function bySystem({ egress, pacer }: Means, goal: Goal, ways = [egress.system]): Passage {
   const pace = pacer.find(goal, null)
-  return { source: null, pace, ways, paceBy: () => pace, done: NOTHING }
+  return { source: null, pace, ways, paceBy: () => pace, isOpen: ALWAYS, done: NOTHING }
 }
 
 async function choose(means: Means, goal: Goal, claimed: Claimed): Promise<FoundPassage> {
@@ -108,9 +109,12 @@ async function choose(means: Means, goal: Goal, claimed: Claimed): Promise<Found
   return { kind: 'passage', passage: passageBy(means, goal, choice) }
 }
 
-function passageBy({ pacer }: Means, goal: Goal, { ways, done }: Extract<Choice, { kind: 'ways' }>): Passage {
+function passageBy({ pacer, egress }: Means, goal: Goal, { ways, done }: Extract<Choice, { kind: 'ways' }>): Passage {
   const source = ways[0]?.source ?? null
-  return { source, pace: pacer.find(goal, source), ways, paceBy: (other) => pacer.find(goal, other), done }
+  return {
+    source, pace: pacer.find(goal, source), ways, paceBy: (other) => pacer.find(goal, other), done,
+    isOpen: () => !egress.isGone(source) && pacer.suspension(goal, source, null) === null,
+  }
 }
 
 function held({ detail, untilMs }: { readonly detail: string; readonly untilMs: number }, now: number): Attempt {

@@ -43,7 +43,7 @@ function gateFor(state: State, track: Track, waiting: Waiting): Gate {
       isIn = await passage.pace.enter(tier)
       track.atGate.delete(waiting)
       if (isIn) track.entered(tier)
-      return isIn && !state.isStopped && mayGo()
+      return isIn && !state.isStopped && mayGo() && passage.isOpen()
     },
     isLate: () => performance.now() - sinceMs > LATE_MS,
     leave: (tier) => {

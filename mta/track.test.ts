@@ -120,10 +120,16 @@ describe('what is too much for a track', () => {
     assert.deepEqual(turns(2), [6000, 7000], 'behind those before')
     assert.equal(turns(1000).at(-1), 600_000)
   })
-  it('is all of it without a part in the pace, which another process may have', () => {
+  it('is all of it where the receiver stopped the source; without a part in the pace it is held, and one is asked for', () => {
     const { track } = trackWith({ instant: 0, others: 0 }, 'a')
+    let asked = 0
+    track.pace.onNeed = () => { asked++ }
     for (const tier of ['instant', 'bulk'] as const) track.push(mail(tier))
-    assert.deepEqual(track.takeSurplus(0).map(({ turnMs }) => turnMs), [1000, 1000])
+    assert.equal(asked, 2)
+    assert.deepEqual(track.takeSurplus(0), [])
+    assert.ok(track.demand().instant > 0)
+    track.pace.setSuspended(true)
+    assert.equal(track.takeSurplus(0).length, 2)
     assert.equal(track.held, 0)
   })
   it('is nothing where the system chooses: all of the site goes by it', () => {

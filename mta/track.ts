@@ -8,6 +8,7 @@
  * another's.
  */
 import type { Pace, User } from '#mta/limits/pace.ts'
+import { ITS_TURN } from '#src/egress/sources.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -28,7 +29,7 @@ const MORE = 100_000
 /** Between two turns, while nothing is known of how fast they come, and at most where that is a guess. */
 const TURN_MS = 20
 const LONGEST_TURN_MS = 250
-const SOON_MS = 1000
+export const SOON_MS = 1000
 /** A guess at a turn goes no further; where the rate is known it is no guess. */
 const FAR_MS = 60_000
 const FARTHEST_MS = 600_000
@@ -124,9 +125,10 @@ export class Track implements User {
     return this.active - this.#activeOthers < this.#pace.connections * 2
   }
 
-  /** One more waits. */
+  /** One more waits; without a part in the pace, for one to be asked for. */
   push(waiting: Waiting): void {
     this.#waiting[rankOf(waiting.claimed.tier)]?.push(waiting)
+    if (this.#pace.connections === 0) this.#pace.onNeed()
   }
 
   /**
@@ -136,18 +138,17 @@ export class Track implements User {
   takeSurplus(nowMs: number): { readonly waiting: Waiting; readonly turnMs: number }[] {
     if (this.source === null) return []
     const others = this.#waiting.slice(1).toReversed()
-    const most = this.#pace.connections === 0 ? 0 : Math.max(FEW, Math.min(MOST_HELD, this.#wanted * 2))
+    const most = this.#pace.isSuspended ? 0 : Math.max(FEW, Math.min(MOST_HELD, this.#wanted * 2))
     const surplus: Waiting[] = []
     for (let over = this.held - this.#instantHeld - most; over > 0; over--) {
       const last = others.find((list) => list.length > 0)?.pop()
       if (last !== undefined) surplus.push(last)
     }
-    const instantOver = this.#instantHeld - (this.#pace.connections === 0 ? 0 : INSTANT_AT_ONCE * 2)
+    const instantOver = this.#instantHeld - (this.#pace.isSuspended ? 0 : INSTANT_AT_ONCE * 2)
     const instant = instantOver > 0 ? this.#waiting[0]?.splice(-instantOver) ?? [] : []
     return [
       ...instant.map((waiting) => ({ waiting, turnMs: nowMs + SOON_MS })),
-      // without a part in the pace it is another process's turn
-      ...surplus.toReversed().map((waiting) => ({ waiting, turnMs: most === 0 ? nowMs + SOON_MS : this.#nextTurn(nowMs) })),
+      ...surplus.toReversed().map((waiting) => ({ waiting, turnMs: this.#nextTurn(nowMs) })),
     ]
   }
 
@@ -241,6 +242,11 @@ export class Track implements User {
   changed(): void {
     this.onChange()
   }
+}
+
+/** What mail waits for that a track gave back. */
+export function turnText({ source }: Pick<Track, 'source'>): string {
+  return `${source ?? 'our address'} has more for this receiver than it takes now: ${ITS_TURN}`
 }
 
 function rankOf(tier: Tier): number {

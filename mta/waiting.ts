@@ -14,6 +14,8 @@ export interface Passage {
   readonly ways: readonly Way[]
   /** The pace of another of the ways. */
   readonly paceBy: (source: string | null) => Pace
+  /** Its source may still send there: neither taken out by the operator nor stopped by the receiver meanwhile. */
+  readonly isOpen: () => boolean
   /** Must follow, with what became of it; null: nothing came of it. */
   readonly done: (attempt: Attempt | null) => void
 }

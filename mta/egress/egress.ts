@@ -45,8 +45,8 @@ export interface Egress {
   choose(leaving: Leaving): Choice | Promise<Choice>
   /** A connection failed as if the address of a source were not here: looks whether it is so. Such a one is not chosen until it is back. */
   lookAgain(): Promise<void>
-  /** Its address left this machine. */
-  isGone(way: Way): boolean
+  /** A source that may not send any more: its address left this machine, or the operator took it out. */
+  isGone(source: string | null): boolean
   /** Calls it for each address that leaves this machine, once it is seen. */
   onGone(act: (address: string) => void): void
   stop(): Promise<void>
@@ -84,7 +84,7 @@ export async function startEgress(ctx: RosterContext, isHere: IsOnHost = isOnHos
       return members.length === 0 ? bySystem : chooseAmong(means, members, leaving)
     },
     lookAgain: () => roster.lookForAddresses(),
-    isGone: ({ source }) => source !== null && !roster.usable.includes(source),
+    isGone: (source) => source !== null && !roster.usable.includes(source),
     onGone: (act) => roster.onGone(act),
     stop: async () => {
       await roster.stop()

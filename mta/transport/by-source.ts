@@ -26,7 +26,7 @@ export function createTransport({ direct, egress }: Means): Transport {
       if (attempt === null || !isSourceLost(attempt)) return attempt
       await egress.lookAgain()
       // no local port being left looks the same: then the source is there, and the message waits
-      return job.ways.some((way) => egress.isGone(way)) ? null : attempt
+      return job.ways.some(({ source }) => egress.isGone(source)) ? null : attempt
     },
     abort: () => direct.abort(),
     close: () => direct.close(),

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rankSources } from '#mta/egress/rank.ts'
 import { systemClock } from '#src/clock.ts'
-import { addSource, findSource, listSources } from '#src/egress/sources.ts'
+import { addSource, findSource, listSources, pauseSource, resumeSource } from '#src/egress/sources.ts'
 import { idOfHex } from '#src/id.ts'
 import { explainMessage } from '#src/messages/explain.ts'
 import type { Tier } from '#src/queue/tiers.ts'
@@ -14,7 +14,7 @@ import type { Receiver } from '#test/support/receiver.ts'
 import { until } from '#test/support/until.ts'
 
 const FILE = `receivers:
-  narrow: {domains: [narrow.example, slow.example], connections: 2, messages_per_connection: 50}
+  narrow: {domains: [narrow.example, slow.example, leaving.example], connections: 2, messages_per_connection: 50}
   together: {domains: [together.example], connections: 2, messages_per_connection: 50, all_sources: true}
   wide: {domains: [wide.example], connections: 8, messages_per_connection: 50}
   strict: {domains: [strict.example, other.example, severe.example, further.example], connections: 4, messages_per_connection: 50}
@@ -172,6 +172,19 @@ describe('the pace of a receiver, by source', function () {
     receiver.script = {}
     await receiver.until(300)
     assert.equal(countFrom(receiver, ONE), own.length)
+  })
+
+  it('a source that is taken out while much of its mail waits: that goes by the other', async () => {
+    const receiver = await office.open('leaving.example', { on: { dot: ({ peer }) => peer === ONE ? { delayMs: 1000 } : undefined } })
+    const ids = await sendMany('leaving.example', 60, 'normal')
+    await until(() => countFrom(receiver, ONE) > 0)
+    const means = { db: office.system.db, clock: systemClock }
+    await pauseSource(means, 'one')
+    await receiver.until(60)
+    for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
+    const own = await ownOf(ids, 'one')
+    assert.ok(countFrom(receiver, ONE) < own.length, `${countFrom(receiver, ONE)} of ${own.length}`)
+    await resumeSource(means.db, 'one')
   })
 
   it('a receiver that ends connections after a few messages puts nothing off', async () => {
