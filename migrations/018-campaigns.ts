@@ -79,6 +79,9 @@ ALTER TABLE campaign_recipients
   ADD COLUMN complained_at timestamptz,
   ADD COLUMN unsubscribed_at timestamptz;
 ALTER TABLE campaign_recipients SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.1);
+-- unique, so that a plan made for an empty ledger goes by it and not through the whole campaign
+DROP INDEX campaign_recipients_message;
+CREATE UNIQUE INDEX campaign_recipients_message ON campaign_recipients (message_id) WHERE message_id IS NOT NULL;
 CREATE INDEX campaign_recipients_waiting ON campaign_recipients (campaign_id, sends_at, contact_id) WHERE is_waiting;
 `
 
@@ -151,6 +154,8 @@ export async function down(knex: Knex): Promise<void> {
     DROP TABLE campaign_changes, mail_contents;
     ALTER TABLE campaigns RESET (fillfactor);
     ALTER TABLE campaigns ${dropAll(campaign)};
+    DROP INDEX campaign_recipients_message;
+    CREATE INDEX campaign_recipients_message ON campaign_recipients (message_id) WHERE message_id IS NOT NULL;
     DELETE FROM campaign_recipients WHERE campaign_id NOT IN (SELECT id FROM campaigns);
     ALTER TABLE campaign_recipients RESET (fillfactor, autovacuum_vacuum_scale_factor);
     ALTER TABLE campaign_recipients ${dropAll(ledger)},

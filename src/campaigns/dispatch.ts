@@ -43,10 +43,14 @@ export async function pickDue(tx: Queryable, { id, workspaceId }: Running, now: 
   return (await tx.query<Picked>(PICK, [id, workspaceId, now, limit])).rows
 }
 
+// A ledger's rows are found by both columns of its key, one by one: the campaign comes with the rows, so that no plan goes through all of
+// it, and the state is asked for in place of is_waiting, whose index begins with the campaign too.
 const LEAVE_OUT = prepared('campaign-leave-out', `
+WITH input AS MATERIALIZED (
+  SELECT *, $1::uuid AS campaign_id FROM unnest($2::uuid[], $3::text[], $4::text[]) AS i (contact_id, state, reason)
+)
 UPDATE campaign_recipients l SET state = i.state, is_waiting = false, reason = i.reason
-FROM unnest($2::uuid[], $3::text[], $4::text[]) AS i (contact_id, state, reason)
-WHERE l.campaign_id = $1 AND l.contact_id = i.contact_id AND l.is_waiting`)
+FROM input i WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'`)
 
 /** Why nothing is sent to one; null: it is. */
 function exclusionOf({ email, isSubscribed, cause }: Picked): { readonly state: 'skipped' | 'suppressed'; readonly reason: string } | null {
@@ -56,18 +60,18 @@ function exclusionOf({ email, isSubscribed, cause }: Picked): { readonly state: 
 }
 
 const SEND = prepared('campaign-send', `
-WITH input AS (
-  SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $7::uuid[])
+WITH input AS MATERIALIZED (
+  SELECT *, $17::uuid AS campaign_id FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $7::uuid[])
     AS i (id, contact_id, audience_id, email, domain, content_id, event_id)
 ), new_messages AS (
   INSERT INTO messages (id, workspace_id, domain_id, tier, from_email, from_name, reply_to, to_list, subject, content_size, recipient_count,
     track_opens, track_clicks, created_at, content_id, contact_id, audience_id, campaign_id)
   SELECT id, $8, $9, 'bulk', $10, $11, $12::jsonb, jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), $13, ${CONTENT_SIZE}, 1,
-    $14::boolean, $15::boolean, $16::timestamptz, content_id, contact_id, audience_id, $17
+    $14::boolean, $15::boolean, $16::timestamptz, content_id, contact_id, audience_id, campaign_id
   FROM input
 ), new_recipients AS (
   INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, sequence, updated_at, campaign_id)
-  SELECT id, 0, $8, 'bulk', 'to', email, domain, 'queued', true, $16, true, 1, $16, $17 FROM input
+  SELECT id, 0, $8, 'bulk', 'to', email, domain, 'queued', true, $16, true, 1, $16, campaign_id FROM input
 ), new_events AS (
   INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, created_at)
   SELECT event_id, $8, 'email.queued', id, 0, 1, email, $16 FROM input
@@ -78,7 +82,7 @@ WITH input AS (
   RETURNING 1
 ), dispatched AS (
   UPDATE campaign_recipients l SET state = 'dispatched', is_waiting = false, message_id = i.id, dispatched_at = $16, email = i.email
-  FROM input i WHERE l.campaign_id = $17 AND l.contact_id = i.contact_id AND l.is_waiting
+  FROM input i WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'
   RETURNING 1
 )
 SELECT (SELECT count(*) FROM new_deliveries)::int AS deliveries, (SELECT count(*) FROM dispatched)::int AS dispatched`)

@@ -14,11 +14,11 @@ const MAY_RETRY = `(l.state = 'failed' OR (l.state = 'bounced' AND l.bounce_type
 
 const REOPEN = `
 WITH scanned AS MATERIALIZED (
-  SELECT contact_id FROM campaign_recipients WHERE campaign_id = $1 AND contact_id > $2::uuid ORDER BY contact_id LIMIT ${SLICE}
+  SELECT campaign_id, contact_id FROM campaign_recipients WHERE campaign_id = $1 AND contact_id > $2::uuid ORDER BY contact_id LIMIT ${SLICE}
 ), opened AS (
   UPDATE campaign_recipients l SET state = 'waiting', is_waiting = true, sends_at = $3, generation = $4, message_id = NULL, reason = NULL,
     dispatched_at = NULL, bounced_at = NULL, bounce_type = NULL, failed_at = NULL
-  FROM scanned s WHERE l.campaign_id = $1 AND l.contact_id = s.contact_id AND NOT l.is_waiting AND ${MAY_RETRY}
+  FROM scanned s WHERE l.campaign_id = s.campaign_id AND l.contact_id = s.contact_id AND NOT l.is_waiting AND ${MAY_RETRY}
   RETURNING 1
 ), progress AS (
   SELECT (SELECT count(*) FROM scanned) AS scanned, (SELECT contact_id FROM scanned ORDER BY contact_id DESC LIMIT 1) AS last

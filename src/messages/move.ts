@@ -52,7 +52,7 @@ const FOLLOW = `, ledger AS (
     bounced_at = CASE v.ledger_state WHEN 'bounced' THEN $12 ELSE l.bounced_at END,
     bounce_type = CASE v.ledger_state WHEN 'bounced' THEN v.bounce_type ELSE l.bounce_type END,
     failed_at = CASE v.ledger_state WHEN 'failed' THEN $12 ELSE l.failed_at END
-  FROM moved v WHERE v.campaign_id IS NOT NULL AND v.ledger_state IS NOT NULL AND l.message_id = v.message_id AND l.campaign_id = v.campaign_id
+  FROM moved v WHERE v.campaign_id IS NOT NULL AND v.ledger_state IS NOT NULL AND l.message_id = v.message_id
 )`
 
 const moveText = (ledgers: Ledgers): string => `

@@ -57,7 +57,7 @@ WITH input AS (
   UPDATE campaign_recipients l SET complained_at = CASE i.type WHEN 'email.complained' THEN $6 ELSE l.complained_at END,
     unsubscribed_at = CASE i.type WHEN 'email.unsubscribed' THEN coalesce(l.unsubscribed_at, $6) ELSE l.unsubscribed_at END
   FROM input i JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
-  WHERE r.campaign_id IS NOT NULL AND l.message_id = r.message_id AND l.campaign_id = r.campaign_id
+  WHERE r.campaign_id IS NOT NULL AND l.message_id = r.message_id
 )
 SELECT ARRAY(SELECT id::text FROM new_events) AS raised, (SELECT count(*) FROM new_deliveries) AS deliveries,
   ARRAY(SELECT DISTINCT workspace_id::text FROM new_events) AS workspaces`)
