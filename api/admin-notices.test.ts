@@ -13,7 +13,7 @@ describe('notices', () => {
   after(() => api.stop())
   beforeEach(async () => {
     await api.db.query('DELETE FROM operator_notices')
-    await raiseNotices(api.db, ['gmail', 'yahoo'].map((subject, i) => ({ kind: 'reply', subject, text: HOSTILE, count: 3, at: new Date(Date.UTC(2026, 0, 1 + i)) })))
+    await raiseNotices(api.db, 'happened', ['gmail', 'yahoo'].map((subject, i) => ({ kind: 'reply', subject, text: HOSTILE, count: 3, at: new Date(Date.UTC(2026, 0, 1 + i)) })))
   })
 
   const call = (method: string, path: string, body?: object): Promise<TestAnswer> =>

@@ -28,7 +28,7 @@ export function openNoticeBook(ctx: Pick<Context, 'db' | 'clock' | 'log'>): Noti
     const writing = gathered
     if (writing.size === 0) return
     gathered = new Map()
-    await raiseNotices(ctx.db, [...writing.values()]).catch((error: unknown) => {
+    await raiseNotices(ctx.db, 'happened', [...writing.values()]).catch((error: unknown) => {
       ctx.log.debug({ err: error, notices: writing.size }, 'notices could not be written; they are with the next')
       for (const notice of writing.values()) add(notice)
     })

@@ -1,7 +1,7 @@
 /**
  * Notices: what only the operator can mend. Each thing (a kind and a subject) is one open row with a count, however often it happens, until
- * it is acknowledged; what happens after that is a new row. A notice carries the time of what it tells: told again with the same time, by
- * another process or in the next look, it changes nothing. Texts come from strangers in part: they are cut and kept as they are, and every
+ * it is acknowledged; what happens after that is a new row. What happened is counted whoever tells it; what stands is told with the time
+ * since when, and again by another process or in the next look it changes nothing. Texts come from strangers in part: they are cut and kept as they are, and every
  * reader shows them without control characters.
  *
  * Old ones go: acknowledged after 30 days, others when they did not happen for 90; and of a flood of subjects only the newest are kept.
@@ -56,19 +56,20 @@ INSERT INTO operator_notices AS o (id, kind, subject, text, count, first_seen, l
 SELECT i.id, i.kind, i.subject, i.text, i.count, i.at, i.at
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[]) AS i (id, kind, subject, text, count, at)
 WHERE NOT EXISTS (SELECT FROM operator_notices a
-  WHERE a.kind = i.kind AND a.subject = i.subject AND a.acknowledged_at IS NOT NULL AND a.last_seen >= i.at)
+  WHERE a.kind = i.kind AND a.subject = i.subject AND a.acknowledged_at IS NOT NULL AND CASE WHEN $7 THEN a.last_seen ELSE a.acknowledged_at END >= i.at)
 ORDER BY i.kind, i.subject
 ON CONFLICT (kind, subject) WHERE acknowledged_at IS NULL
-DO UPDATE SET count = o.count + excluded.count, text = excluded.text, last_seen = excluded.last_seen
-WHERE excluded.last_seen > o.last_seen`
+DO UPDATE SET count = o.count + excluded.count, last_seen = greatest(o.last_seen, excluded.last_seen),
+  text = CASE WHEN excluded.last_seen < o.last_seen THEN o.text ELSE excluded.text END
+WHERE NOT $7 OR excluded.last_seen > o.last_seen`
 
-/** One statement. A kind and subject may stand in a batch once. */
-export async function raiseNotices(db: Queryable, notices: readonly NewNotice[]): Promise<void> {
+/** One statement. A kind and subject may stand in a batch once. `stands`: it is so since `at`, and may be told any number of times. */
+export async function raiseNotices(db: Queryable, how: 'happened' | 'stands', notices: readonly NewNotice[]): Promise<void> {
   if (notices.length === 0) return
-  await db.query(RAISE, columnsOf(notices, [
+  await db.query(RAISE, [...columnsOf(notices, [
     () => newId(), (one) => one.kind, (one) => cut(one.subject, MOST_SUBJECT), (one) => cut(one.text, MOST_TEXT), (one) => one.count,
     (one) => one.at,
-  ]))
+  ]), how === 'stands'])
 }
 
 /** PostgreSQL keeps no NUL and no half of a pair. */

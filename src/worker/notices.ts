@@ -17,7 +17,7 @@ export function noticeLoop(ctx: Context): LoopSpec {
     name: 'notices', everyMs: Math.max(200, EVERY_MS * Math.min(1, ctx.config.retryScale)),
     round: async () => {
       const found = await Promise.all(LOOKS.map((read) => read(ctx.db)))
-      for (const notices of found) await raiseNotices(ctx.db, notices)
+      for (const notices of found) await raiseNotices(ctx.db, 'stands', notices)
       await clearOldNotices(ctx.db, new Date(ctx.clock.now()))
       return false
     },
