@@ -34,9 +34,11 @@ const replyTo = z.string().trim().transform((text, sink) => {
 })
 const wish = z.boolean().nullish()
 const change = z.object({
-  track_opens: wish, track_clicks: wish, trackOpens: wish.meta({ description: 'alias of track_opens' }), trackClicks: wish.meta({ description: 'alias of track_clicks' }),
+  track_opens: wish, track_clicks: wish,
+  trackOpens: wish.meta({ description: 'alias of track_opens' }), trackClicks: wish.meta({ description: 'alias of track_clicks' }),
   privacy: z.enum(PRIVACIES).optional(), reply_to: replyTo.nullish(), replyTo: replyTo.nullish().meta({ description: 'alias of reply_to' }),
-  tracking_domain: z.string().max(1000).nullish().meta({ description: 'name or id of a verified domain whose tracking record was found; null: the shared name' }),
+  tracking_domain: z.string().max(1000).nullish()
+    .meta({ description: 'name or id of a verified domain whose tracking record was found; null: the shared name' }),
   trackingDomain: z.string().max(1000).nullish().meta({ description: 'alias of tracking_domain' }),
 }).transform((given) => ({
   opens: first(given.track_opens, given.trackOpens), clicks: first(given.track_clicks, given.trackClicks), privacy: given.privacy,
@@ -73,7 +75,8 @@ async function chooseDomain(ctx: ApiContext, workspaceId: string, nameOrId: stri
   if (domain === null) return refuse('NOT_FOUND', 'There is no such domain.')
   const wrong = (message: string): Refusal => invalid([{ path: 'tracking_domain', message }])
   if (domain.status !== 'verified' && domain.status !== 'degraded') return wrong(`${domain.domain} is not verified`)
-  if (domain.trackingStatus !== 'verified') return wrong(`the tracking record of ${domain.domain} was not found at the last look; publish it and verify the domain`)
+  if (domain.trackingStatus !== 'verified')
+    return wrong(`the tracking record of ${domain.domain} was not found at the last look; publish it and verify the domain`)
   const outgoing = createOutgoing(ctx.config)
   const trouble = await probeName({ outgoing, vault: ctx.vault }, ownBase(ctx.config, domain.domain)).finally(() => outgoing.close())
   return trouble === null ? { trackingDomainId: domain.id } : wrong(trouble)

@@ -96,9 +96,11 @@ const postPreferences = route({
   handle: async (ctx, { params, body }) => {
     const opened = await open(ctx, params.token)
     if ('refusal' in opened) return opened.refusal
-    const fields = Object.entries(body).filter(([name]) => name.startsWith(LIST_FIELD)).map(([name, value]) => [name.slice(LIST_FIELD.length), value] as const)
+    const fields = Object.entries(body).filter(([name]) => name.startsWith(LIST_FIELD))
+      .map(([name, value]) => [name.slice(LIST_FIELD.length), value] as const)
     const wanted = new Set(fields.filter(([, value]) => value === '1').map(([id]) => id))
-    const saved = await savePreferences(ctx, opened.ref, { shown: new Set(fields.map(([id]) => id)), audiences: wanted, isOptedOut: body.all === '1' })
+    const shown = new Set(fields.map(([id]) => id))
+    const saved = await savePreferences(ctx, opened.ref, { shown, audiences: wanted, isOptedOut: body.all === '1' })
     return saved === null ? nobodyPage() : preferencesPage(saved, true)
   },
 })

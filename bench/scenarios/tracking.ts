@@ -45,7 +45,8 @@ export async function runTracking(bench: MailsteadBench): Promise<TrackingResult
     for (let round = 0; round < sizes.repeats; round++) runs.push(await measure(bench, paths, sizes.trackedRequests))
     const endedAt = Date.now()
     const lost = await waitForEvents(bench, ids)
-    return { mails: ids.size, runs, toldAfterMs: Date.now() - endedAt, offences: lost === 0 ? [] : [`tracking: ${lost} mails were opened and have no event`] }
+    const offences = lost === 0 ? [] : [`tracking: ${lost} mails were opened and have no event`]
+    return { mails: ids.size, runs, toldAfterMs: Date.now() - endedAt, offences }
   } finally {
     await mailstead.stop('worker', 'api')
   }

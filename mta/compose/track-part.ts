@@ -110,7 +110,8 @@ function openBase64(octets: Buffer): PartText | null {
   if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)) return null
   const html = Buffer.from(text, 'base64').toString('latin1')
   const [, first = '', newLine = '\r\n'] = /^\s*(\S+)(\r?\n)?/.exec(text) ?? []
-  return { html, carry: (edits) => edits.length === 0 ? [] : [{ from: 0, to: octets.length, text: encode(html, edits, { width: lineWidth(first), newLine, tail: /\s*$/.exec(text)?.[0] ?? '' }) }] }
+  const lines: Lines = { width: lineWidth(first), newLine, tail: /\s*$/.exec(text)?.[0] ?? '' }
+  return { html, carry: (edits) => edits.length === 0 ? [] : [{ from: 0, to: octets.length, text: encode(html, edits, lines) }] }
 }
 
 function lineWidth(first: string): number {

@@ -88,7 +88,8 @@ export async function choose(tx: Queryable, person: Person, choice: Choice, now:
   const [left, cameBack] = [await change(choice.leave, false), await change(choice.comeBack, true)]
   const at = (audienceId: string): Target => ({ workspaceId, audienceId, now })
   const events = [
-    ...left.map((id) => contactEvent('contact.unsubscribed', at(id), person)), ...cameBack.map((id) => contactEvent('contact.subscribed', at(id), person)),
+    ...left.map((id) => contactEvent('contact.unsubscribed', at(id), person)),
+    ...cameBack.map((id) => contactEvent('contact.subscribed', at(id), person)),
   ]
   return { left, cameBack, news: await raiseEvents(tx, events, now) }
 }

@@ -74,6 +74,6 @@ function judgeTime({ atMs }: Hit, { sentAtMs, isOpen }: About): string | null {
 
 function judgePace({ url, atMs }: Hit, clicks: readonly Hit[]): string | null {
   if (url === null) return null
-  const isFast = TOO_FAST.some(({ links, ms }) => new Set(clicks.filter((click) => Math.abs(click.atMs - atMs) <= ms).map((click) => click.url)).size >= links)
-  return isFast ? 'all-links' : null
+  const linksWithin = (ms: number): number => new Set(clicks.filter((click) => Math.abs(click.atMs - atMs) <= ms).map((click) => click.url)).size
+  return TOO_FAST.some(({ links, ms }) => linksWithin(ms) >= links) ? 'all-links' : null
 }

@@ -42,7 +42,8 @@ export interface Asked {
 export async function readLeaving(db: Queryable, ref: Leaver): Promise<Asked | null> {
   const person = await findLeaver(db, ref)
   if (person === null) return null
-  const { rows: [audience] } = ref.audienceId === null ? { rows: [] } : await db.query<{ name: string }>(AUDIENCE, [ref.audienceId, person.workspaceId])
+  if (ref.audienceId === null) return { person, list: null }
+  const { rows: [audience] } = await db.query<{ name: string }>(AUDIENCE, [ref.audienceId, person.workspaceId])
   return { person, list: audience?.name ?? null }
 }
 
@@ -77,7 +78,8 @@ WHERE r.message_id = $1 AND r.n = $2 AND r.campaign_id IS NOT NULL AND l.message
 async function tell(tx: Queryable, ref: Leaver, now: Date): Promise<News> {
   if (ref.messageId === undefined) return NO_NEWS
   const { messageId, n, audienceId } = ref
-  const raised = await raiseRecipientEvents(tx, [{ id: newId(now.getTime()), messageId, n, type: 'email.unsubscribed', data: { audience_id: audienceId } }], now)
+  const event = { id: newId(now.getTime()), messageId, n, type: 'email.unsubscribed', data: { audience_id: audienceId } } as const
+  const raised = await raiseRecipientEvents(tx, [event], now)
   await tx.query(LEDGER, [messageId, n, now])
   return raised
 }

@@ -14,10 +14,17 @@ export function proofOf(vault: Pick<Vault, 'mac'>, host: string): string {
   return vault.mac('tracking-name', host.toLowerCase()).toString('base64url')
 }
 
+interface Means {
+  readonly outgoing: Outgoing
+  readonly vault: Pick<Vault, 'mac'>
+}
+
 /** Null when it works; else a sentence that says why not. `base` as in the links. */
-export async function probeName({ outgoing, vault }: { readonly outgoing: Outgoing; readonly vault: Pick<Vault, 'mac'> }, base: string): Promise<string | null> {
+export async function probeName({ outgoing, vault }: Means, base: string): Promise<string | null> {
   const { hostname } = new URL(base)
-  const answer = await outgoing.get(`${base}${NAME_PATH}?domain=${hostname}`, { headers: { accept: 'application/json' }, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES })
+  const question = { headers: { accept: 'application/json' }, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
+  const answer = await outgoing.get(`${base}${NAME_PATH}?domain=${hostname}`, question)
   if (!answer.ok) return `${base} cannot be reached (${answer.detail}). Its certificate is the operator's to set up (docs/tracking.md).`
-  return answer.body.includes(`"${proofOf(vault, hostname)}"`) ? null : `${base} does not lead to this service: it answered with status ${answer.status}.`
+  if (answer.body.includes(`"${proofOf(vault, hostname)}"`)) return null
+  return `${base} does not lead to this service: it answered with status ${answer.status}.`
 }

@@ -6,7 +6,7 @@
  */
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
 import type { Context } from '#src/context.ts'
-import { prepared, type Queryable } from '#src/db.ts'
+import { prepared, type Queryable, type Statement } from '#src/db.ts'
 import { announce, NO_NEWS, type News } from '#src/events/news.ts'
 import { newId } from '#src/id.ts'
 import { judgeHits, JUDGED_AFTER_MS, type About, type Hit, type Past, type Told } from './judge.ts'
@@ -100,7 +100,9 @@ function keyOf({ message_id: messageId, n }: { readonly message_id: string; read
 }
 
 /** What a statement answers for the recipients of these rows, each named once. */
-async function load<R extends object>(tx: Queryable, statement: ReturnType<typeof prepared>, of: readonly Pick<HitRow, 'message_id' | 'n'>[]): Promise<R[]> {
+async function load<R extends object>(
+  tx: Queryable, statement: Statement, of: readonly Pick<HitRow, 'message_id' | 'n'>[],
+): Promise<R[]> {
   const each = [...new Map(of.map((one) => [keyOf(one), one])).values()]
   if (each.length === 0) return []
   return (await tx.query<R>(statement, columnsOf(each, [(one) => one.message_id, (one) => one.n]))).rows
@@ -178,8 +180,9 @@ UPDATE campaign_recipients l SET
   opened_at = least(l.opened_at, i.opened_at), clicked_at = least(l.clicked_at, i.clicked_at),
   machine_opened_at = least(l.machine_opened_at, i.machine_opened_at), machine_clicked_at = least(l.machine_clicked_at, i.machine_clicked_at)
 FROM (
-  SELECT message_id, campaign_id, min(at) FILTER (WHERE NOT is_machine) AS opened_at, min(at) FILTER (WHERE is_click AND NOT is_machine) AS clicked_at,
-    min(at) FILTER (WHERE is_machine AND NOT is_click) AS machine_opened_at, min(at) FILTER (WHERE is_machine AND is_click) AS machine_clicked_at
+  SELECT message_id, campaign_id, min(at) FILTER (WHERE NOT is_machine) AS opened_at,
+    min(at) FILTER (WHERE is_click AND NOT is_machine) AS clicked_at, min(at) FILTER (WHERE is_machine AND NOT is_click) AS machine_opened_at,
+    min(at) FILTER (WHERE is_machine AND is_click) AS machine_clicked_at
   FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::boolean[], $5::boolean[]) AS t (message_id, campaign_id, at, is_click, is_machine)
   GROUP BY message_id, campaign_id
 ) i

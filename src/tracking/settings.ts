@@ -84,7 +84,9 @@ export interface TrackingSettings extends WorkspaceTracking {
 }
 
 /** Null for a workspace that is gone. */
-export async function readTrackingSettings(ctx: { readonly db: Queryable; readonly config: Config }, workspaceId: string): Promise<TrackingSettings | null> {
+export async function readTrackingSettings(
+  ctx: { readonly db: Queryable; readonly config: Config }, workspaceId: string,
+): Promise<TrackingSettings | null> {
   const { rows: [row] } = await ctx.db.query<Row>(LOAD, [workspaceId])
   if (row === undefined) return null
   const { opens, clicks, privacy, replyTo, domain } = row
