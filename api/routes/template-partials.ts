@@ -5,7 +5,9 @@
 import { z } from 'zod'
 import { refuse } from '#src/errors.ts'
 import { savePartial } from '#src/templates/partial-change.ts'
-import { deletePartial, findPartial, listPartials, listUsers, partialFields, type PartialRow, type PartialUser } from '#src/templates/partial-store.ts'
+import {
+  deletePartial, findPartial, listPartials, listUsers, partialFields, type PartialRow, type PartialUser,
+} from '#src/templates/partial-store.ts'
 import { route, type AnyRoute } from '#api/route.ts'
 import { enveloped, moment } from '#api/shapes.ts'
 import { templatePaths } from './templates.ts'
@@ -30,8 +32,8 @@ const list = route({
 })
 
 const get = route({
-  name: 'get-partial', summary: 'One partial, and the templates that have it', method: 'GET', paths: templatePaths('/partials/:name'), access: 'any',
-  params: byName, status: 200, answer: one, errors: ['NOT_FOUND'],
+  name: 'get-partial', summary: 'One partial, and the templates that have it', method: 'GET',
+  paths: templatePaths('/partials/:name'), access: 'any', params: byName, status: 200, answer: one, errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const found = await findPartial(ctx.db, caller.workspaceId, params.name)
     if (found === null) return NO_PARTIAL
@@ -51,8 +53,8 @@ const save = route({
 })
 
 const remove = route({
-  name: 'delete-partial', summary: 'Delete a partial that no template has', method: 'DELETE', paths: templatePaths('/partials/:name'), access: 'any',
-  params: byName, status: 204, errors: ['CONFLICT', 'NOT_FOUND'],
+  name: 'delete-partial', summary: 'Delete a partial that no template has', method: 'DELETE',
+  paths: templatePaths('/partials/:name'), access: 'any', params: byName, status: 204, errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const deleted = await deletePartial(ctx.db, caller.workspaceId, params.name)
     if (deleted.kind === 'used') return refuse('CONFLICT', `The template "${deleted.template}" has this partial.`)

@@ -73,7 +73,8 @@ const preview = route({
 
 const finding = z.object({
   rule: z.enum(Object.keys(RULES) as [keyof typeof RULES, ...(keyof typeof RULES)[]]), level: z.enum(['error', 'campaign', 'warning']),
-  part: z.string().nullable().meta({ description: 'subject, body, text, or `partial <name>`' }), line: z.int().min(1).nullable(), message: z.string(),
+  part: z.string().nullable().meta({ description: 'subject, body, text, or `partial <name>`' }),
+  line: z.int().min(1).nullable(), message: z.string(),
 })
 const check = route({
   name: 'check-template', summary: 'What is worth knowing of a template before it is sent', method: 'POST', paths: templatePaths('/check'),
@@ -97,7 +98,8 @@ const testBody = z.object({ to: mailboxList, from: mailbox, version, ...filling 
   if (given.to.length === 0) sink.addIssue({ code: 'custom', path: ['to'], message: 'is required' })
   if (given.to.length > MAX_TESTED) sink.addIssue({ code: 'custom', path: ['to'], message: `at most ${MAX_TESTED} addresses` })
   const { to, from } = given
-  return { to, from, version: given.version ?? null, contactId: given.contact_id ?? given.contactId ?? null, params: given.params ?? given.template_data ?? {} }
+  const [contactId, params] = [given.contact_id ?? given.contactId ?? null, given.params ?? given.template_data ?? {}]
+  return { to, from, version: given.version ?? null, contactId, params }
 }).meta({ required: ['to'] })
 
 const byId = z.object({ id: z.string() })
@@ -121,15 +123,23 @@ async function sendTest(
   return answerSent(await send(ctx, caller, { body: testMail(body, found), tier: 'high', scheduledAt: null, timezone: null }, claim))
 }
 
-function testMail({ to, from }: z.output<typeof testBody>, { subject, html, text, isTextMade, template }: Extract<PreviewResult, { kind: 'rendered' }>): SendBody {
+function testMail(
+  { to, from }: z.output<typeof testBody>,
+  { subject, html, text, isTextMade, template }: Extract<PreviewResult, { kind: 'rendered' }>,
+): SendBody {
   return {
-    to, cc: [], bcc: [], from, replyTo: null, subject: `${MARK}${subject}`.slice(0, 998), html, text: isTextMade ? null : text, isHtml: null,
+    to, cc: [], bcc: [], from, replyTo: null, subject: `${MARK}${subject}`.slice(0, 998),
+    html, text: isTextMade ? null : text, isHtml: null,
     templateId: null, params: {}, ...(template === null ? {} : { template: { ...template, is_test: true } }), attachments: [], headers: [],
     tags: ['test'], metadata: null, trackOpens: false, trackClicks: false, expiresAt: null,
   }
 }
 
-async function look(ctx: ApiContext, workspaceId: string, { draft, contactId, params }: Looked): Promise<Extract<PreviewResult, { kind: 'rendered' }> | Refusal> {
+async function look(
+  ctx: ApiContext,
+  workspaceId: string,
+  { draft, contactId, params }: Looked,
+): Promise<Extract<PreviewResult, { kind: 'rendered' }> | Refusal> {
   const filled = await fillingOf(ctx, workspaceId, { contactId, params })
   if (isRefusal(filled)) return filled
   const result = await previewTemplate(ctx, workspaceId, draft, filled)

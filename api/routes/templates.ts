@@ -6,7 +6,8 @@ import { z } from 'zod'
 import { findTemplateUse } from '#src/campaigns/template-uses.ts'
 import { refuse } from '#src/errors.ts'
 import {
-  deleteTemplate, findTemplate, findWrittenVersion, listTemplates, listVersions, saveTemplate, templateFields, type Template, type TemplateVersion,
+  deleteTemplate, findTemplate, findWrittenVersion, listTemplates, listVersions, saveTemplate, templateFields,
+  type Template, type TemplateVersion,
 } from '#src/templates/store.ts'
 import { findTemplateVersion, FORMATS, type FinishedTemplate } from '#src/templates/versions.ts'
 import { pageData, paging } from '#api/paging.ts'
@@ -23,10 +24,12 @@ const text = z.string().nullable()
 const content = z.object({
   id: z.uuid(), template_id: z.uuid(), name: z.string(), subject: z.string(), body: z.string(), text,
   format: z.enum(FORMATS), sample_data: z.record(z.string(), z.unknown()).nullable(),
-  partials: z.array(z.object({ name: z.string(), version: z.int().min(1) })), version: z.int().min(1), created_at: moment, createdAt: moment,
+  partials: z.array(z.object({ name: z.string(), version: z.int().min(1) })), version: z.int().min(1),
+  created_at: moment, createdAt: moment,
 })
 const template = content.extend({ description: text, category: text, updated_at: moment, updatedAt: moment })
-const compiled = z.object({ subject: z.string(), html: text, text }).meta({ description: 'what is rendered: partials in, MJML compiled, CSS inlined' })
+const compiled = z.object({ subject: z.string(), html: text, text })
+  .meta({ description: 'what is rendered: partials in, MJML compiled, CSS inlined' })
 const oneTemplate = enveloped(template.extend({ compiled })).meta({ id: 'TemplateAnswer' })
 const oneVersion = enveloped(content.extend({ compiled })).meta({ id: 'TemplateVersionAnswer' })
 
@@ -41,8 +44,8 @@ const list = route({
 })
 
 const get = route({
-  name: 'get-template', summary: 'One template, as it was written and as it is rendered', method: 'GET', paths: templatePaths('/:id'), access: 'any',
-  params: byId, status: 200, answer: oneTemplate, errors: ['NOT_FOUND'],
+  name: 'get-template', summary: 'One template, as it was written and as it is rendered', method: 'GET',
+  paths: templatePaths('/:id'), access: 'any', params: byId, status: 200, answer: oneTemplate, errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const found = await findTemplate(ctx.db, caller.workspaceId, params.id)
     const finished = found === null ? null : await findTemplateVersion(ctx.db, caller.workspaceId, params.id, found.version)
@@ -76,7 +79,8 @@ const remove = route({
 })
 
 const versions = route({
-  name: 'list-template-versions', summary: 'All versions of a template, the latest first', method: 'GET', paths: templatePaths('/:id/versions'),
+  name: 'list-template-versions', summary: 'All versions of a template, the latest first', method: 'GET',
+  paths: templatePaths('/:id/versions'),
   access: 'any', params: byId, query: paging, status: 200, answer: pageOf('versions', content), errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
     if (await findTemplate(ctx.db, caller.workspaceId, params.id) === null) return NO_TEMPLATE
@@ -104,11 +108,14 @@ function present(found: Template): Record<string, unknown> {
   return { ...presentContent(found), description: found.description, category: found.category, updated_at: updated, updatedAt: updated }
 }
 
-function presentContent({ id, name, subject, body, text: part, format, sampleData, partials, version: n, createdAt }: TemplateVersion): Record<string, unknown> {
+function presentContent(
+  { id, name, subject, body, text: part, format, sampleData, partials, version: n, createdAt }: TemplateVersion,
+): Record<string, unknown> {
   const created = createdAt.toISOString()
   return {
     id, template_id: id, name, subject, body, text: part, format, sample_data: sampleData,
-    partials: Object.entries(partials).map(([partial, its]) => ({ name: partial, version: its })), version: n, created_at: created, createdAt: created,
+    partials: Object.entries(partials).map(([partial, its]) => ({ name: partial, version: its })), version: n,
+    created_at: created, createdAt: created,
   }
 }
 

@@ -1,11 +1,12 @@
 /**
- * Whether the blocks of a template hold whole elements. Where one opens an element that another closes (`{{#if a}}<div class="x">{{/if}}`), what
- * surrounds the rest is only known when the mail is rendered.
+ * Whether the blocks of a template hold whole elements. Where one opens an element that another closes (`{{#if a}}<div class="x">{{/if}}`),
+ * what surrounds the rest is only known when the mail is rendered.
  */
 import type { Expression } from './expressions.ts'
 import type { Tags } from './tags.ts'
 
-const VOID: ReadonlySet<string> = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'source', 'track', 'wbr'])
+const VOID: ReadonlySet<string> = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input',
+  'link', 'meta', 'source', 'track', 'wbr'])
 /** Their end tags are often left out. */
 const OPTIONAL: ReadonlySet<string> = new Set(['p', 'li', 'dt', 'dd', 'td', 'th', 'tr', 'thead', 'tbody', 'tfoot', 'option', 'colgroup'])
 
@@ -20,9 +21,11 @@ const BLOCK = '{{'
 
 export function isBalanced({ tags, ends }: Pick<Tags, 'tags' | 'ends'>, expressions: readonly Expression[]): boolean {
   const steps: Step[] = [
-    ...tags.filter(({ name, isClosed }) => !isClosed && !VOID.has(name)).map(({ name, start }) => ({ at: start, kind: 'tag' as const, name })),
+    ...tags.filter(({ name, isClosed }) => !isClosed && !VOID.has(name))
+      .map(({ name, start }) => ({ at: start, kind: 'tag' as const, name })),
     ...ends.map(({ name, start }) => ({ at: start, kind: 'end' as const, name })),
-    ...expressions.filter(({ start }) => !tags.some((tag) => start > tag.start && start < tag.end)).map(({ start, kind }) => ({ at: start, kind, name: BLOCK })),
+    ...expressions.filter(({ start }) => !tags.some((tag) => start > tag.start && start < tag.end))
+      .map(({ start, kind }) => ({ at: start, kind, name: BLOCK })),
   ].toSorted((a, b) => a.at - b.at)
   const open: string[] = []
   return steps.every((step) => take(open, step))

@@ -86,5 +86,6 @@ function within<T>(part: string, work: () => T): T {
 
 function named(part: string, error: unknown): unknown {
   if (!(error instanceof TemplateError)) return error
-  return new TemplateError(/^(?:line|is) /.test(error.message) ? `the ${part}${error.message.startsWith('is ') ? '' : ','} ${error.message}` : `the ${part}: ${error.message}`)
+  const sign = /^line /.test(error.message) ? ',' : /^is /.test(error.message) ? '' : ':'
+  return new TemplateError(`the ${part}${sign} ${error.message}`)
 }

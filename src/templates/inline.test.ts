@@ -26,6 +26,8 @@ const CASES: readonly [rule: string, css: string, html: string, inlined: string]
   ['a value of the sheet that is an expression', 'p{color:{{default c "red"}} ;top:0}', '<p>x</p>', '<p style="color: {{default c "red"}}; top: 0;">x</p>'],
   ['a sheet with blocks is left alone', '{{#if a}}p{color:red}{{/if}}', '<p>x</p>', '<p>x</p>'],
   ['so is one with values that are put in as they are', 'p{color:{{{c}}} ;}', '<p>x</p>', '<p>x</p>'],
+  ['a style that is none stays', 'p{color:red}', '<p style="<p class=">x</p><p style="top:0">y</p>', '<p style="color: red; <p class=">x</p><p style="color: red; top:0">y</p>'],
+  ['where one is none, the others stay too', 'p{color:red}', '<p style="<p class=">x</p><p style=top:0>y</p><p style>z</p>', '<p style="color: red; <p class=">x</p><p style="color: red; top:0">y</p><p style="color: red; ">z</p>'],
   ['a class that depends', '.a{color:red}', '<p class="{{#if x}} a {{/if}}">x</p><p class="a {{k}}">y</p>', '<p class="{{#if x}} a {{/if}}">x</p><p style="color: red;" class="a {{k}}">y</p>'],
   ['a tag with a block between its attributes', 'p{color:red}', '<p {{#if x}}class="a"{{else}}class="b"{{/if}}>x</p>', '<p {{#if x}}class="a"{{else}}class="b"{{/if}}>x</p>'],
   ['rows in a loop', 'td{color:red}', '<table>{{#each r}}<tr><td>{{this}}</td></tr>{{/each}}</table>', '<table>{{#each r}}<tr><td style="color: red;">{{this}}</td></tr>{{/each}}</table>'],

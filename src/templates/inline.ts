@@ -14,8 +14,10 @@ import { type Attribute, type Range, readTags, type Tag } from './tags.ts'
 
 /** An attribute that tells the tags of the copy. */
 const MARK = 'data-inline-place'
-const OPTIONS = { applyAttributesTableElements: false, applyWidthAttributes: false, applyHeightAttributes: false, inlinePseudoElements: false,
-  resolveCSSVariables: true }
+const OPTIONS = {
+  applyAttributesTableElements: false, applyWidthAttributes: false, applyHeightAttributes: false, inlinePseudoElements: false,
+  resolveCSSVariables: true,
+}
 const USUAL = ['hover', 'active', 'focus', 'visited', 'link']
 /** What they select depends on how often a block is repeated. */
 const COUNTING = ['first-child', 'last-child', 'only-child', 'nth-child', 'nth-last-child', 'first-of-type', 'last-of-type', 'only-of-type',
@@ -40,18 +42,35 @@ export function inlineCss(html: string): string {
   const { tags, ends, sheets } = readTags(masked)
   if (!isBalanced({ tags, ends }, expressions)) return html
   const placeholders = createPlaceholders(html)
-  const css = sheets.filter((sheet) => isPlain(masked, sheet, expressions)).map((sheet) => sheetText(html, sheet, expressions, placeholders))
-  const places = tags.map((tag) => judge(tag, expressions))
+  const css = sheets.filter((sheet) => isPlain(masked, sheet, expressions))
+    .map((sheet) => sheetText(html, sheet, expressions, placeholders))
   juice.ignoredPseudos = expressions.some(({ kind }) => kind === 'open') ? [...USUAL, ...COUNTING] : USUAL
-  const styles = stylesOf(compute(copyOf(masked, places), css.join('\n')))
+  const judged = tags.map((tag) => judge(tag, expressions))
+  const { places, styles } = computeStyles(masked, judged, css.join('\n'))
   return write(html, places.flatMap((place, i) => editOf(html, place, placeholders.restore(styles.get(i) ?? ''))))
 }
 
-function compute(html: string, css: string): string {
+interface Computed {
+  readonly places: readonly Place[]
+  /** By the number of the place. */
+  readonly styles: ReadonlyMap<number, string>
+}
+
+/** Where a style of an element is nothing that juice can read, all of these stay as they are, behind what the sheets say. */
+function computeStyles(masked: string, places: readonly Place[], css: string): Computed {
+  const kept = places.map((place) => ({ ...place, isStyleKept: place.style !== undefined }))
+  const first = compute(copyOf(masked, places), css)
+  if (typeof first === 'string') return { places, styles: stylesOf(first) }
+  const second = compute(copyOf(masked, kept), css)
+  if (typeof second === 'string') return { places: kept, styles: stylesOf(second) }
+  throw new TemplateError(`its CSS cannot be read: ${second.message}`)
+}
+
+function compute(html: string, css: string): string | Error {
   try {
     return juice.inlineContent(html, css, OPTIONS)
   } catch (error) {
-    throw new TemplateError(`its CSS cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    return error instanceof Error ? error : new Error(String(error))
   }
 }
 
@@ -72,12 +91,16 @@ function judge(tag: Tag, expressions: readonly Expression[]): Place {
   const isIn = ({ start, end }: Range, { quote, start: from, end: to }: Attribute): boolean => quote !== '' && start >= from && end <= to
   const isDynamic = inTag.some((expression) => !tag.attributes.some((attribute) => isIn(expression, attribute)))
   const conditional = tag.attributes.flatMap((attribute) => {
-    const blocks = inTag.filter((expression) => expression.kind !== 'value' && expression.kind !== 'raw-value' && isIn(expression, attribute))
+    const blocks = inTag.filter((expression) => !isValue(expression) && isIn(expression, attribute))
     const [first, last] = [blocks[0], blocks.at(-1)]
     return first === undefined || last === undefined ? [] : [{ start: first.start, end: last.end }]
   })
   const isStyleKept = style !== undefined && inTag.some((expression) => isIn(expression, style))
   return { tag, style, isDynamic, isStyleKept, conditional }
+}
+
+function isValue({ kind }: Expression): boolean {
+  return kind === 'value' || kind === 'raw-value'
 }
 
 /** Whether all of a sheet holds whenever the mail is rendered, for every screen. */
@@ -123,7 +146,9 @@ function copyOf(masked: string, places: readonly Place[]): string {
   return write(masked, places.flatMap(({ tag, style, isDynamic, isStyleKept, conditional }, i) => [
     ...(isDynamic ? [] : [{ start: tag.nameEnd, end: tag.nameEnd, text: ` ${MARK}="${i}"` }]),
     ...[
-      ...(isStyleKept && style !== undefined ? [{ start: style.nameStart, end: style.nameStart + style.name.length, text: MASK.repeat(5) }] : []),
+      ...(isStyleKept && style !== undefined
+        ? [{ start: style.nameStart, end: style.nameStart + style.name.length, text: MASK.repeat(5) }]
+        : []),
       ...conditional.map(({ start, end }) => ({ start, end, text: MASK.repeat(end - start) })),
     ].toSorted((a, b) => a.start - b.start),
   ]))
@@ -146,7 +171,9 @@ function stylesOf(juiced: string): Map<number, string> {
 function editOf(html: string, { tag, style, isDynamic, isStyleKept }: Place, computed: string): Edit[] {
   if (isDynamic || computed === '') return []
   if (style === undefined) return [{ start: tag.nameEnd, end: tag.nameEnd, text: ` style="${computed}"` }]
-  if (isStyleKept) return [{ start: style.start, end: style.start, text: `${style.quote === "'" ? computed.replaceAll("'", '&#39;') : computed} ` }]
+  const quoted = style.quote === "'" ? computed.replaceAll("'", '&#39;') : computed
+  if (isStyleKept && style.quote !== '') return [{ start: style.start, end: style.start, text: `${quoted} ` }]
+  if (isStyleKept) return [{ start: style.nameStart, end: style.after, text: `style="${computed} ${html.slice(style.start, style.end)}"` }]
   const isSame = html.slice(style.start, style.end) === computed
   return isSame ? [] : [{ start: style.nameStart, end: style.after, text: `style="${computed}"` }]
 }

@@ -11,7 +11,8 @@ import { TemplateError } from './helpers.ts'
 import { type Range, readTags, type Tag } from './tags.ts'
 
 /** What stands in these is HTML, CSS or text, which MJML hands on. */
-const CONTENT_TAGS: ReadonlySet<string> = new Set(preset.components.filter(({ endingTag }) => endingTag === true).map(({ componentName }) => componentName))
+const CONTENT_TAGS: ReadonlySet<string> = new Set(
+  preset.components.filter(({ endingTag }) => endingTag === true).map(({ componentName }) => componentName))
 const MAX_ERRORS = 10
 /** MJML computes with them. */
 const COMPUTED = /^Attribute (\S*(?:width|padding|border)\S*) has invalid value: .* for type Unit/
@@ -44,7 +45,8 @@ export async function compileMjml(source: string, sayLine: SayLine): Promise<str
   const names = expressions.map(({ text }) => text)
   report(errors.flatMap(({ line, message }) => explain(placeholders.restore(message), sayLine(line), names)))
   report(listLost(source, expressions, placeholders.lostIn(html)))
-  if (html.includes('NaN') && !source.includes('NaN')) throw new TemplateError('an expression stands in an attribute that MJML computes with')
+  if (html.includes('NaN') && !source.includes('NaN'))
+    throw new TemplateError('an expression stands in an attribute that MJML computes with')
   return placeholders.restore(html)
 }
 
@@ -53,13 +55,15 @@ function locate(source: string, sayLine: SayLine): Found[] {
   const masked = maskExpressions(source, expressions)
   const { tags, comments } = readTags(masked)
   const include = tags.find(({ name }) => name === 'mj-include')
-  if (include !== undefined) throw new TemplateError(`${sayLine(lineAt(source, include.start))}: mj-include is not supported; use a partial`)
+  if (include !== undefined)
+    throw new TemplateError(`${sayLine(lineAt(source, include.start))}: mj-include is not supported; use a partial`)
   const texts = [...listContents(masked, tags), ...comments]
   const found = expressions.map((expression): Found => {
     const place = placeOf(expression, tags, texts)
     return { ...expression, place, where: sayLine(lineAt(source, expression.start)), text: source.slice(expression.start, expression.end) }
   })
-  report(found.filter(({ place }) => place === 'tag').map(({ where, text }) => `${where}: ${text} stands in an MJML tag, outside of an attribute's value`))
+  report(found.filter(({ place }) => place === 'tag')
+    .map(({ where, text }) => `${where}: ${text} stands in an MJML tag, outside of an attribute's value`))
   return found
 }
 
@@ -94,7 +98,9 @@ async function compile(mjml: string): Promise<{ html: string; errors: readonly M
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const isOurs = message.startsWith('Malformed MJML')
-    throw new TemplateError(isOurs ? 'the MJML is malformed: it must be <mjml> with an <mj-body> in it' : `MJML cannot compile it: ${message}`)
+    throw new TemplateError(isOurs
+      ? 'the MJML is malformed: it must be <mjml> with an <mj-body> in it'
+      : `MJML cannot compile it: ${message}`)
   }
 }
 

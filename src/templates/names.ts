@@ -13,7 +13,8 @@ export interface NameUse {
 }
 
 /** Blocks in which names mean what they mean outside. */
-const SAME_SCOPE: ReadonlySet<string> = new Set(['if', 'unless', ...Object.entries(HELPERS).filter(([, { isTest }]) => isTest).map(([name]) => name)])
+const SAME_SCOPE: ReadonlySet<string> = new Set(
+  ['if', 'unless', ...Object.entries(HELPERS).filter(([, { isTest }]) => isTest).map(([name]) => name)])
 
 type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpression
 
@@ -59,13 +60,19 @@ function readExpression(expression: hbs.AST.Expression, scopes: readonly boolean
   if (isRoot && path.length > 0) found.push({ path: path.map(String), line: loc.start.line, column: loc.start.column })
 }
 
-/** Whether one of `names` is printed in every mail, and where it stands if it is only in some. `isSeen` tells what is shown of the source. */
-export function judgePrinted(source: string, names: ReadonlySet<string>, isSeen: (offset: number) => boolean): 'always' | 'sometimes' | 'never' {
+/** Whether one of `names` is printed in every mail, or only in some. `isSeen` tells what is shown of the source. */
+export function judgePrinted(
+  source: string,
+  names: ReadonlySet<string>,
+  isSeen: (offset: number) => boolean,
+): 'always' | 'sometimes' | 'never' {
   const starts = lineStarts(source)
   const offsetOf = ({ line, column }: hbs.AST.Position): number => (starts[line - 1] ?? 0) + column
   const isIt = ({ path, params, loc }: hbs.AST.MustacheStatement): boolean => {
     const { data, depth, parts } = path as hbs.AST.PathExpression
-    const isNamed = data ? parts[0] === 'root' && names.has(String(parts[1])) && parts.length === 2 : depth === 0 && parts.length === 1 && names.has(String(parts[0]))
+    const isRoot = data ? parts[0] === 'root' : depth === 0
+    const bare = data ? parts.slice(1) : parts
+    const isNamed = isRoot && bare.length === 1 && names.has(String(bare[0]))
     return path.type === 'PathExpression' && params.length === 0 && isNamed && isSeen(offsetOf(loc.start))
   }
   const isIn = (program: hbs.AST.Program | undefined, isAlways: boolean): boolean => program?.body.some((statement) => {

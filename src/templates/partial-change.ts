@@ -7,7 +7,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import type { Db, Queryable } from '#src/db.ts'
 import {
-  findPartial, listPartials, listUsers, loadPartials, lockPartials, MAX_PARTIALS, type partialFields, type PartialRow, type PartialUser, type PartialVersions,
+  findPartial, listPartials, listUsers, loadPartials, lockPartials, MAX_PARTIALS, type partialFields, type PartialRow,
+  type PartialUser, type PartialVersions,
 } from './partial-store.ts'
 import { guessPartials } from './partials.ts'
 import type { Renderer } from './render.ts'
@@ -33,7 +34,10 @@ interface Remade {
   readonly partials: PartialVersions
 }
 
-type Making = { readonly kind: 'made'; readonly all: readonly Remade[] } | { readonly kind: 'outrun' } | { readonly kind: 'invalid'; readonly reason: string }
+type Making =
+  | { readonly kind: 'made'; readonly all: readonly Remade[] }
+  | { readonly kind: 'outrun' }
+  | { readonly kind: 'invalid'; readonly reason: string }
 
 const TRIES = 5
 /** Characters of all templates that are made anew: they are held in memory until they are stored. */
@@ -71,7 +75,12 @@ async function trySave(store: PartialStore, workspaceId: string, fields: Fields)
 }
 
 /** By itself: whole, without partials. Parsed by the workshop, which can be killed. */
-async function judge({ db, renderer }: PartialStore, workspaceId: string, { body }: Fields, old: PartialRow | null): Promise<string | null> {
+async function judge(
+  { db, renderer }: PartialStore,
+  workspaceId: string,
+  { body }: Fields,
+  old: PartialRow | null,
+): Promise<string | null> {
   if (old === null && (await listPartials(db, workspaceId)).length >= MAX_PARTIALS) return `a workspace may have ${MAX_PARTIALS} partials`
   if (guessPartials(body).length > 0) return 'a partial cannot have partials in it'
   const finished = await renderer.finish({ subject: '', body, text: null, format: 'text' }, {})
@@ -79,7 +88,12 @@ async function judge({ db, renderer }: PartialStore, workspaceId: string, { body
   return null
 }
 
-async function remake({ db, renderer }: PartialStore, workspaceId: string, users: readonly PartialUser[], { name, body }: Fields): Promise<Making> {
+async function remake(
+  { db, renderer }: PartialStore,
+  workspaceId: string,
+  users: readonly PartialUser[],
+  { name, body }: Fields,
+): Promise<Making> {
   const all: Remade[] = []
   let chars = 0
   for (const user of users) {

@@ -31,11 +31,13 @@ export interface PartialRow {
 }
 
 const COLUMNS = `p.name, p.body, p.version, p.created_at AS "createdAt", p.updated_at AS "updatedAt",
-  (SELECT count(*)::int FROM templates t WHERE t.workspace_id = p.workspace_id AND t.partials <> '{}' AND jsonb_exists(t.partials, p.name)) AS uses`
+  (SELECT count(*)::int FROM templates t
+   WHERE t.workspace_id = p.workspace_id AND t.partials <> '{}' AND jsonb_exists(t.partials, p.name)) AS uses`
 
 /** In the order of their names. */
 export async function listPartials(db: Queryable, workspaceId: string): Promise<PartialRow[]> {
-  const { rows } = await db.query<PartialRow>(`SELECT ${COLUMNS} FROM template_partials p WHERE p.workspace_id = $1 ORDER BY p.name`, [workspaceId])
+  const { rows } = await db.query<PartialRow>(
+    `SELECT ${COLUMNS} FROM template_partials p WHERE p.workspace_id = $1 ORDER BY p.name`, [workspaceId])
   return rows
 }
 
@@ -64,7 +66,12 @@ export async function loadPartials(db: Queryable, workspaceId: string, names: re
 }
 
 /** Holds partials as they are until the end of the transaction. False when one of them is not the version that was used. */
-export async function lockPartials(tx: Queryable, workspaceId: string, used: PartialVersions, mode: 'SHARE' | 'UPDATE' = 'SHARE'): Promise<boolean> {
+export async function lockPartials(
+  tx: Queryable,
+  workspaceId: string,
+  used: PartialVersions,
+  mode: 'SHARE' | 'UPDATE' = 'SHARE',
+): Promise<boolean> {
   const names = Object.keys(used)
   if (names.length === 0) return true
   const { rows } = await tx.query<{ name: string; version: number }>(
@@ -78,7 +85,8 @@ export type DeletedPartial = { readonly kind: 'deleted' | 'not-found' } | { read
 /** A template that is being saved with it is waited for. Versions of templates that are not the latest do not count: they are finished. */
 export async function deletePartial(db: Db, workspaceId: string, name: string): Promise<DeletedPartial> {
   return db.transaction(async (tx) => {
-    const { rowCount } = await tx.query('SELECT FROM template_partials WHERE workspace_id = $1 AND name = $2 FOR UPDATE', [workspaceId, name])
+    const { rowCount } = await tx.query(
+      'SELECT FROM template_partials WHERE workspace_id = $1 AND name = $2 FOR UPDATE', [workspaceId, name])
     if (rowCount === 0) return { kind: 'not-found' }
     const [user] = await listUsers(tx, workspaceId, name)
     if (user !== undefined) return { kind: 'used', template: user.name }
@@ -96,6 +104,7 @@ export interface PartialUser {
 /** Templates whose latest version has it. */
 export async function listUsers(db: Queryable, workspaceId: string, name: string): Promise<PartialUser[]> {
   const { rows } = await db.query<PartialUser>(
-    `SELECT id, name, version FROM templates WHERE workspace_id = $1 AND partials <> '{}' AND jsonb_exists(partials, $2) ORDER BY id`, [workspaceId, name])
+    `SELECT id, name, version FROM templates WHERE workspace_id = $1 AND partials <> '{}' AND jsonb_exists(partials, $2) ORDER BY id`,
+    [workspaceId, name])
   return rows
 }

@@ -48,7 +48,10 @@ interface Means {
   readonly renderer: Pick<Renderer, 'finish' | 'renderMany' | 'review'>
 }
 
-const SAMPLE_LINKS = { unsubscribeUrl: 'https://example.com/unsubscribe', preferencesUrl: 'https://example.com/preferences', viewInBrowserUrl: 'https://example.com/view' }
+const SAMPLE_LINKS = {
+  unsubscribeUrl: 'https://example.com/unsubscribe', preferencesUrl: 'https://example.com/preferences',
+  viewInBrowserUrl: 'https://example.com/view',
+}
 
 export async function previewTemplate(ctx: Means, workspaceId: string, draft: Draft, filling: Filling): Promise<PreviewResult> {
   const opened = await open(ctx, workspaceId, draft)
@@ -57,7 +60,8 @@ export async function previewTemplate(ctx: Means, workspaceId: string, draft: Dr
   const [rendered] = await ctx.renderer.renderMany({ key: `preview:${workspaceId}`, ...opened.source }, [params])
   if (rendered === undefined || !rendered.ok) return { kind: 'invalid', reason: rendered?.reason ?? '' }
   const { subject, html, text } = rendered
-  return { kind: 'rendered', template: opened.template, subject: oneLine(subject), html, text: text ?? textFromHtml(html ?? ''), isTextMade: text === null }
+  const shown = { subject: oneLine(subject), html, text: text ?? textFromHtml(html ?? ''), isTextMade: text === null }
+  return { kind: 'rendered', template: opened.template, ...shown }
 }
 
 export type ReviewResult = { readonly kind: 'reviewed'; readonly review: Review } | { readonly kind: 'not-found' }
@@ -77,14 +81,18 @@ export async function reviewTemplate(ctx: Means, workspaceId: string, draft: Dra
 }
 
 type Opened =
-  | { readonly kind: 'opened'; readonly source: Omit<Source, 'key'>; readonly sampleData: Data | null; readonly template: Preview['template'] }
+  | {
+    readonly kind: 'opened'; readonly source: Omit<Source, 'key'>; readonly sampleData: Data | null
+    readonly template: Preview['template']
+  }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'invalid'; readonly reason: string }
 
 /** In its finished form. */
 async function open({ db, renderer }: Means, workspaceId: string, draft: Draft): Promise<Opened> {
   if (draft.kind === 'stored') {
-    const [finished, written] = await Promise.all([findTemplateVersion(db, workspaceId, draft.id, draft.version), readDraft(db, workspaceId, draft)])
+    const [finished, written] = await Promise.all(
+      [findTemplateVersion(db, workspaceId, draft.id, draft.version), readDraft(db, workspaceId, draft)])
     if (finished === null) return { kind: 'not-found' }
     const { id, version, subject, html, text } = finished
     return { kind: 'opened', source: { subject, html, text }, sampleData: written?.sampleData ?? null, template: { id, version } }
@@ -108,7 +116,8 @@ async function readDraft(db: Queryable, workspaceId: string, draft: Draft): Prom
 async function fill(db: Queryable, workspaceId: string, sampleData: Data | null, { contact, params }: Filling): Promise<string> {
   const { rows: [workspace] } = await db.query<{ name: string }>('SELECT name FROM workspaces WHERE id = $1', [workspaceId])
   const facts = { ...SAMPLE_LINKS, workspace: { name: workspace?.name ?? '' } }
-  return JSON.stringify({ ...sampleVariables(), ...sampleData, ...(contact === null ? { workspace: facts.workspace } : variablesOf(contact, facts)), ...params })
+  const known = contact === null ? { workspace: facts.workspace } : variablesOf(contact, facts)
+  return JSON.stringify({ ...sampleVariables(), ...sampleData, ...known, ...params })
 }
 
 /** So many contacts are asked which attributes there are. */

@@ -17,11 +17,18 @@ import { VARIABLE_NAMES, VARIABLES } from './variables.ts'
 export const RULES = {
   'cannot-be-saved': { level: 'error', does: 'it cannot be parsed, compiled, or names a partial that is not there' },
   'cannot-be-rendered': { level: 'error', does: 'rendering it with the sample data fails' },
-  'missing-unsubscribe-url': { level: 'campaign', does: '`{{unsubscribeUrl}}` is not in every mail: it is missing, hidden in a comment, or in a block that may be left out' },
-  'undeclared-variable': { level: 'warning', does: 'a variable that is neither of the table above, nor an attribute of contacts, nor in `sample_data`' },
+  'missing-unsubscribe-url': {
+    level: 'campaign',
+    does: '`{{unsubscribeUrl}}` is not in every mail: it is missing, hidden in a comment, or in a block that may be left out',
+  },
+  'undeclared-variable': {
+    level: 'warning', does: 'a variable that is neither of the table above, nor an attribute of contacts, nor in `sample_data`',
+  },
   'missing-text-part': { level: 'warning', does: 'there is HTML and no `text`; the answer has the text that is made of it' },
   'image-without-alt': { level: 'warning', does: 'an image without `alt` (which may be empty)' },
-  'css-not-inlined': { level: 'warning', does: 'there is a `<style>`, and a block opens elements that it does not close, so nothing is inlined' },
+  'css-not-inlined': {
+    level: 'warning', does: 'there is a `<style>`, and a block opens elements that it does not close, so nothing is inlined',
+  },
   'too-large': { level: 'warning', does: 'rendered and encoded it is larger than 102 KB: Gmail cuts it off' },
 } as const satisfies Record<string, { readonly level: 'error' | 'campaign' | 'warning'; readonly does: string }>
 
@@ -102,7 +109,9 @@ function judgeRendered(engine: Engine, { subject, html, text }: Finished, params
   const kilobytes = (size / 1024).toFixed(1)
   return {
     findings: [
-      ...(size > CLIP ? [found('too-large', `the HTML has ${kilobytes} KB when it is rendered and encoded; Gmail shows 102 KB`, 'body')] : []),
+      ...(size > CLIP
+        ? [found('too-large', `the HTML has ${kilobytes} KB when it is rendered and encoded; Gmail shows 102 KB`, 'body')]
+        : []),
       ...(rendered.text === null ? [found('missing-text-part', 'there is no text part; one is made of the HTML')] : []),
     ],
     text: rendered.text ?? textFromHtml(rendered.html),
@@ -122,11 +131,14 @@ function judgeUnsubscribe({ html, text }: Pick<Finished, 'html' | 'text'>): Find
   const hidden = html === null ? [] : readTags(maskExpressions(html, findExpressions(html))).comments
   const printed = judgePrinted(source, URL_NAMES, (offset) => !hidden.some(({ start, end }) => offset >= start && offset < end))
   if (printed === 'always') return []
-  return [found('missing-unsubscribe-url', printed === 'never' ? '{{unsubscribeUrl}} is missing' : '{{unsubscribeUrl}} stands only in a block that may be left out')]
+  const where = printed === 'never' ? 'is missing' : 'stands only in a block that may be left out'
+  return [found('missing-unsubscribe-url', `{{unsubscribeUrl}} ${where}`)]
 }
 
 function judgeInlining({ format, html }: Finished): Finding[] {
-  return format !== 'html' || html === null || mayBeInlined(html) ? [] : [found('css-not-inlined', 'CSS is not inlined: a block opens elements that it does not close')]
+  return format !== 'html' || html === null || mayBeInlined(html)
+    ? []
+    : [found('css-not-inlined', 'CSS is not inlined: a block opens elements that it does not close')]
 }
 
 function listUndeclared({ part, source }: Piece, job: ReviewJob): Finding[] {
@@ -153,7 +165,8 @@ function isDeclared([name = '', member]: readonly string[], attributes: Readonly
 
 function listImages({ part, source }: Piece): Finding[] {
   const { tags } = readTags(maskExpressions(source, findExpressions(source)))
-  return tags.filter(({ name, attributes }) => /^(?:mj-)?(?:img|image)$/.test(name) && !attributes.some((attribute) => attribute.name === 'alt'))
+  return tags.filter(({ name }) => /^(?:mj-)?(?:img|image)$/.test(name))
+    .filter(({ attributes }) => !attributes.some((attribute) => attribute.name === 'alt'))
     .map(({ start }) => found('image-without-alt', 'an image has no alt text', part, lineAt(source, start)))
 }
 

@@ -1,7 +1,8 @@
 /**
  * Stored templates of a workspace. Saving with an id makes the next version of that template; the one before is kept. What the author wrote
  * is made ready once, when it is saved, outside of any transaction; if a partial was changed meanwhile, it is done again. A save is one
- * transaction: one that dies leaves what was there. Two who save at once make two versions. Another workspace's template is as good as none.
+ * transaction: one that dies leaves what was there. Two who save at once make two versions. Another workspace's
+ * template is as good as none.
  */
 import { z } from 'zod'
 import type { Db, Queryable } from '#src/db.ts'
@@ -102,7 +103,11 @@ export async function saveTemplate(store: TemplateStore, workspaceId: string, fi
 }
 
 /** `outrun`: what it was made of was changed meanwhile, so nothing was stored. */
-async function trySave({ db, renderer }: TemplateStore, workspaceId: string, fields: TemplateFields): Promise<SavedTemplate | { kind: 'outrun' }> {
+async function trySave(
+  { db, renderer }: TemplateStore,
+  workspaceId: string,
+  fields: TemplateFields,
+): Promise<SavedTemplate | { kind: 'outrun' }> {
   const old = fields.id === undefined || fields.id === null ? null : await findTemplate(db, workspaceId, fields.id)
   if (fields.id && old === null) return { kind: 'not-found' }
   const text = fields.text === undefined ? old?.text ?? null : fields.text
@@ -119,7 +124,8 @@ async function trySave({ db, renderer }: TemplateStore, workspaceId: string, fie
     const { rows: [now] } = old === null ? { rows: [] } : await tx.query<{ text: string | null }>(LOCK, [old.id, workspaceId])
     if (old !== null && now === undefined) return { kind: 'not-found' }
     if (old !== null && fields.text === undefined && now?.text !== old.text) return { kind: 'outrun' }
-    const values = [old?.id ?? newId(), workspaceId, ...columnsOf({ ...fields, text: finished.format === 'text' ? null : text }, finished, used)]
+    const stored = { ...fields, text: finished.format === 'text' ? null : text }
+    const values = [old?.id ?? newId(), workspaceId, ...columnsOf(stored, finished, used)]
     const { rows: [row] } = old === null
       ? await tx.query<Row>(keepVersion(INSERT), values)
       : await tx.query<Row>(keepVersion(UPDATE), [...values, ...givenOf(fields)])
@@ -152,7 +158,8 @@ export function finishedColumns(body: string, text: string | null, finished: Fin
 }
 
 const INSERT = `
-INSERT INTO templates (id, workspace_id, name, subject, body, text_body, format, finished, finished_text, partials, sample_data, description, category)
+INSERT INTO templates (id, workspace_id, name, subject, body, text_body, format, finished, finished_text, partials, sample_data,
+  description, category)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING *`
 
 const UPDATE = `
@@ -166,7 +173,8 @@ export const keepVersion = (save: string): string => `
 WITH saved AS (${save}), kept AS (
   INSERT INTO template_versions (template_id, version, workspace_id, name, subject, body, created_at,
     format, text_body, finished, finished_text, sample_data, partials)
-  SELECT id, version, workspace_id, name, subject, body, updated_at, format, text_body, finished, finished_text, sample_data, partials FROM saved)
+  SELECT id, version, workspace_id, name, subject, body, updated_at, format, text_body, finished, finished_text, sample_data, partials
+  FROM saved)
 SELECT ${COLUMNS} FROM saved`
 
 /** Null when this workspace has none with this id; text that is no id finds none either. */
@@ -217,7 +225,12 @@ export interface VersionPage {
 }
 
 /** The latest first. */
-export async function listVersions(db: Queryable, workspaceId: string, id: string, page: { readonly page: number; readonly limit: number }): Promise<VersionPage> {
+export async function listVersions(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  page: { readonly page: number; readonly limit: number },
+): Promise<VersionPage> {
   const { rows } = await db.query<Row>(
     `SELECT ${VERSION} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 ORDER BY version DESC LIMIT $3 OFFSET $4`,
     [id, workspaceId, page.limit, (page.page - 1) * page.limit])

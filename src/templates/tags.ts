@@ -96,7 +96,8 @@ class Reader implements TokenizerCallbacks, Tags {
 
   #addTag(end: number, isClosed: boolean): void {
     const { start, end: nameEnd } = this.#name
-    const tag = { name: this.#html.slice(start, nameEnd).toLowerCase(), start: start - 1, nameEnd, end: end + 1, attributes: this.#attributes, isClosed }
+    const name = this.#html.slice(start, nameEnd).toLowerCase()
+    const tag = { name, start: start - 1, nameEnd, end: end + 1, attributes: this.#attributes, isClosed }
     this.tags.push(tag)
     this.#style = tag.name === 'style' ? tag : null
   }

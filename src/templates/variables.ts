@@ -57,7 +57,8 @@ export const VARIABLES: Readonly<Record<string, Variable>> = {
     read: (_, { unsubscribeUrl }) => unsubscribeUrl,
   },
   preferencesUrl: {
-    does: 'where this person chooses what to get', sample: 'https://example.com/preferences', read: (_, { preferencesUrl }) => preferencesUrl,
+    does: 'where this person chooses what to get', sample: 'https://example.com/preferences',
+    read: (_, { preferencesUrl }) => preferencesUrl,
   },
   viewInBrowserUrl: {
     does: 'where this mail stands as a page', sample: 'https://example.com/view', read: (_, { viewInBrowserUrl }) => viewInBrowserUrl,
@@ -67,7 +68,9 @@ export const VARIABLES: Readonly<Record<string, Variable>> = {
     sample: { id: '00000000-0000-7000-8000-000000000000', name: 'Spring' },
   },
   workspace: { does: '`{{workspace.name}}`', sample: { name: 'Example' }, read: (_, { workspace }) => workspace },
-  event: { does: 'properties of the event that set an automation off: `{{event.order_id}}`', sample: {}, read: (_, { event }) => event ?? {} },
+  event: {
+    does: 'properties of the event that set an automation off: `{{event.order_id}}`', sample: {}, read: (_, { event }) => event ?? {},
+  },
 }
 
 /** `firstName` → `first_name`. */

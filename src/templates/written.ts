@@ -1,4 +1,4 @@
-/** What somebody wrote in place of a stored template, a campaign's own body, made ready as a saved one is: with the workspace's partials. */
+/** What somebody wrote in place of a stored template, such as a campaign's own body, made ready as a saved one is. */
 import type { Queryable } from '#src/db.ts'
 import type { FinishResult, Written } from './finish.ts'
 import { loadPartials } from './partial-store.ts'
