@@ -86,6 +86,6 @@ function within<T>(part: string, work: () => T): T {
 
 function named(part: string, error: unknown): unknown {
   if (!(error instanceof TemplateError)) return error
-  const sign = /^line /.test(error.message) ? ',' : /^is /.test(error.message) ? '' : ':'
+  const sign = error.message.startsWith('line ') ? ',' : error.message.startsWith('is ') ? '' : ':'
   return new TemplateError(`the ${part}${sign} ${error.message}`)
 }
