@@ -12,7 +12,7 @@ import { NO_NEWS, type News } from '#src/events/news.ts'
 import { isOverQuota, readRoom } from '#src/messages/quota.ts'
 import { schedule, type Due } from '#src/queue/schedule.ts'
 import { createRenderer, type Renderer } from '#src/templates/render.ts'
-import { MOST_AHEAD, pickDue, sendSlice, SLICE } from './dispatch.ts'
+import { LEAST_SLICE, MOST_AHEAD, pickDue, sendSlice, SLICE } from './dispatch.ts'
 import { readFigures } from './figures.ts'
 import { writeLedger } from './ledger.ts'
 import { moveCampaign } from './moves.ts'
@@ -101,7 +101,7 @@ async function dispatch({ ctx, tx, campaign, now }: Stepping): Promise<Step> {
   const quota = plan?.monthlyQuota ?? null
   const { all } = await readFigures(tx, campaign.id)
   const limit = Math.min(SLICE, MOST_AHEAD - all.ahead)
-  if (limit <= 0) return IDLE
+  if (limit < LEAST_SLICE) return IDLE
   const picked = await pickDue(tx, campaign, now, limit)
   if (picked.length === 0) return end({ tx, campaign, now }, all.waiting)
   const room = await readRoom(tx, campaign.workspaceId, quota, now)

@@ -13,6 +13,8 @@ import type { Due } from '#src/queue/schedule.ts'
 import type { Running } from './running.ts'
 
 export const SLICE = 1000
+/** Room for fewer is waited for: a transaction for each few would cost more than they do. */
+export const LEAST_SLICE = 250
 /** Of one campaign, in the queue with nothing known of them. */
 export const MOST_AHEAD = 4000
 /** Stored with each message: what loading it costs. The mail itself is made when it is sent. */

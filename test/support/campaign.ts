@@ -19,17 +19,17 @@ export async function addAudience({ db, workspaceId }: Owner): Promise<string> {
   return id
 }
 
-/** `count` members called `<prefix>1@<domain>` and so on; who is a contact already becomes a member. */
+/** `count` members called `<prefix>1@<domain>` and so on, scored; who is a contact already becomes a member. */
 export async function addMembers(
   { db, workspaceId }: Owner, audienceId: string, { count, domain, prefix = 'c' }: { count: number; domain: string; prefix?: string },
 ): Promise<void> {
   await db.query(`
     WITH added AS (
-      INSERT INTO contacts (id, workspace_id, email, first_name)
-      SELECT new_enrolment_id(), $1, $2 || i || '@' || $3, 'N' || i FROM generate_series(1, $4::int) i
+      INSERT INTO contacts (id, workspace_id, email, first_name, score, verified_at)
+      SELECT new_enrolment_id(), $1, $2 || i || '@' || $3, 'N' || i, 1, now() FROM generate_series(1, $4::int) i
       ON CONFLICT (workspace_id, email) DO UPDATE SET updated_at = now() RETURNING id, email, first_name)
-    INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key)
-    SELECT $5, id, $1, email, name_key(first_name) FROM added`, [workspaceId, prefix, domain, count, audienceId])
+    INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key, score)
+    SELECT $5, id, $1, email, name_key(first_name), 1 FROM added`, [workspaceId, prefix, domain, count, audienceId])
 }
 
 export function campaignsOf(client: Client) {
