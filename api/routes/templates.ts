@@ -6,9 +6,9 @@ import { z } from 'zod'
 import { findTemplateUse } from '#src/campaigns/template-uses.ts'
 import { refuse } from '#src/errors.ts'
 import {
-  deleteTemplate, findTemplate, findWrittenVersion, listTemplates, listVersions, saveTemplate, templateFields,
-  type Template, type TemplateVersion,
+  deleteTemplate, findTemplate, listTemplates, saveTemplate, templateFields, type Template,
 } from '#src/templates/store.ts'
+import { findWrittenVersion, listVersions, type TemplateVersion } from '#src/templates/version-list.ts'
 import { findTemplateVersion, FORMATS, type FinishedTemplate } from '#src/templates/versions.ts'
 import { pageData, paging } from '#api/paging.ts'
 import { route, type AnyRoute } from '#api/route.ts'

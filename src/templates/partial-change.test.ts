@@ -7,7 +7,8 @@ import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { savePartial, type SavedPartial } from './partial-change.ts'
 import { deletePartial, findPartial } from './partial-store.ts'
 import { createRenderer, type Renderer } from './render.ts'
-import { listVersions, type SavedTemplate, saveTemplate, templateFields } from './store.ts'
+import { type SavedTemplate, saveTemplate, templateFields } from './store.ts'
+import { listVersions } from './version-list.ts'
 import { findTemplateVersion } from './versions.ts'
 
 describe('partials', () => {

@@ -5,7 +5,8 @@ import { newId } from '#src/id.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { createRenderer, type Renderer } from './render.ts'
-import { deleteTemplate, findTemplate, listTemplates, listVersions, type SavedTemplate, saveTemplate, type Template, templateFields } from './store.ts'
+import { deleteTemplate, findTemplate, listTemplates, type SavedTemplate, saveTemplate, type Template, templateFields } from './store.ts'
+import { listVersions } from './version-list.ts'
 import { findTemplateVersion } from './versions.ts'
 
 describe('stored templates', () => {

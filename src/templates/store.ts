@@ -81,13 +81,13 @@ export interface TemplateStore {
   readonly renderer: Pick<Renderer, 'finish'>
 }
 
-const CONTENT = `name, subject, body, text_body AS text, format, sample_data AS "sampleData", partials, version`
+export const CONTENT = `name, subject, body, text_body AS text, format, sample_data AS "sampleData", partials, version`
 const COLUMNS = `id, ${CONTENT}, description, category, created_at AS "createdAt", updated_at AS "updatedAt"`
 const FIND = `SELECT ${COLUMNS} FROM templates WHERE id = $1 AND workspace_id = $2`
 
-type Row = Omit<Template, 'format'> & { readonly format: TemplateFormat | null }
+export type TemplateRow = Omit<Template, 'format'> & { readonly format: TemplateFormat | null }
 
-function fromRow(row: Row): Template {
+export function fromRow(row: TemplateRow): Template {
   return { ...row, format: formatOf(row.format, row.body) }
 }
 
@@ -127,8 +127,8 @@ async function trySave(
     const stored = { ...fields, text: finished.format === 'text' ? null : text }
     const values = [old?.id ?? newId(), workspaceId, ...columnsOf(stored, finished, used)]
     const { rows: [row] } = old === null
-      ? await tx.query<Row>(keepVersion(INSERT), values)
-      : await tx.query<Row>(keepVersion(UPDATE), [...values, ...givenOf(fields)])
+      ? await tx.query<TemplateRow>(keepVersion(INSERT), values)
+      : await tx.query<TemplateRow>(keepVersion(UPDATE), [...values, ...givenOf(fields)])
     if (row === undefined) throw new Error('a saved template is not there')
     return { kind: 'saved', template: fromRow(row), finished }
   })
@@ -180,7 +180,7 @@ SELECT ${COLUMNS} FROM saved`
 /** Null when this workspace has none with this id; text that is no id finds none either. */
 export async function findTemplate(db: Queryable, workspaceId: string, id: string): Promise<Template | null> {
   if (!isUuid(id)) return null
-  const { rows: [row] } = await db.query<Row>(FIND, [id, workspaceId])
+  const { rows: [row] } = await db.query<TemplateRow>(FIND, [id, workspaceId])
   return row === undefined ? null : fromRow(row)
 }
 
@@ -203,38 +203,7 @@ const LIST = `SELECT ${COLUMNS} FROM templates WHERE workspace_id = $1 ORDER BY 
 
 /** Newest first. `page` counts from 1. */
 export async function listTemplates(db: Queryable, workspaceId: string, page: number, limit: number): Promise<TemplatePage> {
-  const { rows } = await db.query<Row>(LIST, [workspaceId, limit, (page - 1) * limit])
+  const { rows } = await db.query<TemplateRow>(LIST, [workspaceId, limit, (page - 1) * limit])
   const { rows: [count] } = await db.query<{ n: number }>('SELECT count(*) AS n FROM templates WHERE workspace_id = $1', [workspaceId])
   return { templates: rows.map(fromRow), total: count?.n ?? 0 }
-}
-
-/** A version as it was saved. */
-export type TemplateVersion = Omit<Template, 'description' | 'category' | 'updatedAt'>
-
-const VERSION = `template_id AS id, ${CONTENT}, created_at AS "createdAt"`
-
-export async function findWrittenVersion(db: Queryable, workspaceId: string, id: string, version: number): Promise<TemplateVersion | null> {
-  const { rows: [row] } = await db.query<Row>(
-    `SELECT ${VERSION} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 AND version = $3`, [id, workspaceId, version])
-  return row === undefined ? null : fromRow(row)
-}
-
-export interface VersionPage {
-  readonly versions: TemplateVersion[]
-  readonly total: number
-}
-
-/** The latest first. */
-export async function listVersions(
-  db: Queryable,
-  workspaceId: string,
-  id: string,
-  page: { readonly page: number; readonly limit: number },
-): Promise<VersionPage> {
-  const { rows } = await db.query<Row>(
-    `SELECT ${VERSION} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 ORDER BY version DESC LIMIT $3 OFFSET $4`,
-    [id, workspaceId, page.limit, (page.page - 1) * page.limit])
-  const { rows: [count] } = await db.query<{ n: number }>(
-    'SELECT count(*) AS n FROM template_versions WHERE template_id = $1 AND workspace_id = $2', [id, workspaceId])
-  return { versions: rows.map(fromRow), total: count?.n ?? 0 }
 }
