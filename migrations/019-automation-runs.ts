@@ -15,10 +15,9 @@ ALTER TABLE automations
   ADD COLUMN is_enrolled boolean NOT NULL DEFAULT false; -- all of them
 ALTER TABLE enrolments
   ADD COLUMN waits_for text COLLATE "C",      -- an event that ends its wait before due_at
-  ADD COLUMN is_met boolean NOT NULL DEFAULT false, -- it came
-  ADD COLUMN heard text[],                    -- events that came while it was due: the next step may wait for one
+  ADD COLUMN heard jsonb,                     -- src/automations/heard.ts
   ADD COLUMN troubles smallint NOT NULL DEFAULT 0; -- in a row
-CREATE INDEX enrolments_waits ON enrolments (contact_id, waits_for) WHERE state = 'active' AND waits_for IS NOT NULL;
+CREATE INDEX enrolments_present ON enrolments (contact_id) WHERE state = 'active';
 CREATE INDEX automations_active ON automations (id) WHERE status = 'active';
 CREATE INDEX enrolments_ended ON enrolments (ended_at) WHERE state <> 'active';
 `
@@ -137,7 +136,7 @@ export async function down(knex: Knex): Promise<void> {
     DROP TRIGGER note_steps_gone ON enrolments;
     DROP FUNCTION note_steps_begun, note_steps_moved, note_steps_gone;
     DROP TABLE automation_contents, automation_mails, automation_calls, automation_steps, automation_step_changes;
-    DROP INDEX enrolments_ended, automations_active;
-    ALTER TABLE enrolments DROP COLUMN waits_for, DROP COLUMN is_met, DROP COLUMN heard, DROP COLUMN troubles;
+    DROP INDEX enrolments_ended, enrolments_present, automations_active;
+    ALTER TABLE enrolments DROP COLUMN waits_for, DROP COLUMN heard, DROP COLUMN troubles;
     ALTER TABLE automations DROP COLUMN moves_below, DROP COLUMN enrolled_to, DROP COLUMN is_enrolled`)
 }

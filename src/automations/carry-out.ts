@@ -3,7 +3,7 @@
  * now is. All of it or nothing, so a crash neither loses a step nor takes it twice. What Redis has to be told comes back, for after the
  * commit.
  */
-import { columnsOf } from '#src/columns.ts'
+import { columnsOf, jsonOrNull } from '#src/columns.ts'
 import { holdAudience, type Target } from '#src/contacts/audiences.ts'
 import { contactEvent } from '#src/contacts/events.ts'
 import { prepared, type Queryable } from '#src/db.ts'
@@ -28,11 +28,10 @@ export interface Outcome {
   readonly news: News
 }
 
-/** `sendable` answers what a mail step of an enrolment sends. */
+/** Contacts that change are locked (`holdContacts`). `sendable` answers what a mail step of an enrolment sends. */
 export async function carryOut(
   tx: Queryable, taken: readonly Taken[], sendable: (enrolment: DueEnrolment, stepId: string) => Sendable, now: Date,
 ): Promise<Outcome> {
-  await lockContacts(tx, taken)
   await changeTags(tx, taken, now)
   const joining = await changeAudiences(tx, taken, now)
   await storeCalls(tx, taken, now)
@@ -53,14 +52,6 @@ interface Done<K extends Effect['kind']> extends Taken {
 function effectsOf<K extends Effect['kind']>(taken: readonly Taken[], kind: K): Done<K>[] {
   return taken.flatMap((one) => one.walked.effects.flatMap((effect) =>
     effect.kind === kind ? [{ ...one, effect: effect as Extract<Effect, { kind: K }> }] : []))
-}
-
-const LOCK = prepared('automation-lock-contacts', 'SELECT FROM contacts WHERE id = ANY ($1) ORDER BY workspace_id, email FOR NO KEY UPDATE')
-
-/** Memberships are only changed under the lock of their contact, and contacts are locked in the order of their addresses. */
-async function lockContacts(tx: Queryable, taken: readonly Taken[]): Promise<void> {
-  const changed = [...effectsOf(taken, 'tag'), ...effectsOf(taken, 'audience')].map(({ contact }) => contact.id)
-  if (changed.length > 0) await tx.query(LOCK, [changed])
 }
 
 const TAGS = prepared('automation-tags', `
@@ -125,7 +116,7 @@ async function storeCalls(tx: Queryable, taken: readonly Taken[], now: Date): Pr
 function callBody({ id, enrolment, contact, effect }: Done<'call'> & { readonly id: string }, now: Date): object {
   return {
     id, type: 'automation.webhook', timestamp: now.toISOString(), workspace_id: enrolment.workspaceId, automation_id: enrolment.automationId,
-    enrolment_id: enrolment.id, step: effect.stepId, event: enrolment.properties,
+    enrolment_id: enrolment.id, step: effect.stepId, event: effect.event,
     contact: {
       id: contact.id, email: contact.email, first_name: contact.firstName, last_name: contact.lastName, company: contact.companyName,
       job_title: contact.jobTitle, phone_number: contact.phoneNumber, linkedin: contact.linkedin, timezone: contact.timezone, tags: contact.tags,
@@ -135,28 +126,30 @@ function callBody({ id, enrolment, contact, effect }: Done<'call'> & { readonly 
 }
 
 function mailsOf(taken: readonly Taken[], sendable: (enrolment: DueEnrolment, stepId: string) => Sendable, now: Date): NewMail[] {
-  return effectsOf(taken, 'mail').map(({ enrolment, contact, effect: { step } }) => {
+  return effectsOf(taken, 'mail').map(({ enrolment, contact, effect: { step, event } }) => {
     const what = sendable(enrolment, step.id)
     if (what.kind !== 'ready') throw new Error(`a walk went past a mail that cannot be sent: ${what.reason}`)
-    return { id: newId(now.getTime()), eventId: newId(now.getTime()), enrolment, email: contact.email, step, ...what }
+    return { id: newId(now.getTime()), eventId: newId(now.getTime()), enrolment, email: contact.email, step, event, ...what }
   })
 }
 
 const MOVE = prepared('enrolments-move', `
 UPDATE enrolments e SET state = i.state, step = i.step, version = i.version, due_at = coalesce(i.due_at, e.due_at), waits_for = i.waits_for,
-  is_met = false, heard = NULL, troubles = 0, reason = i.reason, ended_at = CASE WHEN i.state <> 'active' THEN $9::timestamptz END
-FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::text[], $8::text[])
-  AS i (automation_id, id, state, step, version, due_at, waits_for, reason)
+  heard = i.heard, properties = coalesce(i.properties, e.properties), troubles = 0, reason = i.reason,
+  ended_at = CASE WHEN i.state <> 'active' THEN $11::timestamptz END
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::text[], $8::text[], $9::jsonb[], $10::jsonb[])
+  AS i (automation_id, id, state, step, version, due_at, waits_for, reason, heard, properties)
 WHERE e.automation_id = i.automation_id AND e.id = i.id`)
 
 async function moveEnrolments(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
-  const rows = taken.map(({ enrolment: { automationId, id, version }, walked: { ending } }) => ({
-    automationId, id, version, state: ending.kind === 'waits' ? 'active' : ending.kind, step: ending.kind === 'waits' ? ending.step : null,
+  const rows = taken.map(({ enrolment: { automationId, id, version, properties }, walked: { ending, event, heard } }) => ({
+    automationId, id, version, heard: heard.length === 0 ? null : JSON.stringify(heard),
+    properties: event === properties ? null : jsonOrNull(event), state: ending.kind === 'waits' ? 'active' : ending.kind, step: ending.kind === 'waits' ? ending.step : null,
     dueAt: ending.kind === 'waits' ? new Date(ending.dueMs) : null, waitsFor: ending.kind === 'waits' ? ending.event : null,
     reason: ending.kind === 'completed' ? null : ending.reason,
   }))
   await tx.query(MOVE, [...columnsOf(rows, [(r) => r.automationId, (r) => r.id, (r) => r.state, (r) => r.step, (r) => r.version, (r) => r.dueAt,
-    (r) => r.waitsFor, (r) => r.reason]), now])
+    (r) => r.waitsFor, (r) => r.reason, (r) => r.heard, (r) => r.properties]), now])
 }
 
 const PASSED = prepared('automation-steps-passed', `

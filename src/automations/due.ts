@@ -1,12 +1,14 @@
 /**
- * Enrolments whose time has come, locked, with what is known of their contacts. A few of each automation at a time, so that a million in
- * one hold up nobody in another; who is locked by another worker is passed over. While the operator has stopped all mail nobody is taken.
+ * Enrolments whose time has come, locked, with what is known of their contacts. Workspaces share a slice, and the automations of each share
+ * its part, so that a million in one hold up nobody in another; who is locked by another worker is passed over. While the operator has
+ * stopped all mail nobody is taken.
  */
 import { columnsOf } from '#src/columns.ts'
 import { GHOST } from '#src/contacts/ghost.ts'
-import { prepared, type Queryable } from '#src/db.ts'
+import { prepared, type Queryable, type Statement } from '#src/db.ts'
 import { ALL_STOPPED } from '#src/queue/suspensions.ts'
 import type { ContactFacts } from '#src/templates/variables.ts'
+import type { Heard } from './heard.ts'
 import type { SentMail } from './question.ts'
 import type { Step } from './steps.ts'
 import type { TriggerType } from './triggers.ts'
@@ -14,6 +16,8 @@ import type { TriggerType } from './triggers.ts'
 /** Of one automation, and of all, in one slice: some tenths of a second. */
 const EACH = 500
 const TOTAL = 1000
+/** In one slice: the steps of each are read, up to 2 MB. Of more, others have their turn in the next one. */
+const MOST_AUTOMATIONS = 50
 
 export interface DueEnrolment {
   readonly id: string
@@ -25,8 +29,7 @@ export interface DueEnrolment {
   readonly step: string | null
   readonly properties: Readonly<Record<string, unknown>> | null
   readonly waitsFor: string | null
-  readonly isMet: boolean
-  readonly heard: readonly string[] | null
+  readonly heard: readonly Heard[] | null
   readonly troubles: number
   readonly triggerType: TriggerType
   readonly triggerKey: string | null
@@ -35,13 +38,22 @@ export interface DueEnrolment {
 const COLUMNS = `
 SELECT e.id, a.id AS "automationId", a.workspace_id AS "workspaceId", e.contact_id AS "contactId",
   CASE WHEN e.version < a.moves_below THEN a.version ELSE e.version END AS version, e.step, e.properties, e.waits_for AS "waitsFor",
-  e.is_met AS "isMet", e.heard, e.troubles, a.trigger_type AS "triggerType", a.trigger_key AS "triggerKey"`
+  e.heard, e.troubles, a.trigger_type AS "triggerType", a.trigger_key AS "triggerKey"`
 const TAKE = prepared('enrolments-take', `
+WITH ready AS MATERIALIZED (
+  SELECT a.*, row_number() OVER (PARTITION BY a.workspace_id ORDER BY random()) AS turn FROM automations a
+  WHERE a.status = 'active' AND NOT ${ALL_STOPPED}
+    AND EXISTS (SELECT FROM enrolments d WHERE d.automation_id = a.id AND d.state = 'active' AND d.due_at <= $1)
+), picked AS MATERIALIZED (
+  SELECT * FROM ready ORDER BY turn, random() LIMIT ${MOST_AUTOMATIONS}
+), shared AS MATERIALIZED (
+  SELECT *, least(${EACH}, ${TOTAL} / (count(*) FILTER (WHERE turn = 1) OVER () * count(*) OVER (PARTITION BY workspace_id))) AS room FROM picked
+)
 ${COLUMNS}
-FROM automations a CROSS JOIN LATERAL (
-  SELECT * FROM enrolments WHERE automation_id = a.id AND state = 'active' AND due_at <= $1 ORDER BY due_at LIMIT ${EACH}
+FROM shared a CROSS JOIN LATERAL (
+  SELECT * FROM enrolments WHERE automation_id = a.id AND state = 'active' AND due_at <= $1 ORDER BY due_at LIMIT greatest(1, a.room)
   FOR UPDATE SKIP LOCKED) e
-WHERE a.status = 'active' AND NOT ${ALL_STOPPED} LIMIT ${TOTAL}`)
+ORDER BY a.id, e.due_at, e.id`)
 
 /** Inside the transaction that takes them further. */
 export async function takeDue(tx: Queryable, now: Date): Promise<DueEnrolment[]> {
@@ -60,13 +72,35 @@ export async function takeOne(tx: Queryable, { automationId, id }: EnrolmentName
   return (await tx.query<DueEnrolment>(TAKE_ONE, [automationId, id, now])).rows
 }
 
+const HOLD = prepared('automation-hold-contacts', 'SELECT id FROM contacts WHERE id = ANY ($1) FOR NO KEY UPDATE SKIP LOCKED')
+const THERE = prepared('automation-contacts-there', 'SELECT id FROM contacts WHERE id = ANY ($1)')
+
+/**
+ * Locks the contacts that may be changed; answers all but those whose contact somebody else is changing or deleting, who have their turn
+ * later. Nobody is waited for: who deletes a contact waits for its enrolments, which are ours.
+ */
+export async function holdContacts(
+  tx: Queryable, due: readonly DueEnrolment[], isChanging: (enrolment: DueEnrolment) => boolean,
+): Promise<readonly DueEnrolment[]> {
+  const wanted = [...new Set(due.filter(isChanging).map(({ contactId }) => contactId))]
+  if (wanted.length === 0) return due
+  const held = new Set(await idsOf(tx, HOLD, wanted))
+  const others = wanted.filter((id) => !held.has(id))
+  const busy = new Set(others.length === 0 ? [] : await idsOf(tx, THERE, others))
+  return due.filter((one) => !busy.has(one.contactId) || !isChanging(one))
+}
+
+async function idsOf(tx: Queryable, statement: Statement, wanted: readonly string[]): Promise<string[]> {
+  return (await tx.query<{ id: string }>(statement, [wanted])).rows.map(({ id }) => id)
+}
+
 const NEXT = prepared('enrolments-next', `
 SELECT least(min(e.due_at), min(CASE WHEN a.trigger_key IS NOT NULL AND NOT a.is_enrolled THEN a.starts_at END)) AS at
 FROM automations a LEFT JOIN LATERAL (
   SELECT due_at FROM enrolments WHERE automation_id = a.id AND state = 'active' ORDER BY due_at LIMIT 1) e ON true
-WHERE a.status = 'active'`)
+WHERE a.status = 'active' AND NOT ${ALL_STOPPED}`)
 
-/** When the next one is due, or the members of an audience are to begin; null: nobody is in an active automation. */
+/** When the next one is due, or the members of an audience are to begin; null: nobody is in an active automation, or all is stopped. */
 export async function findNextDue(db: Queryable): Promise<Date | null> {
   const { rows } = await db.query<{ at: Date | null }>(NEXT)
   return rows[0]?.at ?? null

@@ -7,6 +7,7 @@
 import { jsonOrNull } from '#src/columns.ts'
 import { GHOST } from '#src/contacts/ghost.ts'
 import { prepared, type Queryable } from '#src/db.ts'
+import { MOST_HEARD, type Properties as EventProperties } from './heard.ts'
 import type { EnrolmentState, Status } from './state.ts'
 
 /** A contact of a workspace; the address in lower case. */
@@ -15,11 +16,8 @@ export interface Person {
   readonly email: string
 }
 
-/** Events of one moment. */
-const MOST_HEARD = 20
-
 /** What a template may read as `{{event.<name>}}`. */
-export type Properties = Readonly<Record<string, unknown>> | null
+export type Properties = EventProperties | null
 
 // one of date_time begins at its moment, any other now
 const enrolWhere = (which: string): string => `
@@ -34,15 +32,15 @@ const TRACK = prepared('enrolments-track', enrolWhere(`a.trigger_type = 'contact
 const ENROL = prepared('enrolments-enrol', enrolWhere('a.id = $5::uuid'))
 
 /**
- * Who waits for it goes on now, with the properties of the event in place of those that it had under the same names. Who is on the way to
- * its next step keeps it in mind: that may be the one that waits for it.
+ * Who waits for it goes on now. Who is on the way to its next step, or held at it, keeps it in mind: that step may be the one that waits
+ * for it.
  */
 const MEET = prepared('enrolments-meet', `
-UPDATE enrolments e SET is_met = coalesce(e.waits_for = $5, false), due_at = least(e.due_at, $4),
-  heard = CASE WHEN e.waits_for IS DISTINCT FROM $5 THEN array_append(e.heard, $5) END,
-  properties = coalesce(e.properties, '{}') || coalesce($3::jsonb, '{}')
+UPDATE enrolments e SET due_at = CASE WHEN e.waits_for = $5 THEN least(e.due_at, $4) ELSE e.due_at END,
+  heard = coalesce(e.heard, '[]') || jsonb_build_array(jsonb_build_object('name', $5::text, 'properties', $3::jsonb))
 FROM contacts c WHERE c.workspace_id = $1 AND c.email = $2 AND e.contact_id = c.id AND e.workspace_id = $1 AND e.state = 'active'
-  AND NOT e.is_met AND (e.waits_for = $5 OR e.due_at <= $4 AND cardinality(coalesce(e.heard, '{}')) < ${MOST_HEARD})`)
+  AND (e.waits_for = $5 AND NOT coalesce(e.heard, '[]') @> jsonb_build_array(jsonb_build_object('name', $5::text))
+    OR (e.due_at <= $4 OR e.reason IS NOT NULL) AND jsonb_array_length(coalesce(e.heard, '[]')) < ${MOST_HEARD})`)
 
 /**
  * An event of a contact: how many automations it began; those in which the contact waits for it go on. An unknown contact begins none.

@@ -8,6 +8,7 @@ import type { News } from '#src/events/news.ts'
 import { NO_NEWS } from '#src/events/news.ts'
 import type { Due } from '#src/queue/schedule.ts'
 import { audienceOf, type DueEnrolment } from './due.ts'
+import type { Properties } from './heard.ts'
 import type { Step } from './steps.ts'
 
 export interface NewMail {
@@ -16,6 +17,8 @@ export interface NewMail {
   readonly enrolment: DueEnrolment
   readonly email: string
   readonly step: Extract<Step, { type: 'send_email' }>
+  /** What it reads as `{{event.<name>}}`. */
+  readonly event: Properties | null
   readonly contentId: string
   readonly domainId: string
   readonly subject: string
@@ -69,7 +72,7 @@ export async function sendMails(tx: Queryable, mails: readonly NewMail[], now: D
     (m) => m.id, (m) => m.eventId, (m) => m.enrolment.workspaceId, (m) => m.enrolment.automationId, (m) => m.enrolment.id,
     (m) => m.enrolment.contactId, (m) => audienceOf(m.enrolment), (m) => m.contentId, (m) => m.email, domainOf, (m) => m.step.from,
     (m) => m.step.from_name, (m) => m.step.reply_to === null ? null : JSON.stringify({ email: m.step.reply_to, name: null }),
-    (m) => m.subject, (m) => jsonOrNull(m.enrolment.properties === null ? null : { event: m.enrolment.properties }), (m) => m.step.id,
+    (m) => m.subject, (m) => jsonOrNull(m.event === null ? null : { event: m.event }), (m) => m.step.id,
     (m) => m.id, (m) => m.domainId,
   ]), now])
   const suppressed = new Set(row?.suppressed)

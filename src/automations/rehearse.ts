@@ -43,7 +43,7 @@ export interface Start {
 
 export function rehearse(program: Program, start: Start, assumed: Assumed): Rehearsal {
   const steps: RehearsedStep[] = []
-  let traveller: Traveller = { ...start, step: program.first, mails: [], wait: null, heard: [] }
+  let traveller: Traveller = { ...start, step: program.first, mails: [], hasWaited: false, heard: [] }
   for (let nowMs = start.nowMs; ;) {
     const walked = walk(program, traveller, { nowMs, patienceMs: 0, obstacle: () => null })
     for (const { id, answer } of walked.passed) {
@@ -55,7 +55,8 @@ export function rehearse(program: Program, start: Start, assumed: Assumed): Rehe
     const hasCome = ending.event !== null && assumed.events.includes(ending.event)
     if (!hasCome) nowMs = ending.dueMs
     traveller = {
-      ...traveller, step: ending.step, wait: ending.event === null ? null : hasCome ? 'came' : 'over',
+      ...traveller, step: ending.step, hasWaited: ending.event !== null,
+      heard: hasCome && ending.event !== null ? [{ name: ending.event, properties: null }] : [],
       contact: changed(traveller.contact, walked.effects), mails: [...traveller.mails, ...mailsOf(walked.effects, assumed)],
     }
   }

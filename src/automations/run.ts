@@ -10,12 +10,13 @@ import type { Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway, prepared, type Queryable } from '#src/db.ts'
 import { isWorthRepeating } from '#src/messages/move.ts'
-import { readRoom, takeSlice } from '#src/messages/quota.ts'
+import { isOverQuota } from '#src/messages/quota.ts'
 import { schedule } from '#src/queue/schedule.ts'
 import { carryOut, type Outcome, type Taken } from './carry-out.ts'
-import { loadContactsOf, loadMailsOf, loadSteps, takeDue, takeOne, type DueEnrolment, type EnrolmentName } from './due.ts'
+import { openBudgets, takeBudgets, type Budgets } from './budgets.ts'
+import { holdContacts, loadContactsOf, loadMailsOf, loadSteps, takeDue, takeOne, type DueEnrolment, type EnrolmentName } from './due.ts'
 import { prepareMailSteps, type MailStepOf, type Sendable } from './mail-steps.ts'
-import { compileSteps, type Program } from './program.ts'
+import { changesContact, compileSteps, type Program } from './program.ts'
 import { asksForMails } from './question.ts'
 import { walk, type Traveller, type WalkRules } from './walk.ts'
 
@@ -23,6 +24,7 @@ import { walk, type Traveller, type WalkRules } from './walk.ts'
 const PATIENCE_MS = 15 * 60_000
 /** Between tries of what could not be carried out; after the last it leaves. */
 const TROUBLE_WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000] as const
+const MOST_REASON = 500
 const USED_UP = 'the quota of the month is used up'
 
 type Stores = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
@@ -30,6 +32,8 @@ type Stores = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
 export interface RunParts {
   readonly ctx: Stores
   readonly plans: Plans
+  /** Asked between those that are taken alone. */
+  readonly isStopping?: () => boolean
 }
 
 /** One slice; how many were taken further. Rejects when a store is away. */
@@ -45,10 +49,14 @@ export async function runSlice(parts: RunParts): Promise<number> {
     return done
   } catch (error) {
     if (isDatabaseAway(error) || names.length === 0) throw error
-    if (isWorthRepeating(error)) return names.length
+    // somebody else took the last of a quota, or came across; nobody was taken further
+    if (isWorthRepeating(error) || isOverQuota(error)) return names.length
     ctx.log.warn({ err: error, enrolments: names.length }, 'a slice of automations could not be carried out; each is taken alone')
   }
-  for (const name of names) await runAlone(parts, name)
+  for (const name of names) {
+    if (parts.isStopping?.() === true) break
+    await runAlone(parts, name)
+  }
   return names.length
 }
 
@@ -58,6 +66,7 @@ async function runAlone(parts: RunParts, name: EnrolmentName): Promise<void> {
     await takeFurther(parts, (tx, now) => takeOne(tx, name, now))
   } catch (error) {
     if (isDatabaseAway(error)) throw error
+    if (isWorthRepeating(error) || isOverQuota(error)) return
     ctx.log.error({ err: error, ...name }, 'a step of an automation could not be carried out')
     await postpone(ctx, name, error)
   }
@@ -69,10 +78,10 @@ UPDATE enrolments SET troubles = troubles + 1, reason = $3,
   state = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN 'exited' ELSE state END,
   step = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN NULL ELSE step END,
   ended_at = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN $4::timestamptz END
-WHERE automation_id = $1 AND id = $2 AND state = 'active'`)
+WHERE automation_id = $1 AND id = $2 AND state = 'active' AND due_at <= $4`)
 
 async function postpone({ db, clock }: Stores, { automationId, id }: EnrolmentName, error: unknown): Promise<void> {
-  const reason = `its step could not be carried out: ${error instanceof Error ? error.message : String(error)}`
+  const reason = `its step could not be carried out: ${error instanceof Error ? error.message : String(error)}`.slice(0, MOST_REASON)
   await db.query(POSTPONE, [automationId, id, reason, new Date(clock.now()), TROUBLE_WAITS_MS])
 }
 
@@ -82,8 +91,10 @@ async function takeFurther(parts: RunParts, take: Take): Promise<number> {
   const { ctx, plans } = parts
   const now = new Date(ctx.clock.now())
   const { count, outcome } = await ctx.db.transaction(async (tx) => {
-    const due = await take(tx, now)
-    return { count: due.length, outcome: due.length === 0 ? null : await advance(tx, { due, plans, now }) }
+    const taken = await take(tx, now)
+    const programs = await loadPrograms(tx, taken)
+    const due = await holdContacts(tx, taken, (one) => changesContact(programs.get(versionName(one))))
+    return { count: due.length, outcome: due.length === 0 ? null : await advance(tx, { due, programs, plans, now }) }
   })
   if (outcome !== null) schedule(ctx, outcome.due, outcome.news)
   return count
@@ -91,15 +102,15 @@ async function takeFurther(parts: RunParts, take: Take): Promise<number> {
 
 interface Slice {
   readonly due: readonly DueEnrolment[]
+  readonly programs: Programs
   readonly plans: Plans
   readonly now: Date
 }
 
-async function advance(tx: Queryable, { due, plans, now }: Slice): Promise<Outcome> {
-  const programs = await loadPrograms(tx, due)
+async function advance(tx: Queryable, { due, programs, plans, now }: Slice): Promise<Outcome> {
   const [contacts, mails] = [await loadContactsOf(tx, due), await loadMailsOf(tx, asking(due, programs))]
   const sendable = await loadSendable(tx, due, programs)
-  const budgets = await openBudgets(tx, { due, plans, now })
+  const budgets = await openBudgets(tx, due.map(({ workspaceId }) => workspaceId), { plans, now })
   const taken = due.map((enrolment, i): Taken | null => {
     const contact = contacts.get(i)
     const program = programs.get(versionName(enrolment))
@@ -109,8 +120,7 @@ async function advance(tx: Queryable, { due, plans, now }: Slice): Promise<Outco
   })
   await dropGone(tx, due.filter((_, i) => taken[i] === null), now)
   const outcome = await carryOut(tx, taken.filter((one) => one !== null), (enrolment, stepId) => sendable(enrolment, stepId), now)
-  // last, because other mail of these workspaces waits for the rows
-  for (const budget of budgets.values()) if (budget.used > 0) await takeSlice(tx, { ...budget, wanted: budget.used, now })
+  await takeBudgets(tx, budgets, now)
   return outcome
 }
 
@@ -118,24 +128,26 @@ function versionName({ automationId, version }: Pick<DueEnrolment, 'automationId
   return `${automationId} ${version}`
 }
 
-async function loadPrograms(tx: Queryable, due: readonly DueEnrolment[]): Promise<Map<string, Program>> {
+type Programs = ReadonlyMap<string, Program>
+
+async function loadPrograms(tx: Queryable, due: readonly DueEnrolment[]): Promise<Programs> {
   const wanted = [...new Map(due.map((one) => [versionName(one), one])).values()]
   return new Map((await loadSteps(tx, wanted)).map((one) => [versionName(one), compileSteps(one.steps)]))
 }
 
 /** Those whose conditions ask for what became of their mails. */
-function asking(due: readonly DueEnrolment[], programs: ReadonlyMap<string, Program>): string[] {
+function asking(due: readonly DueEnrolment[], programs: Programs): string[] {
   const names = new Set([...programs].filter(([, program]) => asksForMails(program)).map(([name]) => name))
   return due.filter((one) => names.has(versionName(one))).map(({ id }) => id)
 }
 
-function travellerOf({ step, waitsFor, isMet, heard, properties }: DueEnrolment): Pick<Traveller, 'step' | 'wait' | 'heard' | 'event'> {
-  return { step, wait: waitsFor === null ? null : isMet ? 'came' : 'over', heard: heard ?? [], event: properties }
+function travellerOf({ step, waitsFor, heard, properties }: DueEnrolment): Pick<Traveller, 'step' | 'hasWaited' | 'heard' | 'event'> {
+  return { step, hasWaited: waitsFor !== null, heard: heard ?? [], event: properties }
 }
 
 type Sendables = (enrolment: Pick<DueEnrolment, 'automationId' | 'version'>, stepId: string) => Sendable
 
-async function loadSendable(tx: Queryable, due: readonly DueEnrolment[], programs: ReadonlyMap<string, Program>): Promise<Sendables> {
+async function loadSendable(tx: Queryable, due: readonly DueEnrolment[], programs: Programs): Promise<Sendables> {
   const owners = new Map(due.map((one) => [versionName(one), one]))
   const steps = [...programs].flatMap(([name, program]) => {
     const owner = owners.get(name)
@@ -148,29 +160,9 @@ async function loadSendable(tx: Queryable, due: readonly DueEnrolment[], program
   return (enrolment, stepId) => byName.get(`${versionName(enrolment)} ${stepId}`) ?? { kind: 'obstacle', reason: 'its mail is not known' }
 }
 
-interface Budget {
-  readonly workspaceId: string
-  readonly quota: number | null
-  /** Mails; null = any number. */
-  readonly room: number | null
-  used: number
-}
-
-async function openBudgets(tx: Queryable, { due, plans, now }: Slice): Promise<Map<string, Budget>> {
-  const ids = [...new Set(due.map(({ workspaceId }) => workspaceId))].toSorted((a, b) => (a < b ? -1 : 1))
-  const { rows } = await tx.query<{ id: string; plan: string }>('SELECT id, plan FROM workspaces WHERE id = ANY ($1) ORDER BY id', [ids])
-  const budgets = new Map<string, Budget>()
-  for (const { id, plan } of rows) {
-    // a name that the configuration no longer knows is the smallest plan, never an unlimited one
-    const quota = (plans[plan] ?? plans['free'])?.monthlyQuota ?? null
-    budgets.set(id, { workspaceId: id, quota, room: await readRoom(tx, id, quota, now), used: 0 })
-  }
-  return budgets
-}
-
 interface Means {
   readonly sendable: Sendables
-  readonly budgets: ReadonlyMap<string, Budget>
+  readonly budgets: Budgets
   readonly now: Date
 }
 
@@ -196,31 +188,4 @@ FROM unnest($1::uuid[], $2::uuid[]) AS i (automation_id, id) WHERE e.automation_
 
 async function dropGone(tx: Queryable, gone: readonly DueEnrolment[], now: Date): Promise<void> {
   if (gone.length > 0) await tx.query(DROP, [gone.map(({ automationId }) => automationId), gone.map(({ id }) => id), now])
-}
-
-const MEMBERS = 2000
-const ENROL_MEMBERS = prepared('automation-enrol-members', `
-WITH wanted AS (
-  SELECT a.id, a.workspace_id, a.version, a.trigger_key::uuid AS audience_id, a.enrolled_to, v.first_step
-  FROM automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
-  WHERE a.status = 'active' AND a.trigger_type = 'date_time' AND a.trigger_key IS NOT NULL AND NOT a.is_enrolled AND a.starts_at <= $1
-  ORDER BY a.starts_at LIMIT 1 FOR UPDATE OF a SKIP LOCKED
-), members AS MATERIALIZED (
-  SELECT m.contact_id FROM wanted w CROSS JOIN LATERAL (
-    SELECT contact_id FROM memberships WHERE audience_id = w.audience_id AND is_subscribed
-      AND contact_id > coalesce(w.enrolled_to, '00000000-0000-0000-0000-000000000000') ORDER BY contact_id LIMIT ${MEMBERS}) m
-), begun AS (
-  INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
-  SELECT w.id, w.version, w.workspace_id, c.id, w.first_step, $1, $1
-  FROM wanted w, members m JOIN contacts c ON c.id = m.contact_id ORDER BY c.id FOR KEY SHARE OF c
-  ON CONFLICT (automation_id, contact_id) WHERE state = 'active' DO NOTHING
-)
-UPDATE automations a SET is_enrolled = (SELECT count(*) FROM members) < ${MEMBERS},
-  enrolled_to = coalesce((SELECT contact_id FROM members ORDER BY contact_id DESC LIMIT 1), a.enrolled_to)
-FROM wanted w WHERE a.id = w.id`)
-
-/** Members of an audience whose moment has come are enrolled, a slice at a time. True when there may be more. */
-export async function enrolMembers({ ctx }: RunParts): Promise<boolean> {
-  const { rowCount } = await ctx.db.query(ENROL_MEMBERS, [new Date(ctx.clock.now())])
-  return (rowCount ?? 0) > 0
 }

@@ -13,7 +13,7 @@ const ADA: ContactFacts = {
   timezone: null, tags: ['vip'], customAttributes: { plan: 'pro', seats: 12, since: '2029-05-01', address: { city: 'Bern' } },
 }
 const RULES: WalkRules = { nowMs: NOW, obstacle: () => null, patienceMs: 900_000 }
-const BLANK: Traveller = { contact: ADA, event: { total: '19.90' }, mails: [], step: null, wait: null, heard: [], refusal: null }
+const BLANK: Traveller = { contact: ADA, event: { total: '19.90' }, mails: [], step: null, hasWaited: false, heard: [], refusal: null }
 
 function stepsOf(written: readonly unknown[]): readonly Step[] {
   const read = readSteps(written)
@@ -51,12 +51,12 @@ describe('the way through an automation', () => {
     ['what was taken off is seen', [tag('t', 'vip', 'remove_tag'), asks('q', { type: 'has_tag', tag: 'vip' }, [], [tag('n', 'b')])], {}, 't q=no n -vip +b completed'],
     ['exit', [{ type: 'exit', id: 'x' }, mail('m')], {}, 'x exited'],
     ['a wait begins', [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }], {}, 'waits at w 7200 s for paid'],
-    ['its event came', [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }], { wait: 'came' }, 'w=yes y +a completed'],
-    ['its event came before it began', [tag('t', 'x'), { type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [] }], { heard: ['paid'] }, 't w=yes y +x +a completed'],
-    ['its time is over', [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }], { wait: 'over' }, 'w=no n +b completed'],
+    ['its event came', [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }], { step: 'w', hasWaited: true, heard: [{ name: 'paid', properties: null }] }, 'w=yes y +a completed'],
+    ['its event came before it began', [tag('t', 'x'), { type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [] }], { heard: [{ name: 'paid', properties: null }] }, 't w=yes y +x +a completed'],
+    ['its time is over', [{ type: 'wait_for_event', id: 'w', event_name: 'paid', hours: 2, yes: [tag('y', 'a')], no: [tag('n', 'b')] }], { step: 'w', hasWaited: true }, 'w=no n +b completed'],
     ['one wait after another begins anew', [
       { type: 'wait_for_event', id: 'w', event_name: 'a', hours: 1 }, { type: 'wait_for_event', id: 'v', event_name: 'b', hours: 1 }],
-    { wait: 'came' }, 'w=yes waits at v 3600 s for b'],
+    { step: 'w', hasWaited: true, heard: [{ name: 'a', properties: null }] }, 'w=yes waits at v 3600 s for b'],
     ['who wants no mail leaves at the mail', [tag('t', 'a'), mail('m'), tag('u', 'b')], { refusal: 'unsubscribed' }, 't +a exited'],
     ['and only there', [tag('t', 'a')], { refusal: 'unsubscribed' }, 't +a completed'],
     ['a step that is gone', [mail('m')], { step: 'other' }, 'exited'],
@@ -127,7 +127,8 @@ describe('any steps', () => {
         }
         if (ending.kind !== 'waits') return
         assert.ok(program.steps.has(ending.step))
-        traveller = { ...traveller, step: ending.step, wait: ending.event === null ? null : luck.next().value === true ? 'came' : 'over' }
+        const heard = ending.event !== null && luck.next().value === true ? [{ name: ending.event, properties: null }] : []
+        traveller = { ...traveller, step: ending.step, hasWaited: ending.event !== null, heard }
       }
     }))
   })

@@ -4,6 +4,7 @@
  * walk see. A walk passes each step at most once, for steps are a tree.
  */
 import type { ContactFacts } from '#src/templates/variables.ts'
+import { mergeProperties, type Heard, type Properties } from './heard.ts'
 import { branchOf, type Placed, type Program } from './program.ts'
 import { answer, type Known, type SentMail } from './question.ts'
 import type { Step } from './steps.ts'
@@ -11,10 +12,10 @@ import type { Step } from './steps.ts'
 export interface Traveller extends Known {
   /** The step that is next. Null: there is none. */
   readonly step: string | null
-  /** It waited at this step for an event, and what came of it; null: it did not wait. */
-  readonly wait: 'came' | 'over' | null
-  /** Events that came since it was due: a wait for one of them is over before it begins. */
-  readonly heard: readonly string[]
+  /** It waited at this step for an event: that came, or the time is over. */
+  readonly hasWaited: boolean
+  /** Events that came since it was due, or while it waited: a wait for one of them is over before it begins. */
+  readonly heard: readonly Heard[]
   /** It wants no mail of this automation any more: why, for people. Null: it does. */
   readonly refusal: string | null
 }
@@ -22,10 +23,10 @@ export interface Traveller extends Known {
 type MailStep = Extract<Step, { type: 'send_email' }>
 
 export type Effect =
-  | { readonly kind: 'mail'; readonly step: MailStep }
+  | { readonly kind: 'mail'; readonly step: MailStep; readonly event: Properties | null }
   | { readonly kind: 'tag'; readonly tag: string; readonly isAdded: boolean }
   | { readonly kind: 'audience'; readonly audienceId: string; readonly isAdded: boolean }
-  | { readonly kind: 'call'; readonly stepId: string; readonly url: string }
+  | { readonly kind: 'call'; readonly stepId: string; readonly url: string; readonly event: Properties | null }
 
 export type Ending =
   | { readonly kind: 'waits'; readonly step: string; readonly dueMs: number; readonly event: string | null; readonly reason: string | null }
@@ -37,6 +38,10 @@ export interface Walked {
   readonly effects: readonly Effect[]
   /** Ids of the steps that were passed, in order, with the answers of those that asked. */
   readonly passed: readonly { readonly id: string; readonly answer: boolean | null }[]
+  /** The properties of its events; the very same object when no further one was met. */
+  readonly event: Properties | null
+  /** What it has not met and may still: it is held before the step that would. */
+  readonly heard: readonly Heard[]
 }
 
 export interface WalkRules {
@@ -49,6 +54,8 @@ export interface WalkRules {
 
 interface Journey {
   contact: ContactFacts
+  event: Properties | null
+  readonly heard: Heard[]
   readonly mails: SentMail[]
   readonly effects: Effect[]
   readonly passed: { id: string; answer: boolean | null }[]
@@ -58,17 +65,17 @@ interface Journey {
 type Onward = { readonly to: string | null } | { readonly ending: Ending }
 
 export function walk(program: Program, traveller: Traveller, rules: WalkRules): Walked {
-  const journey: Journey = { contact: traveller.contact, mails: [...traveller.mails], effects: [], passed: [] }
-  const end = (ending: Ending): Walked => ({ ending, effects: journey.effects, passed: journey.passed })
-  let at = traveller.step
-  let { wait } = traveller
+  const { contact, event, step, hasWaited } = traveller
+  const journey: Journey = { contact, event, heard: [...traveller.heard], mails: [...traveller.mails], effects: [], passed: [] }
+  const end = (ending: Ending): Walked => ({
+    ending, effects: journey.effects, passed: journey.passed, event: journey.event,
+    heard: ending.kind === 'waits' && ending.reason !== null ? journey.heard : [],
+  })
+  let at = step
   while (at !== null) {
     const placed = program.steps.get(at)
     if (placed === undefined) return end({ kind: 'exited', reason: 'the step it was at is not there any more' })
-    const { step } = placed
-    if (step.type === 'wait_for_event' && traveller.heard.includes(step.event_name)) wait = 'came'
-    const onward = take(placed, journey, { ...traveller, wait }, rules)
-    wait = null
+    const onward = take(placed, journey, { ...traveller, hasWaited: hasWaited && at === step }, rules)
     if ('ending' in onward) return end(onward.ending)
     at = onward.to
   }
@@ -81,15 +88,23 @@ function take(placed: Placed, journey: Journey, traveller: Traveller, rules: Wal
     const stop = stopOf(step, traveller, rules)
     if (stop !== null) return { ending: stop }
   }
-  if (step.type === 'wait_for_event' && traveller.wait === null) return waitUntil(rules, step.id, step.seconds, step.event_name)
-  const isYes = step.type === 'condition' ? answer(step.condition, { ...traveller, contact: journey.contact, mails: journey.mails })
-    : step.type === 'wait_for_event' ? traveller.wait === 'came' : null
+  const isYes = step.type === 'condition' ? answer(step.condition, journey) : step.type === 'wait_for_event' ? meet(step.event_name, journey) : null
+  if (step.type === 'wait_for_event' && isYes === false && !traveller.hasWaited) return waitUntil(rules, step.id, step.seconds, step.event_name)
   journey.passed.push({ id: step.id, answer: isYes })
   if (isYes !== null) return { to: branchOf(placed, isYes) }
   if (step.type === 'delay') return next === null ? { to: null } : waitUntil(rules, next, step.seconds, null)
   if (step.type === 'exit') return { ending: { kind: 'exited', reason: 'a step ended it' } }
-  note(journey, effectOf(step as Doing))
+  note(journey, effectOf(step as Doing, journey.event))
   return { to: next }
+}
+
+/** Whether the event came; it then says what the contact goes on with, and ends no other wait. */
+function meet(name: string, journey: Journey): boolean {
+  const place = journey.heard.findIndex((one) => one.name === name)
+  if (place < 0) return false
+  const [met] = journey.heard.splice(place, 1)
+  journey.event = mergeProperties(journey.event, met?.properties ?? null)
+  return true
 }
 
 /** A mail that its reader does not want, or that cannot be sent now. */
@@ -111,9 +126,9 @@ function note(journey: Journey, effect: Effect): void {
 
 type Doing = Exclude<Step, { type: 'condition' | 'wait_for_event' | 'delay' | 'exit' }>
 
-function effectOf(step: Doing): Effect {
-  if (step.type === 'send_email') return { kind: 'mail', step }
-  if (step.type === 'webhook') return { kind: 'call', stepId: step.id, url: step.url }
+function effectOf(step: Doing, event: Properties | null): Effect {
+  if (step.type === 'send_email') return { kind: 'mail', step, event }
+  if (step.type === 'webhook') return { kind: 'call', stepId: step.id, url: step.url, event }
   if (step.type === 'add_tag' || step.type === 'remove_tag') return { kind: 'tag', tag: step.tag, isAdded: step.type === 'add_tag' }
   return { kind: 'audience', audienceId: step.audience_id, isAdded: step.type === 'add_to_audience' }
 }

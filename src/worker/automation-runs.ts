@@ -1,11 +1,12 @@
 /**
  * Takes contacts through their automations when their time comes: woken by Redis when somebody was enrolled, joined an audience or had an
- * event, by a timer set to the next one that is due, and every second in any case, so that Redis may be away. Any number of workers share the work; two slices
- * are under way at a time, so that one waits for PostgreSQL while the other is prepared.
+ * event, by a timer set to the next one that is due, and every second in any case, so that Redis may be away. Any number of workers share
+ * the work; two slices are under way at a time, so that one waits for PostgreSQL while the other is prepared. Stopping waits for these.
  */
 import { loadPlans } from '#config/plans.ts'
 import { findNextDue, listJoined } from '#src/automations/due.ts'
-import { enrolMembers, runSlice, type RunParts } from '#src/automations/run.ts'
+import { enrolMembers } from '#src/automations/moments.ts'
+import { runSlice, type RunParts } from '#src/automations/run.ts'
 import type { Context } from '#src/context.ts'
 import { AUTOMATIONS_CHANNEL, EVENTS_CHANNEL } from '#src/queue/keys.ts'
 import { openRedis } from '#src/redis.ts'
@@ -15,10 +16,14 @@ import type { Loop } from './loop.ts'
 const SWEEP_MS = 1000
 const SPACING_MS = 20
 const AWAY_MS = 500
+/** Until those are looked at again who are due and were not taken: somebody else holds them. */
+const HELD_MS = 100
+/** Between looks that events of a workspace cause where joining an audience begins something: most of its events are of other things. */
+const GATHER_MS = 200
 const AT_ONCE = 2
 
 export function startAutomations(ctx: Context, redisUrl: string): Loop {
-  const parts: RunParts = { ctx, plans: loadPlans(ctx.config.plansFile) }
+  const parts: RunParts = { ctx, plans: loadPlans(ctx.config.plansFile), isStopping: () => isStopped }
   const alarm = createAlarm(round, SPACING_MS)
   let isStopped = false
   /** Workspaces where joining an audience begins something: their events wake us. */
@@ -27,11 +32,11 @@ export function startAutomations(ctx: Context, redisUrl: string): Loop {
   async function round(): Promise<void> {
     alarm.set(SWEEP_MS)
     try {
-      while (!isStopped && await enrolMembers(parts)) await runSlice(parts)
       await Promise.all(Array.from({ length: AT_ONCE }, () => runUntilNobodyIsDue()))
       joined = await listJoined(ctx.db)
       const next = await findNextDue(ctx.db)
-      if (next !== null) alarm.set(Math.max(0, next.getTime() - ctx.clock.now()) + 1)
+      const inMs = (next?.getTime() ?? Infinity) - ctx.clock.now()
+      if (inMs < SWEEP_MS) alarm.set(inMs > 0 ? inMs + 1 : HELD_MS)
     } catch (error) {
       ctx.log.warn({ err: error }, 'automations could not be taken further; it is tried again')
       alarm.set(AWAY_MS)
@@ -39,16 +44,22 @@ export function startAutomations(ctx: Context, redisUrl: string): Loop {
   }
 
   async function runUntilNobodyIsDue(): Promise<void> {
-    while (!isStopped && await runSlice(parts) > 0);
+    for (let isMore = true; isMore && !isStopped;) {
+      const isEnrolling = await enrolMembers(ctx)
+      isMore = await runSlice(parts) > 0 || isEnrolling
+    }
   }
 
   const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
   subscriber.on('message', (channel: string, workspaces: string) => {
-    if (channel === AUTOMATIONS_CHANNEL || workspaces.split(',').some((id) => joined.has(id))) alarm.set(0)
+    if (channel === AUTOMATIONS_CHANNEL) alarm.set(0)
+    else if (workspaces.split(',').some((id) => joined.has(id))) alarm.set(GATHER_MS)
   })
   // what was published while the connection was away was not heard
   subscriber.on('ready', () => {
-    subscriber.subscribe(AUTOMATIONS_CHANNEL, EVENTS_CHANNEL).then(() => alarm.set(0), (error: unknown) => ctx.log.debug({ err: error }, 'subscribing waits for Redis'))
+    subscriber.subscribe(AUTOMATIONS_CHANNEL, EVENTS_CHANNEL).then(() => alarm.set(0), (error: unknown) => {
+      ctx.log.debug({ err: error }, 'subscribing waits for Redis')
+    })
   })
   alarm.set(0)
   return {

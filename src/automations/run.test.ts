@@ -1,0 +1,174 @@
+/** Slices on a real PostgreSQL, one by one: whose turn it is, who is passed over, and what events say to those who are on their way. */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { saveContacts } from '#src/contacts/save.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { createAutomation, type AutomationChange } from './change.ts'
+import { enrolContact, trackEvent, type Properties } from './enrol.ts'
+import { enrolMembers } from './moments.ts'
+import { runSlice, type RunParts } from './run.ts'
+import { readSteps } from './steps.ts'
+
+describe('slices of automations', () => {
+  let ctx: TestContext
+  let parts: RunParts
+  let workspaceId = ''
+  before(async () => {
+    ctx = await createContext()
+    parts = { ctx, plans: { free: { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true } } }
+  })
+  after(() => ctx.close())
+  beforeEach(async () => {
+    await ctx.db.query(`UPDATE automations SET status = 'archived'`)
+    workspaceId = await ctx.newWorkspace()
+  })
+
+  const now = (): Date => new Date(ctx.clock.now())
+  const tag = (name: string): object => ({ type: 'add_tag', tag: name })
+  async function make(steps: readonly object[], change: AutomationChange = {}): Promise<string> {
+    const read = readSteps(steps)
+    assert.ok(read.ok, JSON.stringify(read))
+    const made = await createAutomation(ctx, workspaceId, { status: 'active', steps: read.steps, ...change, name: 'A' })
+    return made.kind === 'done' ? made.automation.id : assert.fail(JSON.stringify(made))
+  }
+  async function addContacts(count: number, audienceId: string | null = null): Promise<void> {
+    const rows = Array.from({ length: count }, (_, i) => ({ email: `p${i}@people.example` }))
+    await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId, now: now() }, rows))
+  }
+  async function addAudience(): Promise<string> {
+    const { rows: [row] } = await ctx.db.query<{ id: string }>(
+      `INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES (gen_random_uuid(), $1, 'a', gen_random_uuid()) RETURNING id`, [workspaceId])
+    return row?.id ?? assert.fail()
+  }
+  /** All contacts of the workspace, as if they had been due for an hour. */
+  const enrolAll = (id: string): Promise<unknown> => ctx.db.query(`
+    INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
+    SELECT a.id, a.version, c.workspace_id, c.id, v.first_step, now() - interval '1 hour', now()
+    FROM contacts c, automations a JOIN automation_versions v ON v.automation_id = a.id WHERE a.id = $1 AND c.workspace_id = $2`, [id, workspaceId])
+  const enrol = async (id: string, properties: Properties = null): Promise<void> => {
+    const order = { automationId: id, properties }
+    assert.equal((await enrolContact(ctx.db, { workspaceId, email: 'p0@people.example' }, order, now())).kind, 'enrolled')
+  }
+  const track = (name: string, properties: Properties = null): Promise<number> =>
+    trackEvent(ctx.db, { workspaceId, email: 'p0@people.example' }, { name, properties }, now())
+  const count = async (id: string, state: string): Promise<number> => {
+    const { rows: [row] } = await ctx.db.query<{ n: number }>(
+      'SELECT count(*)::int AS n FROM enrolments WHERE automation_id = $1 AND state = $2', [id, state])
+    return row?.n ?? assert.fail()
+  }
+  const tags = async (): Promise<string[]> => {
+    const { rows: [row] } = await ctx.db.query<{ tags: string[] }>(
+      `SELECT tags FROM contacts WHERE workspace_id = $1 AND email = 'p0@people.example'`, [workspaceId])
+    return row?.tags ?? assert.fail()
+  }
+  const properties = async (id: string): Promise<unknown> =>
+    (await ctx.db.query<{ properties: unknown }>('SELECT properties FROM enrolments WHERE automation_id = $1', [id])).rows[0]?.properties
+
+  it('thousands in some automations hold up nobody in another one', async () => {
+    await addContacts(1500)
+    for (let i = 0; i < 3; i++) await enrolAll(await make([tag('x')]))
+    const late = await make([tag('y')])
+    await enrol(late)
+    await runSlice(parts)
+    assert.equal(await count(late, 'completed'), 1)
+  })
+  it('a workspace with many automations gets no more of a slice than one with a few', async () => {
+    await addContacts(20)
+    for (let i = 0; i < 80; i++) await enrolAll(await make([tag(`x${i}`)]))
+    workspaceId = await ctx.newWorkspace()
+    await addContacts(300)
+    const few = await make([tag('y')])
+    await enrolAll(few)
+    await runSlice(parts)
+    assert.equal(await count(few, 'completed'), 300)
+  })
+  it('audiences whose moments come at once begin side by side', async () => {
+    const audienceId = await addAudience()
+    await addContacts(3500, audienceId)
+    const onMoment = { triggerType: 'date_time', triggerConfig: { at: new Date(ctx.clock.now() + 60_000).toISOString(), audience_id: audienceId } } as const
+    const ids = [await make([{ type: 'delay', days: 1 }], onMoment), await make([{ type: 'delay', days: 1 }], onMoment)]
+    await ctx.db.query(`UPDATE automations SET starts_at = now() - interval '1 second' WHERE workspace_id = $1`, [workspaceId])
+    await enrolMembers(ctx)
+    for (const id of ids) assert.equal(await count(id, 'active'), 1000)
+    while (await enrolMembers(ctx)) { /* until all are */ }
+    for (const id of ids) assert.equal(await count(id, 'active'), 3500)
+  })
+
+  it('who is being changed or deleted by others is passed over until they are done; they wait for nobody either', async () => {
+    await addContacts(3)
+    const id = await make([tag('x')])
+    await enrolAll(id)
+    await ctx.db.transaction(async (tx) => {
+      await tx.query(`SELECT FROM contacts WHERE workspace_id = $1 AND email = 'p0@people.example' FOR UPDATE`, [workspaceId])
+      const taken = await Promise.race([runSlice(parts), sleep(5000, 'waits', { ref: false })])
+      assert.equal(taken, 2)
+      await tx.query(`DELETE FROM contacts WHERE workspace_id = $1 AND email = 'p0@people.example'`, [workspaceId])
+    })
+    assert.equal(await runSlice(parts), 0)
+    assert.deepEqual([await count(id, 'completed'), await count(id, 'active')], [2, 0])
+  })
+
+  const wait = (name: string, yes: string): object => ({ type: 'wait_for_event', id: `w-${name}`, event_name: name, hours: 1, yes: [tag(yes)] })
+  it('two events that come before anybody looks are both met', async () => {
+    await addContacts(1)
+    const id = await make([wait('a', 'A'), wait('b', 'B')])
+    await enrol(id)
+    await runSlice(parts)
+    for (const [name, of] of [['a', 1], ['b', 2]] as const) await track(name, { [name]: of })
+    await runSlice(parts)
+    assert.deepEqual(await tags(), ['A', 'B'])
+    assert.deepEqual(await properties(id), { a: 1, b: 2 })
+  })
+  it('in whatever order they come', async () => {
+    await addContacts(1)
+    const id = await make([wait('a', 'A'), wait('b', 'B')])
+    await enrol(id)
+    await runSlice(parts)
+    await ctx.db.query(`UPDATE enrolments SET due_at = now() - interval '1 second' WHERE automation_id = $1`, [id])
+    for (const name of ['b', 'a']) await track(name)
+    await runSlice(parts)
+    assert.deepEqual(await tags(), ['A', 'B'])
+  })
+  it('one event ends one wait', async () => {
+    await addContacts(1)
+    const id = await make([wait('paid', 'once'), { ...wait('paid', 'twice'), id: 'again' }])
+    await enrol(id)
+    await track('paid')
+    await runSlice(parts)
+    assert.deepEqual([await tags(), await count(id, 'active')], [['once'], 1])
+  })
+  it('an event that nobody waits for changes no properties', async () => {
+    await addContacts(1)
+    const id = await make([{ type: 'delay', hours: 1 }, tag('x')])
+    await enrol(id, { plan: 'basic' })
+    await track('other', { plan: 'gold' })
+    await runSlice(parts)
+    assert.deepEqual(await properties(id), { plan: 'basic' })
+  })
+  it('who is held at a mail hears events too', async () => {
+    await addContacts(1)
+    const id = await make([tag('x')])
+    await ctx.db.query(`UPDATE automation_versions SET steps = $2, first_step = 'm' WHERE automation_id = $1`, [id, JSON.stringify([
+      { type: 'send_email', id: 'm', template_id: null, subject: 'S', body: 'B', from: 'me@sender.example', from_name: null, reply_to: null },
+      { type: 'wait_for_event', id: 'w', event_name: 'paid', seconds: 3600, yes: [{ type: 'add_tag', id: 't', tag: 'paid' }], no: [] },
+    ])])
+    await enrol(id)
+    await runSlice(parts)
+    await track('paid')
+    await ctx.db.query(`UPDATE enrolments SET due_at = now() - interval '1 second' WHERE automation_id = $1`, [id])
+    await runSlice(parts)
+    await ctx.db.query(`INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES (gen_random_uuid(), $1, 'sender.example', 'verified')`, [workspaceId])
+    await ctx.db.query(`UPDATE enrolments SET due_at = now() - interval '1 second' WHERE automation_id = $1`, [id])
+    await runSlice(parts)
+    assert.deepEqual(await tags(), ['paid'])
+  })
+  it('properties of event upon event stay small', async () => {
+    await addContacts(1)
+    const id = await make(Array.from({ length: 5 }, (_, i) => wait(`e${i}`, `t${i}`)))
+    await enrol(id)
+    for (let i = 0; i < 5; i++) await track(`e${i}`, { [`p${i}`]: 'x'.repeat(9000) })
+    await runSlice(parts)
+    assert.ok(JSON.stringify(await properties(id)).length < 25_000)
+    assert.equal(await count(id, 'completed'), 1)
+  })
+})
