@@ -334,7 +334,7 @@ describe('automations', () => {
       const { status, body } = await call('POST', `/${id}/dry-run`, { email: 'Dry@People.example', ...fields })
       assert.equal(status, 200, JSON.stringify(body))
       const data = body['data'] as Json
-      return [...listOf(data['steps']).map((step) => `${textOf(step['id'])}${step['answer'] === null ? '' : `=${String(step['answer'])}`}`), data['ends']]
+      return [...listOf(data['steps']).map((step) => `${textOf(step['id'])}${step['answer'] === null ? '' : `=${JSON.stringify(step['answer'])}`}`), data['ends']]
     }
     assert.deepEqual(await rehearse({}), ['m', 'd', 'q=false', 'w=false', 'completed'])
     assert.deepEqual(await rehearse({ opened: true, events: ['paid'] }), ['m', 'd', 'q=true', 't', 'w=true', 'x', 'exited'])

@@ -7,7 +7,7 @@ export interface Content {
 }
 
 /** A body by its kind. `told` is what the client says of it. */
-export function divide(body: string, told: boolean | null): Content {
+function divide(body: string, told: boolean | null): Content {
   return (told ?? isHtml(body)) ? { html: body, text: null } : { html: null, text: body }
 }
 

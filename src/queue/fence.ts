@@ -15,7 +15,7 @@ const HIGHEST = prepared('fence-highest', 'SELECT last_value AS highest FROM lea
 const WAITING = `SELECT EXISTS (SELECT FROM recipients WHERE is_open) OR EXISTS (SELECT FROM campaigns WHERE is_open)
   OR EXISTS (SELECT FROM enrolments WHERE state = 'active') AS "isWaiting"`
 
-export const RESTORED =
+const RESTORED =
   'the database is older than what was sent: a backup was restored. Mail that was sent since may be sent again; see docs/operating.md'
 
 type Wanted = Pick<Context, 'db' | 'redis' | 'log'>
