@@ -47,6 +47,7 @@ CREATE TABLE automation_calls (
   automation_id uuid NOT NULL,
   enrolment_id uuid NOT NULL,
   step text NOT NULL,
+  lane text COLLATE "C" NOT NULL,             -- the workspace and the host: src/automations/calls.ts
   url text NOT NULL,
   body text NOT NULL,
   state text NOT NULL DEFAULT 'pending' CONSTRAINT automation_calls_state CHECK (state IN ('pending', 'delivered', 'failed')),
@@ -56,7 +57,7 @@ CREATE TABLE automation_calls (
   answer text,                                -- of the last try, for people
   created_at timestamptz NOT NULL
 ) WITH (fillfactor = 80);
-CREATE INDEX automation_calls_due ON automation_calls (due_at) WHERE state = 'pending';
+CREATE INDEX automation_calls_due ON automation_calls (lane, due_at) WHERE state = 'pending';
 CREATE INDEX automation_calls_automation ON automation_calls (automation_id, id);
 CREATE TABLE automation_steps (
   automation_id uuid NOT NULL REFERENCES automations ON DELETE CASCADE,

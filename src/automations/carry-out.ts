@@ -10,6 +10,7 @@ import { prepared, type Queryable } from '#src/db.ts'
 import type { News } from '#src/events/news.ts'
 import { raiseEvents } from '#src/events/raise.ts'
 import { newId } from '#src/id.ts'
+import { laneOf } from './calls.ts'
 import type { DueEnrolment } from './due.ts'
 import type { Sendable } from './mail-steps.ts'
 import { sendMails, type NewMail } from './mails.ts'
@@ -102,14 +103,15 @@ async function changeAudiences(tx: Queryable, taken: readonly Taken[], now: Date
 }
 
 const CALLS = prepared('automation-calls-store', `
-INSERT INTO automation_calls (id, workspace_id, automation_id, enrolment_id, step, url, body, due_at, created_at)
-SELECT *, $8, $8 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[]) AS i`)
+INSERT INTO automation_calls (id, workspace_id, automation_id, enrolment_id, step, lane, url, body, due_at, created_at)
+SELECT *, $9, $9 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[]) AS i`)
 
 async function storeCalls(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
   const calls = effectsOf(taken, 'call').map((one) => ({ ...one, id: newId(now.getTime()) }))
   if (calls.length === 0) return
   await tx.query(CALLS, [...columnsOf(calls, [(one) => one.id, (one) => one.enrolment.workspaceId, (one) => one.enrolment.automationId,
-    (one) => one.enrolment.id, (one) => one.effect.stepId, (one) => one.effect.url, (one) => JSON.stringify(callBody(one, now))]), now])
+    (one) => one.enrolment.id, (one) => one.effect.stepId, (one) => laneOf(one.enrolment.workspaceId, one.effect.url),
+    (one) => one.effect.url, (one) => JSON.stringify(callBody(one, now))]), now])
 }
 
 /** What a webhook step tells. */

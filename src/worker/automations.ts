@@ -1,5 +1,5 @@
-/** What automations leave to be done: counts are folded, who is in an archived one leaves it, and what webhook steps tell is told. */
-import { clearCalls, createCaller } from '#src/automations/calls.ts'
+/** What automations leave to be done: counts are folded, who is in an archived one leaves it, and what is old is forgotten. */
+import { clearCalls } from '#src/automations/calls.ts'
 import { endArchived, foldCounts, foldSteps } from '#src/automations/upkeep.ts'
 import type { Context } from '#src/context.ts'
 import type { LoopSpec } from './loop.ts'
@@ -15,12 +15,4 @@ export function automationUpkeepLoop(ctx: Context): LoopSpec {
       return isFolding || isEnding || clearCalls(ctx)
     },
   }
-}
-
-/** Between looks for calls; those of a step that was just taken go out within it. */
-const CALLS_MS = 500
-
-export function automationCallLoop(ctx: Context): LoopSpec {
-  const caller = createCaller(ctx)
-  return { name: 'automation calls', everyMs: CALLS_MS, round: () => caller.callSlice() }
 }

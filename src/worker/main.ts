@@ -10,8 +10,9 @@ import { openRedis } from '#src/redis.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
 import { accountLoop } from './accounts.ts'
 import { audienceClearLoop, audienceFoldLoop } from './audiences.ts'
+import { startAutomationCalls } from './automation-calls.ts'
 import { startAutomations } from './automation-runs.ts'
-import { automationCallLoop, automationUpkeepLoop } from './automations.ts'
+import { automationUpkeepLoop } from './automations.ts'
 import { campaignFoldLoop, campaignLoop } from './campaigns.ts'
 import { deliveryReportLoop } from './delivery-reports.ts'
 import { domainCheckLoop, domainRemovalLoop, registrationLoop } from './domains.ts'
@@ -34,7 +35,7 @@ import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 import { workspaceRateLoop } from './workspace-rates.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspaceRateLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, automationCallLoop, campaignLoop, campaignFoldLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, letGoLoop, noticeLoop, figuresLoop, egressLoop, tlsReportLoop, trackingLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspaceRateLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, campaignLoop, campaignFoldLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, letGoLoop, noticeLoop, figuresLoop, egressLoop, tlsReportLoop, trackingLoop, housekeepingLoop]
 
 /**
  * A million rows pass through, and few of them are needed at a time: the heap is collected before it has grown by more than half. Measured
@@ -50,7 +51,8 @@ export function main(config: Config): Promise<{ stop(): Promise<void> }> {
   const db = openDb(config.databaseUrl, log)
   const redis = openRedis(config.redisUrl, log)
   const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
-  const loops = [...LOOPS.map((spec) => startLoop(log, spec(ctx))), startWebhooks(ctx, config.redisUrl), startAutomations(ctx, config.redisUrl)]
+  const loops = [...LOOPS.map((spec) => startLoop(log, spec(ctx))), startWebhooks(ctx, config.redisUrl), startAutomations(ctx, config.redisUrl),
+    startAutomationCalls(ctx)]
   const metrics = startProcessMetrics(ctx, 'worker')
   log.info('started')
   return Promise.resolve({

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { startAutomations } from '#src/worker/automation-runs.ts'
-import { automationCallLoop, automationUpkeepLoop } from '#src/worker/automations.ts'
+import { startAutomationCalls } from '#src/worker/automation-calls.ts'
+import { automationUpkeepLoop } from '#src/worker/automations.ts'
 import { startLoop, type Loop } from '#src/worker/loop.ts'
 import { changeAutomation, createAutomation, type AutomationChange } from '#src/automations/change.ts'
 import { enrolContact, listEnrolments, trackEvent } from '#src/automations/enrol.ts'
@@ -31,7 +32,7 @@ describe('automations, end to end', () => {
 
   before(async () => {
     ctx = await createContext({ ALLOW_PRIVATE_TARGETS: '127.0.0.0/8' })
-    loops = [startAutomations(ctx, ctx.redisUrl), startLoop(ctx.log, automationCallLoop(ctx)), startLoop(ctx.log, automationUpkeepLoop(ctx))]
+    loops = [startAutomations(ctx, ctx.redisUrl), startAutomationCalls(ctx), startLoop(ctx.log, automationUpkeepLoop(ctx))]
   })
   after(async () => {
     await Promise.all(loops.map((loop) => loop.stop()))
