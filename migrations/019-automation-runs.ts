@@ -126,12 +126,24 @@ END $body$;`
 const BOUND = `WHERE (SELECT count(*) FROM enrolments e WHERE e.contact_id = m.contact_id AND e.automation_id = a.id
       AND e.created_at > now() - interval '1 hour') < ${MOST_AN_HOUR}`
 
+/** A contact that goes takes along what its enrolments were sent. */
+const dropEnrolments = (statement: string): string => `
+CREATE OR REPLACE FUNCTION drop_enrolments() RETURNS trigger LANGUAGE plpgsql ${BY_INDEX} AS $body$
+BEGIN
+  ${statement};
+  RETURN NULL;
+END $body$;`
+const DROP = 'DELETE FROM enrolments e USING removed r WHERE e.contact_id = r.id'
+const DROP_WITH_MAILS = `
+  WITH gone AS (${DROP} RETURNING e.id)
+  DELETE FROM automation_mails k USING gone g WHERE k.enrolment_id = g.id`
+
 export async function up(knex: Knex): Promise<void> {
-  await knex.raw(COLUMNS + TABLES + NOTES + enrolJoined(BOUND))
+  await knex.raw(COLUMNS + TABLES + NOTES + enrolJoined(BOUND) + dropEnrolments(DROP_WITH_MAILS))
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.raw(`${enrolJoined('')}
+  await knex.raw(`${enrolJoined('')} ${dropEnrolments(DROP)}
     DROP TRIGGER note_steps_begun ON enrolments;
     DROP TRIGGER note_steps_moved ON enrolments;
     DROP TRIGGER note_steps_gone ON enrolments;

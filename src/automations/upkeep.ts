@@ -1,11 +1,14 @@
 /**
- * What automations leave to be done behind them, a slice at a time: notes folded into the counts, and enrolments of archived automations
- * ended. A slice that fails is taken again. Two workers may do it at once: they take the notes in the same order, so one waits for the
- * other.
+ * What automations leave to be done behind them, a slice at a time: notes folded into the counts, enrolments of archived automations
+ * ended, and those that ended long ago forgotten with what is known of their mails; the counts keep them. A slice that fails is taken
+ * again. Two workers may do it at once: they take the notes in the same order, so one waits for the other, and pass over each other's
+ * enrolments.
  */
 import { prepared, type Queryable } from '#src/db.ts'
 
 const SLICE = 5000
+/** Days that is known who was in an automation, after the end. */
+const KEPT_DAYS = 90
 
 const FOLD = prepared('enrolments-fold', `
 WITH taken AS (
@@ -49,7 +52,7 @@ const END_ARCHIVED = prepared('enrolments-end-archived', `
 UPDATE enrolments SET state = 'exited', reason = 'the automation was archived', ended_at = $1, step = NULL
 WHERE (automation_id, id) IN (
   SELECT a.id, e.id FROM automations a, LATERAL (
-    SELECT id FROM enrolments WHERE automation_id = a.id AND state = 'active' LIMIT ${SLICE}) e
+    SELECT id FROM enrolments WHERE automation_id = a.id AND state = 'active' LIMIT ${SLICE} FOR UPDATE SKIP LOCKED) e
   WHERE a.status = 'archived' AND a.active_count > 0 LIMIT ${SLICE})
   AND state = 'active'`)
 
@@ -57,4 +60,20 @@ WHERE (automation_id, id) IN (
 export async function endArchived(db: Queryable, now: Date): Promise<boolean> {
   const { rowCount } = await db.query(END_ARCHIVED, [now])
   return rowCount === SLICE
+}
+
+const CLEAR_ENDED = prepared('enrolments-clear-ended', `
+WITH old AS MATERIALIZED (
+  SELECT automation_id, id FROM enrolments WHERE state <> 'active' AND ended_at < $1 ORDER BY ended_at LIMIT ${SLICE} FOR UPDATE SKIP LOCKED
+), gone AS (
+  DELETE FROM enrolments e USING old o WHERE e.automation_id = o.automation_id AND e.id = o.id RETURNING e.id
+), mails AS (
+  DELETE FROM automation_mails k USING gone g WHERE k.enrolment_id = g.id
+)
+SELECT count(*) AS n FROM gone`)
+
+/** True when there may be more. */
+export async function clearEnded(db: Queryable, now: Date): Promise<boolean> {
+  const { rows: [row] } = await db.query<{ n: number }>(CLEAR_ENDED, [new Date(now.getTime() - KEPT_DAYS * 86_400_000)])
+  return row?.n === SLICE
 }

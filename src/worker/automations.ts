@@ -1,6 +1,6 @@
 /** What automations leave to be done: counts are folded, who is in an archived one leaves it, and what is old is forgotten. */
 import { clearCalls } from '#src/automations/calls.ts'
-import { endArchived, foldCounts, foldSteps } from '#src/automations/upkeep.ts'
+import { clearEnded, endArchived, foldCounts, foldSteps } from '#src/automations/upkeep.ts'
 import type { Context } from '#src/context.ts'
 import type { LoopSpec } from './loop.ts'
 
@@ -11,8 +11,8 @@ export function automationUpkeepLoop(ctx: Context): LoopSpec {
     name: 'automation upkeep', everyMs: EVERY_MS,
     round: async () => {
       const isFolding = [await foldCounts(ctx.db), await foldSteps(ctx.db)].includes(true)
-      const isEnding = await endArchived(ctx.db, new Date(ctx.clock.now()))
-      return isFolding || isEnding || clearCalls(ctx)
+      const now = new Date(ctx.clock.now())
+      return [isFolding, await endArchived(ctx.db, now), await clearEnded(ctx.db, now), await clearCalls(ctx)].includes(true)
     },
   }
 }
