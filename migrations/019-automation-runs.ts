@@ -57,7 +57,7 @@ CREATE TABLE automation_calls (
   answer text,                                -- of the last try, for people
   created_at timestamptz NOT NULL
 ) WITH (fillfactor = 80);
-CREATE INDEX automation_calls_due ON automation_calls (lane, due_at) WHERE state = 'pending';
+CREATE INDEX automation_calls_due ON automation_calls (lane, due_at, id) WHERE state = 'pending';
 CREATE INDEX automation_calls_automation ON automation_calls (automation_id, id);
 CREATE TABLE automation_steps (
   automation_id uuid NOT NULL REFERENCES automations ON DELETE CASCADE,
