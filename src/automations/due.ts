@@ -6,6 +6,7 @@
 import { columnsOf } from '#src/columns.ts'
 import { GHOST } from '#src/contacts/ghost.ts'
 import { prepared, type Queryable, type Statement } from '#src/db.ts'
+import { idAt, timeOf } from '#src/id.ts'
 import { ALL_STOPPED } from '#src/queue/suspensions.ts'
 import type { ContactFacts } from '#src/templates/variables.ts'
 import type { Heard } from './heard.ts'
@@ -144,19 +145,22 @@ export function audienceOf({ triggerType, triggerKey }: Pick<DueEnrolment, 'trig
   return triggerType === 'contact_event' ? null : triggerKey
 }
 
-const IS_MACHINE = `(e.data -> 'machine') IS NOT DISTINCT FROM 'true'::jsonb`
-const byPerson = (type: string): string =>
-  `EXISTS (SELECT FROM events e WHERE e.message_id = k.message_id AND e.type = '${type}' AND NOT ${IS_MACHINE})`
+// one look at the events of a mail, by the mail; what came before the enrolment is in partitions that need not be looked at
 const MAILS = prepared('enrolments-mails', `
-SELECT k.enrolment_id AS "enrolmentId", k.step, ${byPerson('email.opened')} OR ${byPerson('email.clicked')} AS "isOpened",
-  ${byPerson('email.clicked')} AS "isClicked"
-FROM automation_mails k WHERE k.enrolment_id = ANY ($1) ORDER BY k.enrolment_id, k.message_id`)
+SELECT k.enrolment_id AS "enrolmentId", k.step, coalesce(f.opened, false) AS "isOpened", coalesce(f.clicked, false) AS "isClicked"
+FROM unnest($1::uuid[], $2::uuid[]) AS i (enrolment_id, since) JOIN automation_mails k ON k.enrolment_id = i.enrolment_id
+CROSS JOIN LATERAL (
+  SELECT bool_or(e.type IN ('email.opened', 'email.clicked')) AS opened, bool_or(e.type = 'email.clicked') AS clicked FROM events e
+  WHERE e.message_id = k.message_id AND e.id >= i.since AND (e.data -> 'machine') IS DISTINCT FROM 'true'::jsonb) f
+ORDER BY k.enrolment_id, k.message_id`)
+/** Clocks may differ by so much. */
+const MOST_APART_MS = 3_600_000
 
 /** What each was sent, by enrolment. A click is an opening too: many read without loading pictures. */
 export async function loadMailsOf(tx: Queryable, enrolmentIds: readonly string[]): Promise<Map<string, SentMail[]>> {
   const found = new Map<string, SentMail[]>()
   if (enrolmentIds.length === 0) return found
-  const { rows } = await tx.query<SentMail & { enrolmentId: string }>(MAILS, [enrolmentIds])
+  const { rows } = await tx.query<SentMail & { enrolmentId: string }>(MAILS, columnsOf(enrolmentIds, [(id) => id, (id) => idAt(timeOf(id) - MOST_APART_MS)]))
   for (const { enrolmentId, ...mail } of rows) found.set(enrolmentId, [...found.get(enrolmentId) ?? [], mail])
   return found
 }

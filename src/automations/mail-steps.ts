@@ -25,11 +25,13 @@ export type Sendable =
 
 /** In the order of the steps. */
 export async function prepareMailSteps(tx: Queryable, steps: readonly MailStepOf[]): Promise<Sendable[]> {
-  const domains = await findDomains(tx, steps)
+  if (steps.length === 0) return []
+  const [domains, stored] = [await findDomains(tx, steps), await findStored(tx, steps)]
   const sendable: Sendable[] = []
-  for (const one of steps) {
-    const domainId = domains.get(nameOf(one))
-    sendable.push(domainId === undefined ? { kind: 'obstacle', reason: noDomain(one) } : await contentFor(tx, one, domainId))
+  for (const [i, one] of steps.entries()) {
+    const [domainId, content] = [domains.get(nameOf(one)), stored.get(i)]
+    if (domainId === undefined) sendable.push({ kind: 'obstacle', reason: noDomain(one) })
+    else sendable.push(content === undefined ? await contentFor(tx, one, domainId) : { kind: 'ready', domainId, ...content })
   }
   return sendable
 }
@@ -54,7 +56,8 @@ SELECT d.id, d.workspace_id || ' ' || d.domain AS name FROM unnest($1::uuid[], $
 JOIN domains d ON d.workspace_id = i.workspace_id AND d.domain = i.domain AND d.verification_status IN ('verified', 'degraded')`)
 
 async function findDomains(tx: Queryable, steps: readonly MailStepOf[]): Promise<Map<string, string>> {
-  const { rows } = await tx.query<{ id: string; name: string }>(DOMAINS, columnsOf(steps, [(one) => one.workspaceId, (one) => domainOf(one)]))
+  const { rows } = await tx.query<{ id: string; name: string }>(DOMAINS,
+    columnsOf(steps, [(one) => one.workspaceId, (one) => domainOf(one)]))
   return new Map(rows.map(({ id, name }) => [name, id]))
 }
 
@@ -64,6 +67,24 @@ function domainOf({ step }: MailStepOf): string {
 
 function nameOf(one: MailStepOf): string {
   return `${one.workspaceId} ${domainOf(one)}`
+}
+
+const STORED = prepared('automation-contents-stored', `
+SELECT i.ord::int AS ord, k.id AS "contentId", k.subject
+FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::uuid[]) WITH ORDINALITY
+  AS i (workspace_id, automation_id, version, step, template_id, ord)
+LEFT JOIN templates t ON t.id = i.template_id AND t.workspace_id = i.workspace_id
+JOIN automation_contents c ON c.automation_id = i.automation_id AND c.version = i.version AND c.step = i.step
+  AND c.template_version = CASE WHEN i.template_id IS NULL THEN 0 ELSE t.version END
+JOIN mail_contents k ON k.id = c.content_id`)
+
+type Stored = Pick<Extract<Sendable, { kind: 'ready' }>, 'contentId' | 'subject'>
+
+/** What was sent before and is still the latest, by its place in the list: nearly all, nearly always. */
+async function findStored(tx: Queryable, steps: readonly MailStepOf[]): Promise<Map<number, Stored>> {
+  const { rows } = await tx.query<Stored & { ord: number }>(STORED, columnsOf(steps, [
+    (one) => one.workspaceId, (one) => one.automationId, (one) => one.version, (one) => one.step.id, (one) => one.step.template_id]))
+  return new Map(rows.map(({ ord, contentId, subject }) => [ord - 1, { contentId, subject }]))
 }
 
 const KNOWN = prepared('automation-content', `
@@ -97,7 +118,8 @@ async function contentOf(tx: Queryable, { workspaceId, step }: MailStepOf): Prom
   const { template_id: templateId, subject, body } = step
   if (templateId === null) {
     const text = body ?? ''
-    return { templateId: null, templateVersion: null, subject: subject ?? '', ...(isHtml(text) ? { html: text, text: null } : { html: null, text }) }
+    const parts = isHtml(text) ? { html: text, text: null } : { html: null, text }
+    return { templateId: null, templateVersion: null, subject: subject ?? '', ...parts }
   }
   const template = await findTemplateVersion(tx, workspaceId, templateId, null)
   if (template === null) return null

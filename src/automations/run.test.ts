@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { saveContacts } from '#src/contacts/save.ts'
+import { newId } from '#src/id.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createAutomation, type AutomationChange } from './change.ts'
 import { enrolContact, trackEvent, type Properties } from './enrol.ts'
@@ -60,6 +61,13 @@ describe('slices of automations', () => {
     const { rows: [row] } = await ctx.db.query<{ tags: string[] }>(
       `SELECT tags FROM contacts WHERE workspace_id = $1 AND email = 'p0@people.example'`, [workspaceId])
     return row?.tags ?? assert.fail()
+  }
+  const dueNow = (id: string): Promise<unknown> =>
+    ctx.db.query(`UPDATE enrolments SET due_at = now() - interval '1 second' WHERE automation_id = $1`, [id])
+  async function addDomain(): Promise<void> {
+    await ctx.db.query(`DELETE FROM domains WHERE domain = 'sender.example'`)
+    await ctx.db.query(
+      `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`, [newId(), workspaceId])
   }
   const properties = async (id: string): Promise<unknown> =>
     (await ctx.db.query<{ properties: unknown }>('SELECT properties FROM enrolments WHERE automation_id = $1', [id])).rows[0]?.properties
@@ -124,7 +132,7 @@ describe('slices of automations', () => {
     const id = await make([wait('a', 'A'), wait('b', 'B')])
     await enrol(id)
     await runSlice(parts)
-    await ctx.db.query(`UPDATE enrolments SET due_at = now() - interval '1 second' WHERE automation_id = $1`, [id])
+    await dueNow(id)
     for (const name of ['b', 'a']) await track(name)
     await runSlice(parts)
     assert.deepEqual(await tags(), ['A', 'B'])
@@ -155,10 +163,10 @@ describe('slices of automations', () => {
     await enrol(id)
     await runSlice(parts)
     await track('paid')
-    await ctx.db.query(`UPDATE enrolments SET due_at = now() - interval '1 second' WHERE automation_id = $1`, [id])
+    await dueNow(id)
     await runSlice(parts)
-    await ctx.db.query(`INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES (gen_random_uuid(), $1, 'sender.example', 'verified')`, [workspaceId])
-    await ctx.db.query(`UPDATE enrolments SET due_at = now() - interval '1 second' WHERE automation_id = $1`, [id])
+    await addDomain()
+    await dueNow(id)
     await runSlice(parts)
     assert.deepEqual(await tags(), ['paid'])
   })
@@ -171,4 +179,30 @@ describe('slices of automations', () => {
     assert.ok(JSON.stringify(await properties(id)).length < 25_000)
     assert.equal(await count(id, 'completed'), 1)
   })
+
+  const OPENINGS: readonly (readonly [what: string, events: readonly (readonly [type: string, isMachine: boolean])[], tags: readonly string[]])[] = [
+    ['nothing', [], []],
+    ['a scanner', [['email.opened', true], ['email.clicked', true]], []],
+    ['an opening after that of a scanner', [['email.opened', true], ['email.opened', false]], ['opened']],
+    ['a click', [['email.clicked', false]], ['opened', 'clicked']],
+  ]
+  for (const [what, events, expected] of OPENINGS) {
+    it(`what people did with a mail is asked: ${what}`, async () => {
+      const asks = (type: string): object => ({ type: 'condition', condition: { type }, yes: [tag(type)], no: [] })
+      await addContacts(1)
+      await addDomain()
+      const mail = { type: 'send_email', subject: 'S', body: 'B', from: 'me@sender.example' }
+      const id = await make([mail, { type: 'delay', hours: 1 }, asks('opened'), asks('clicked')])
+      await enrol(id)
+      await runSlice(parts)
+      for (const [type, isMachine] of events)
+        await ctx.db.query(`
+          INSERT INTO events (id, workspace_id, type, message_id, data, created_at)
+          SELECT $1, workspace_id, $2, id, $3, now() FROM messages WHERE workspace_id = $4`,
+          [newId(), type, JSON.stringify(isMachine ? { machine: true } : {}), workspaceId])
+      await dueNow(id)
+      await runSlice(parts)
+      assert.deepEqual([await tags(), await count(id, 'completed')], [expected, 1])
+    })
+  }
 })

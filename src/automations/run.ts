@@ -132,7 +132,9 @@ type Programs = ReadonlyMap<string, Program>
 
 async function loadPrograms(tx: Queryable, due: readonly DueEnrolment[]): Promise<Programs> {
   const wanted = [...new Map(due.map((one) => [versionName(one), one])).values()]
-  return new Map((await loadSteps(tx, wanted)).map((one) => [versionName(one), compileSteps(one.steps)]))
+  const programs = (await loadSteps(tx, wanted)).map((one): [string, Program] => [versionName(one), compileSteps(one.steps)])
+  // two slices that store contents of the same automations for the first time must not cross
+  return new Map(programs.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /** Those whose conditions ask for what became of their mails. */
