@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import disposable from 'disposable-email-domains' with { type: 'json' }
 import { saveContacts } from '#src/contacts/save.ts'
 import { createDomainDns } from '#src/domains/dns.ts'
 import { newId } from '#src/id.ts'
@@ -38,6 +39,13 @@ describe('the score', () => {
     const isDisposable = loadDisposable()
     assert.deepEqual(['postmaster', 'Info', 'sales+list', 'anna', 'information'].map(isRole), [true, true, true, false, false])
     assert.deepEqual(['mailinator.com', 'x.33mail.com', '33mail.com', 'gmail.com', 'example.com', 'mail'].map(isDisposable), [true, true, true, false, false, false])
+  })
+
+  it('each of the list is found, and nothing beside it: it is in order', () => {
+    const isDisposable = loadDisposable()
+    const listed = [...new Set<string>(disposable)]
+    assert.deepEqual(listed.filter((domain) => !isDisposable(domain)), [])
+    assert.deepEqual(['', '0', '~.example', ...listed.slice(0, 1000).map((domain) => `${domain}.x-example`)].filter(isDisposable), [])
   })
 })
 
