@@ -199,7 +199,7 @@ describe('slices of automations', () => {
         await ctx.db.query(`
           INSERT INTO events (id, workspace_id, type, message_id, data, created_at)
           SELECT $1, workspace_id, $2, id, $3, now() FROM messages WHERE workspace_id = $4`,
-          [newId(), type, JSON.stringify(isMachine ? { machine: true } : {}), workspaceId])
+          [newId(), type, JSON.stringify({ machine: isMachine }), workspaceId])
       await dueNow(id)
       await runSlice(parts)
       assert.deepEqual([await tags(), await count(id, 'completed')], [expected, 1])
