@@ -88,10 +88,11 @@ const LEAVE = prepared('automation-leave', `DELETE FROM memberships WHERE audien
 async function changeAudiences(tx: Queryable, taken: readonly Taken[], now: Date): Promise<News> {
   const last = new Map<string, Done<'audience'>>()
   for (const one of effectsOf(taken, 'audience')) last.set(`${one.effect.audienceId} ${one.enrolment.contactId}`, one)
-  const byAudience = Map.groupBy(last.values(), ({ effect }) => effect.audienceId)
+  const byAudience = Map.groupBy(last.values(), ({ enrolment, effect }) => `${effect.audienceId} ${enrolment.workspaceId}`)
   const news: News[] = []
-  for (const [audienceId, members] of [...byAudience].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const at: Target = { workspaceId: members[0]?.enrolment.workspaceId ?? '', audienceId, now }
+  for (const [key, members] of [...byAudience].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const [audienceId = '', workspaceId = ''] = key.split(' ')
+    const at: Target = { workspaceId, audienceId, now }
     const held = await holdAudience(tx, at)
     if (held === null) continue
     const idsOf = (isAdded: boolean): string[] => members.filter(({ effect }) => effect.isAdded === isAdded).map(({ enrolment }) => enrolment.contactId)

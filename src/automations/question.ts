@@ -35,7 +35,8 @@ const JUDGES: Judges = {
 
 /** Whether anything in a program asks for what became of mails. */
 export function asksForMails({ steps }: Program): boolean {
-  return [...steps.values()].some(({ step }) => step.type === 'condition' && (step.condition.type === 'opened' || step.condition.type === 'clicked'))
+  return [...steps.values()].some(({ step }) =>
+    step.type === 'condition' && (step.condition.type === 'opened' || step.condition.type === 'clicked'))
 }
 
 export function answer(question: Question, known: Known): boolean {
@@ -101,9 +102,12 @@ function numberOf(value: unknown): number | null {
   return Number(value)
 }
 
+/** Without a zone it is of UTC, as a day alone is. */
 function momentOf(value: unknown): number | null {
-  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d([T ]|$)/.test(value)) return null
-  const at = Date.parse(value)
+  if (typeof value !== 'string') return null
+  const [, day, time = '00:00', zone = ''] = /^(\d{4}-\d\d-\d\d)(?:[T ]([\d:.]+) ?(Z|[-+]\d\d:?\d\d)?)?$/i.exec(value.trim()) ?? []
+  if (day === undefined) return null
+  const at = Date.parse(`${day}T${time}${zone === '' ? 'Z' : zone.toUpperCase()}`)
   return Number.isNaN(at) ? null : at
 }
 

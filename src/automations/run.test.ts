@@ -116,6 +116,19 @@ describe('slices of automations', () => {
     assert.deepEqual([await count(id, 'completed'), await count(id, 'active')], [2, 0])
   })
 
+  it('two slices at once share what is left of a quota; who gets none waits, and says why', async () => {
+    await addContacts(1200)
+    await addDomain()
+    const id = await make([{ type: 'send_email', subject: 'S', body: 'B', from: 'me@sender.example' }])
+    await enrolAll(id)
+    const limited: RunParts = { ...parts, plans: { free: { monthlyQuota: 700, requestsPerSecond: null, maxDomains: null, isLaunch: true } } }
+    while ((await Promise.all([runSlice(limited), runSlice(limited)])).some((taken) => taken > 0)) { /* until nobody is due */ }
+    const { rows: [row] } = await ctx.db.query(`
+      SELECT (SELECT count(*) FROM messages WHERE workspace_id = $1) AS mails, count(*) FILTER (WHERE reason LIKE 'the quota%') AS held, max(troubles) AS troubles
+      FROM enrolments WHERE automation_id = $2`, [workspaceId, id])
+    assert.deepEqual(row, { mails: 700, held: 500, troubles: 0 })
+  })
+
   const wait = (name: string, yes: string): object => ({ type: 'wait_for_event', id: `w-${name}`, event_name: name, hours: 1, yes: [tag(yes)] })
   it('two events that come before anybody looks are both met', async () => {
     await addContacts(1)

@@ -98,6 +98,25 @@ describe('comparisons of attributes', () => {
   }
 })
 
+describe('moments without a zone', () => {
+  const zone = process.env['TZ']
+  before(() => { process.env['TZ'] = 'America/New_York' })
+  after(() => {
+    if (zone === undefined) delete process.env['TZ']
+    else process.env['TZ'] = zone
+  })
+  const ROWS: readonly (readonly [found: string, value: string])[] = [
+    ['2029-05-01T10:00:00', '2029-05-01T10:00:00Z'], ['2029-05-01 10:00', '2029-05-01T10:00:00.000Z'], ['2029-05-01', '2029-05-01T00:00'],
+    ['2029-05-01T10:00:00+02:00', '2029-05-01 08:00:00'],
+  ]
+  for (const [found, value] of ROWS) {
+    it(`are of UTC, wherever the server stands: ${found} is ${value}`, () => {
+      const question = { type: 'attribute', attribute: 'event.at', operator: 'equals', value }
+      assert.equal(go([asks('q', question, [tag('y', 'yes')], [])], { event: { at: found } }).effects.length, 1)
+    })
+  }
+})
+
 describe('any steps', () => {
   const leaf = fc.constantFrom('mail', 'tag', 'delay', 'exit', 'webhook')
   const { list } = fc.letrec<{ list: object[]; one: object }>((tie) => ({
