@@ -18,7 +18,8 @@ const call = z.object({
 })
 
 const calls = route({
-  name: 'get-automation-calls', summary: 'What the webhook steps of an automation told, and what was answered; the newest first, for 30 days',
+  name: 'get-automation-calls',
+  summary: 'What the webhook steps of an automation told, and what was answered; the newest first, for 30 days',
   method: 'GET', paths: ['/public/automations/get-automation/:id/calls', '/public/automations/:id/calls'], access: READ, params: byId,
   query: paging, status: 200, answer: pageOf('calls', call), errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
@@ -66,7 +67,8 @@ export const AUTOMATION_RUN_ROUTES: readonly AnyRoute[] = [calls, dryRun]
 
 function presentCall({ id, step, url, state, tries, dueAt, answer, createdAt }: CallLine): Record<string, unknown> {
   return {
-    id, step, url, status: state, tries, next_try_at: state === 'pending' ? dueAt.toISOString() : null, answer, created_at: createdAt.toISOString(),
+    id, step, url, status: state, tries, next_try_at: state === 'pending' ? dueAt.toISOString() : null, answer,
+    created_at: createdAt.toISOString(),
   }
 }
 

@@ -50,7 +50,8 @@ const fields = z.object({
     .meta({ description: 'both in one: {type, config}' }),
   steps: stepsField.nullish(),
   enrolled: z.enum(['finish', 'move'], 'must be finish or move').nullish().meta({
-    description: 'with new steps: those who are in it `finish` the version they began (unless said), or `move` to the new one at their next step',
+    description: 'with new steps: those who are in it `finish` the version they began (unless said), '
+      + 'or `move` to the new one at their next step',
   }),
 })
 
@@ -103,7 +104,8 @@ const create = route({
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, body }) => {
     const broken = await judgeSources(ctx.renderer, body.steps ?? [])
-    return broken.length > 0 ? invalid(broken) : answerChange(ctx, await createAutomation(ctx, caller.workspaceId, body), 'Automation created.')
+    if (broken.length > 0) return invalid(broken)
+    return answerChange(ctx, await createAutomation(ctx, caller.workspaceId, body), 'Automation created.')
   },
 })
 

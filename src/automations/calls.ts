@@ -53,7 +53,8 @@ WITH RECURSIVE fronts AS (
   (SELECT lane, due_at FROM automation_calls WHERE state = 'pending' ORDER BY lane, due_at LIMIT 1)
   UNION ALL
   SELECT following.* FROM fronts CROSS JOIN LATERAL (
-    SELECT c.lane, c.due_at FROM automation_calls c WHERE c.state = 'pending' AND c.lane > fronts.lane ORDER BY c.lane, c.due_at LIMIT 1) following
+    SELECT c.lane, c.due_at FROM automation_calls c WHERE c.state = 'pending' AND c.lane > fronts.lane
+    ORDER BY c.lane, c.due_at LIMIT 1) following
 ), sharing AS MATERIALIZED (
   SELECT f.lane, least(coalesce(r.room, $3), greatest(1, $4 / count(*) OVER ())) AS room
   FROM fronts f LEFT JOIN unnest($5::text[], $6::integer[]) AS r (lane, room) ON r.lane = f.lane

@@ -43,7 +43,8 @@ export async function carryOut(
 }
 
 function together(news: readonly News[]): News {
-  return { hasDeliveries: news.some(({ hasDeliveries }) => hasDeliveries), workspaces: [...new Set(news.flatMap(({ workspaces }) => workspaces))] }
+  const workspaces = new Set(news.flatMap((one) => one.workspaces))
+  return { hasDeliveries: news.some(({ hasDeliveries }) => hasDeliveries), workspaces: [...workspaces] }
 }
 
 interface Done<K extends Effect['kind']> extends Taken {
@@ -73,7 +74,8 @@ async function changeTags(tx: Queryable, taken: readonly Taken[], now: Date): Pr
   }
   if (byContact.size === 0) return
   const rows = [...byContact].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  const having = (tags: ReadonlyMap<string, boolean>, is: boolean): string => [...tags].filter(([, isAdded]) => isAdded === is).map(([tag]) => tag).join('|')
+  const having = (tags: ReadonlyMap<string, boolean>, is: boolean): string =>
+    [...tags].filter(([, isAdded]) => isAdded === is).map(([tag]) => tag).join('|')
   await tx.query(TAGS, [...columnsOf(rows, [([id]) => id, ([, tags]) => having(tags, true), ([, tags]) => having(tags, false)]), now])
 }
 
@@ -95,7 +97,8 @@ async function changeAudiences(tx: Queryable, taken: readonly Taken[], now: Date
     const at: Target = { workspaceId, audienceId, now }
     const held = await holdAudience(tx, at)
     if (held === null) continue
-    const idsOf = (isAdded: boolean): string[] => members.filter(({ effect }) => effect.isAdded === isAdded).map(({ enrolment }) => enrolment.contactId)
+    const idsOf = (isAdded: boolean): string[] =>
+      members.filter(({ effect }) => effect.isAdded === isAdded).map(({ enrolment }) => enrolment.contactId)
     await tx.query(LEAVE, [audienceId, idsOf(false)])
     const { rows } = await tx.query<{ contactId: string; email: string }>(JOIN, [audienceId, idsOf(true), now])
     news.push(await raiseEvents(tx, rows.map((row) => contactEvent('contact.subscribed', at, row)), now))
@@ -118,12 +121,12 @@ async function storeCalls(tx: Queryable, taken: readonly Taken[], now: Date): Pr
 /** What a webhook step tells. */
 function callBody({ id, enrolment, contact, effect }: Done<'call'> & { readonly id: string }, now: Date): object {
   return {
-    id, type: 'automation.webhook', timestamp: now.toISOString(), workspace_id: enrolment.workspaceId, automation_id: enrolment.automationId,
-    enrolment_id: enrolment.id, step: effect.stepId, event: effect.event,
+    id, type: 'automation.webhook', timestamp: now.toISOString(), workspace_id: enrolment.workspaceId,
+    automation_id: enrolment.automationId, enrolment_id: enrolment.id, step: effect.stepId, event: effect.event,
     contact: {
       id: contact.id, email: contact.email, first_name: contact.firstName, last_name: contact.lastName, company: contact.companyName,
-      job_title: contact.jobTitle, phone_number: contact.phoneNumber, linkedin: contact.linkedin, timezone: contact.timezone, tags: contact.tags,
-      custom_attributes: contact.customAttributes,
+      job_title: contact.jobTitle, phone_number: contact.phoneNumber, linkedin: contact.linkedin, timezone: contact.timezone,
+      tags: contact.tags, custom_attributes: contact.customAttributes,
     },
   }
 }
@@ -147,12 +150,14 @@ WHERE e.automation_id = i.automation_id AND e.id = i.id`)
 async function moveEnrolments(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
   const rows = taken.map(({ enrolment: { automationId, id, version, properties }, walked: { ending, event, heard } }) => ({
     automationId, id, version, heard: heard.length === 0 ? null : JSON.stringify(heard),
-    properties: event === properties ? null : jsonOrNull(event), state: ending.kind === 'waits' ? 'active' : ending.kind, step: ending.kind === 'waits' ? ending.step : null,
-    dueAt: ending.kind === 'waits' ? new Date(ending.dueMs) : null, waitsFor: ending.kind === 'waits' ? ending.event : null,
+    properties: event === properties ? null : jsonOrNull(event), state: ending.kind === 'waits' ? 'active' : ending.kind,
+    step: ending.kind === 'waits' ? ending.step : null, dueAt: ending.kind === 'waits' ? new Date(ending.dueMs) : null,
+    waitsFor: ending.kind === 'waits' ? ending.event : null,
     reason: ending.kind === 'completed' ? null : ending.reason,
   }))
-  await tx.query(MOVE, [...columnsOf(rows, [(r) => r.automationId, (r) => r.id, (r) => r.state, (r) => r.step, (r) => r.version, (r) => r.dueAt,
-    (r) => r.waitsFor, (r) => r.reason, (r) => r.heard, (r) => r.properties]), now])
+  await tx.query(MOVE, [...columnsOf(rows, [
+    (r) => r.automationId, (r) => r.id, (r) => r.state, (r) => r.step, (r) => r.version, (r) => r.dueAt, (r) => r.waitsFor,
+    (r) => r.reason, (r) => r.heard, (r) => r.properties]), now])
 }
 
 const PASSED = prepared('automation-steps-passed', `

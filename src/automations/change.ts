@@ -1,8 +1,7 @@
 /**
  * How automations come to be and change. A change takes the row first, so that two at once come one after the other and each judges what
- * the other left. New steps are a new version; who is in an older one ends with it,
- * or moves when it is next due if the change says so. Only what runs must be whole: a draft may name what is
- * not there yet.
+ * the other left. New steps are a new version; who is in an older one ends with it, or moves when it is next due if the change says so.
+ * Only what runs must be whole: a draft may name what is not there yet.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Network } from '#config/read.ts'

@@ -48,7 +48,8 @@ WITH ready AS MATERIALIZED (
 ), picked AS MATERIALIZED (
   SELECT * FROM ready ORDER BY turn, random() LIMIT ${MOST_AUTOMATIONS}
 ), shared AS MATERIALIZED (
-  SELECT *, least(${EACH}, ${TOTAL} / (count(*) FILTER (WHERE turn = 1) OVER () * count(*) OVER (PARTITION BY workspace_id))) AS room FROM picked
+  SELECT *, least(${EACH}, ${TOTAL} / (count(*) FILTER (WHERE turn = 1) OVER () * count(*) OVER (PARTITION BY workspace_id))) AS room
+  FROM picked
 )
 ${COLUMNS}
 FROM shared a CROSS JOIN LATERAL (
@@ -160,7 +161,8 @@ const MOST_APART_MS = 3_600_000
 export async function loadMailsOf(tx: Queryable, enrolmentIds: readonly string[]): Promise<Map<string, SentMail[]>> {
   const found = new Map<string, SentMail[]>()
   if (enrolmentIds.length === 0) return found
-  const { rows } = await tx.query<SentMail & { enrolmentId: string }>(MAILS, columnsOf(enrolmentIds, [(id) => id, (id) => idAt(timeOf(id) - MOST_APART_MS)]))
+  const { rows } = await tx.query<SentMail & { enrolmentId: string }>(MAILS,
+    columnsOf(enrolmentIds, [(id) => id, (id) => idAt(timeOf(id) - MOST_APART_MS)]))
   for (const { enrolmentId, ...mail } of rows) found.set(enrolmentId, [...found.get(enrolmentId) ?? [], mail])
   return found
 }

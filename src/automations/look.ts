@@ -1,4 +1,7 @@
-/** Looking at an automation that runs: how many passed each step and wait at it, what its webhook steps told, and a rehearsal with a contact. */
+/**
+ * Looking at an automation that runs: how many passed each step and wait at it, what its webhook steps told, and a rehearsal with a
+ * contact.
+ */
 import type { Queryable } from '#src/db.ts'
 import { loadContactsOf } from './due.ts'
 import { findObstacles, type MailStepOf } from './mail-steps.ts'
@@ -61,7 +64,8 @@ interface Order {
 export async function rehearseWith(db: Queryable, automation: Automation, order: Order): Promise<Rehearsal | null> {
   const { workspaceId, email, event, assumed, nowMs } = order
   const { id: automationId, version, triggerType, triggerConfig, steps } = automation
-  const { rows: [person] } = await db.query<{ id: string }>('SELECT id FROM contacts WHERE workspace_id = $1 AND email = $2', [workspaceId, email])
+  const { rows: [person] } = await db.query<{ id: string }>(
+    'SELECT id FROM contacts WHERE workspace_id = $1 AND email = $2', [workspaceId, email])
   if (person === undefined) return null
   const key = triggerConfig['audience_id']
   const whose = { workspaceId, contactId: person.id, triggerType, triggerKey: typeof key === 'string' ? key : null }
@@ -71,5 +75,6 @@ export async function rehearseWith(db: Queryable, automation: Automation, order:
     step.type === 'send_email' ? [{ workspaceId, automationId, version, step }] : [])
   const found = await findObstacles(db, mails)
   const obstacles = new Map(mails.map(({ step }, i) => [step.id, found[i] ?? null]))
-  return rehearse(compileSteps(steps), { contact, event, refusal: contact.refusal, nowMs, obstacle: (step) => obstacles.get(step.id) ?? null }, assumed)
+  const obstacle = ({ id }: { readonly id: string }): string | null => obstacles.get(id) ?? null
+  return rehearse(compileSteps(steps), { contact, event, refusal: contact.refusal, nowMs, obstacle }, assumed)
 }

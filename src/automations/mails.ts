@@ -33,18 +33,20 @@ WITH input AS (
   SELECT i.*, d.domain_id, s.cause, s.kind AS cause_kind, CASE WHEN s.address IS NULL THEN 'queued' ELSE 'suppressed' END AS state
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[], $8::uuid[], $9::text[], $10::text[],
     $11::text[], $12::text[], $13::jsonb[], $14::text[], $15::jsonb[], $16::text[])
-    AS i (id, event_id, workspace_id, automation_id, enrolment_id, contact_id, audience_id, content_id, email, domain, from_email, from_name,
-      reply_to, subject, params, step)
+    AS i (id, event_id, workspace_id, automation_id, enrolment_id, contact_id, audience_id, content_id, email, domain, from_email,
+      from_name, reply_to, subject, params, step)
   JOIN unnest($17::uuid[], $18::uuid[]) AS d (message_id, domain_id) ON d.message_id = i.id
   LEFT JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = i.email
 ), new_messages AS (
   INSERT INTO messages (id, workspace_id, domain_id, tier, from_email, from_name, reply_to, to_list, subject, content_size, recipient_count,
     created_at, content_id, contact_id, audience_id, params)
-  SELECT id, workspace_id, domain_id, '${TIER}', from_email, from_name, reply_to, jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)),
-    subject, ${CONTENT_SIZE}, 1, $19, content_id, contact_id, audience_id, params
+  SELECT id, workspace_id, domain_id, '${TIER}', from_email, from_name, reply_to,
+    jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), subject, ${CONTENT_SIZE}, 1, $19, content_id, contact_id,
+    audience_id, params
   FROM input
 ), new_recipients AS (
-  INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, sequence, reason, updated_at)
+  INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, sequence, reason,
+    updated_at)
   SELECT id, 0, workspace_id, '${TIER}', 'to', email, domain, state, state = 'queued', $19, true, 1,
     'the address is on the suppression list: ' || cause, $19
   FROM input
@@ -63,7 +65,8 @@ WITH input AS (
   INSERT INTO automation_mails (enrolment_id, message_id, workspace_id, automation_id, step)
   SELECT enrolment_id, id, workspace_id, automation_id, step FROM input
 )
-SELECT (SELECT count(*) FROM new_deliveries)::int AS deliveries, ARRAY(SELECT id::text FROM input WHERE state = 'suppressed') AS suppressed`)
+SELECT (SELECT count(*) FROM new_deliveries)::int AS deliveries,
+  ARRAY(SELECT id::text FROM input WHERE state = 'suppressed') AS suppressed`)
 
 /** Inside the transaction of the step. What comes back is for `schedule`, after the commit. */
 export async function sendMails(tx: Queryable, mails: readonly NewMail[], now: Date): Promise<{ due: Due[]; news: News }> {
@@ -78,7 +81,8 @@ export async function sendMails(tx: Queryable, mails: readonly NewMail[], now: D
   const suppressed = new Set(row?.suppressed)
   const due = mails.filter(({ id }) => !suppressed.has(id)).map((m): Due =>
     ({ messageId: m.id, n: 0, workspaceId: m.enrolment.workspaceId, domain: domainOf(m), tier: TIER, dueMs: now.getTime() }))
-  return { due, news: { hasDeliveries: (row?.deliveries ?? 0) > 0, workspaces: [...new Set(mails.map(({ enrolment }) => enrolment.workspaceId))] } }
+  const workspaces = new Set(mails.map(({ enrolment }) => enrolment.workspaceId))
+  return { due, news: { hasDeliveries: (row?.deliveries ?? 0) > 0, workspaces: [...workspaces] } }
 }
 
 function domainOf({ email }: NewMail): string {

@@ -1,7 +1,7 @@
 /**
- * The moment of an automation has come: the members of its audience are enrolled, a slice at a time, which all share whose moment has come, so
- * that a large audience holds up no other. How far it is stands in the row of the automation, in the same statement; two workers never
- * enrol for the same one at once.
+ * The moment of an automation has come: the members of its audience are enrolled, a slice at a time. All whose moment has come share a
+ * slice, so that a large audience holds up no other. How far it is stands in the row of the automation, in the same statement; two workers
+ * never enrol for the same one at once.
  */
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/db.ts'

@@ -1,7 +1,7 @@
 /**
- * Walks one contact through an automation without doing anything: what would happen, and when. Waits pass at once; what nobody can know yet
- * (whether a mail will be opened, an event will come) is what the caller assumes. Conditions are answered from the contact as it is now, and
- * as the steps before would have changed it. Pure.
+ * Walks one contact through an automation without doing anything: what would happen, and when. Waits pass at once; what nobody can know
+ * yet (whether a mail will be opened, an event will come) is what the caller assumes. Conditions are answered from the contact as it is
+ * now, and as the steps before would have changed it. Pure.
  */
 import type { ContactFacts } from '#src/templates/variables.ts'
 import type { Program } from './program.ts'
@@ -45,10 +45,12 @@ export function rehearse(program: Program, start: Start, assumed: Assumed): Rehe
   const steps: RehearsedStep[] = []
   let traveller: Traveller = { ...start, step: program.first, mails: [], hasWaited: false, heard: [] }
   for (let nowMs = start.nowMs; ;) {
-    const walked = walk(program, traveller, { nowMs, patienceMs: 0, obstacle: () => null })
+    const walked = walk(program, traveller, { nowMs, obstacle: () => null })
     for (const { id, answer } of walked.passed) {
       const step = program.steps.get(id)?.step
-      if (step !== undefined) steps.push({ id, type: step.type, atMs: nowMs, answer, obstacle: step.type === 'send_email' ? start.obstacle(step) : null })
+      if (step === undefined) continue
+      const obstacle = step.type === 'send_email' ? start.obstacle(step) : null
+      steps.push({ id, type: step.type, atMs: nowMs, answer, obstacle })
     }
     const { ending } = walked
     if (ending.kind !== 'waits') return { steps, ending, endsAtMs: nowMs }

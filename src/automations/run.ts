@@ -20,8 +20,10 @@ import { changesContact, compileSteps, type Program } from './program.ts'
 import { asksForMails } from './question.ts'
 import { walk, type Traveller, type WalkRules } from './walk.ts'
 
-/** What a mail waits for (a domain, a quota) is mended by people. */
+/** What a mail waits for is mended by people. */
 const PATIENCE_MS = 15 * 60_000
+/** A million may wait for a quota, and each look costs a write. */
+const QUOTA_PATIENCE_MS = 60 * 60_000
 /** Between tries of what could not be carried out; after the last it leaves. */
 const TROUBLE_WAITS_MS = [60_000, 300_000, 1_800_000, 7_200_000] as const
 const MOST_REASON = 500
@@ -171,13 +173,13 @@ interface Means {
 /** A mail that passes is counted at once: the next one of the workspace sees what is left. */
 function rulesFor(enrolment: DueEnrolment, { sendable, budgets, now }: Means): WalkRules {
   return {
-    nowMs: now.getTime(), patienceMs: PATIENCE_MS,
+    nowMs: now.getTime(),
     obstacle: (step) => {
       const what = sendable(enrolment, step.id)
-      if (what.kind === 'obstacle') return what.reason
+      if (what.kind === 'obstacle') return { reason: what.reason, waitMs: PATIENCE_MS }
       const budget = budgets.get(enrolment.workspaceId)
-      if (budget === undefined) return 'its workspace is gone'
-      if (budget.room !== null && budget.used >= budget.room) return USED_UP
+      if (budget === undefined) return { reason: 'its workspace is gone', waitMs: PATIENCE_MS }
+      if (budget.room !== null && budget.used >= budget.room) return { reason: USED_UP, waitMs: QUOTA_PATIENCE_MS }
       budget.used++
       return null
     },

@@ -1,7 +1,7 @@
 /**
- * The steps of an automation: a list, in which a condition, or a wait for an event, holds two further lists. Each step has an id that is unique in the automation;
- * a client that sends an id back keeps it, so what is counted for a step lives on in the next version. Depth, number and size are bounded,
- * and everything that is wrong is told with its place (`steps.2.yes.0.tag`).
+ * The steps of an automation: a list, in which a condition, or a wait for an event, holds two further lists. Each step has an id that is
+ * unique in the automation; a client that sends an id back keeps it, so what is counted for a step lives on in the next version. Depth,
+ * number and size are bounded, and everything that is wrong is told with its place (`steps.2.yes.0.tag`).
  */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
@@ -182,8 +182,9 @@ function describeKinds(): Record<string, unknown>[] {
   const question = { oneOf: Object.entries(CONDITIONS).map(([type, { does, fields }]) => describeKind(type, does, fields)) }
   return Object.entries(STEP_KINDS).map(([type, { does, fields }]) => {
     const described = describeKind(type, does, fields)
-    const branches = type === 'condition' ? { condition: question, yes: list, no: list } : type === 'wait_for_event' ? { yes: list, no: list } : {}
-    return { ...described, properties: { id: { type: 'string' }, ...described.properties, ...branches } }
+    const asked = type === 'condition' ? { condition: question } : {}
+    const branches = type === 'condition' || type === 'wait_for_event' ? { yes: list, no: list } : {}
+    return { ...described, properties: { id: { type: 'string' }, ...described.properties, ...asked, ...branches } }
   })
 }
 

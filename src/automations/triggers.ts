@@ -59,7 +59,8 @@ export const TRIGGERS = {
     aliases: ['audience', 'added_to_audience', 'contact_added'], config: audience,
   },
   date_time: {
-    when: 'the moment comes: the members of an audience, if one is named, and who was enrolled before, begin then', aliases: ['date', 'datetime', 'schedule'], config: moment,
+    when: 'the moment comes: the members of an audience, if one is named, and who was enrolled before, begin then',
+    aliases: ['date', 'datetime', 'schedule'], config: moment,
   },
   manual: { when: 'a contact is enrolled by the API', aliases: ['api'], config: z.object({}) },
 } as const

@@ -12,7 +12,7 @@ const ADA: ContactFacts = {
   id: 'c', email: 'ada@example.com', firstName: 'Ada', lastName: null, companyName: 'Engines', jobTitle: null, phoneNumber: null, linkedin: null,
   timezone: null, tags: ['vip'], customAttributes: { plan: 'pro', seats: 12, since: '2029-05-01', address: { city: 'Bern' } },
 }
-const RULES: WalkRules = { nowMs: NOW, obstacle: () => null, patienceMs: 900_000 }
+const RULES: WalkRules = { nowMs: NOW, obstacle: () => null }
 const BLANK: Traveller = { contact: ADA, event: { total: '19.90' }, mails: [], step: null, hasWaited: false, heard: [], refusal: null }
 
 function stepsOf(written: readonly unknown[]): readonly Step[] {
@@ -72,7 +72,7 @@ describe('the way through an automation', () => {
   for (const [what, steps, from, expected] of ROWS) it(what, () => assert.equal(told(go(steps, from)), expected))
 
   it('a mail that cannot be sent now waits at its step and says why', () => {
-    const walked = go([tag('t', 'a'), mail('m')], {}, { obstacle: () => 'the quota is used up' })
+    const walked = go([tag('t', 'a'), mail('m')], {}, { obstacle: () => ({ reason: 'the quota is used up', waitMs: 900_000 }) })
     assert.deepEqual(walked.ending, { kind: 'waits', step: 'm', dueMs: NOW + 900_000, event: null, reason: 'the quota is used up' })
     assert.deepEqual(walked.passed.map(({ id }) => id), ['t'])
   })

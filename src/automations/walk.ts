@@ -46,10 +46,15 @@ export interface Walked {
 
 export interface WalkRules {
   readonly nowMs: number
-  /** Why a mail cannot be sent now and has to wait, for people; null when it can. */
-  readonly obstacle: (step: MailStep) => string | null
-  /** How long it then waits. */
-  readonly patienceMs: number
+  /** Why a mail cannot be sent now and has to wait; null when it can. */
+  readonly obstacle: (step: MailStep) => Obstacle | null
+}
+
+export interface Obstacle {
+  /** For people. */
+  readonly reason: string
+  /** Until it is tried again. */
+  readonly waitMs: number
 }
 
 interface Journey {
@@ -88,14 +93,21 @@ function take(placed: Placed, journey: Journey, traveller: Traveller, rules: Wal
     const stop = stopOf(step, traveller, rules)
     if (stop !== null) return { ending: stop }
   }
-  const isYes = step.type === 'condition' ? answer(step.condition, journey) : step.type === 'wait_for_event' ? meet(step.event_name, journey) : null
-  if (step.type === 'wait_for_event' && isYes === false && !traveller.hasWaited) return waitUntil(rules, step.id, step.seconds, step.event_name)
+  const isYes = answerAt(step, journey)
+  if (step.type === 'wait_for_event' && isYes === false && !traveller.hasWaited)
+    return waitUntil(rules, step.id, step.seconds, step.event_name)
   journey.passed.push({ id: step.id, answer: isYes })
   if (isYes !== null) return { to: branchOf(placed, isYes) }
   if (step.type === 'delay') return next === null ? { to: null } : waitUntil(rules, next, step.seconds, null)
   if (step.type === 'exit') return { ending: { kind: 'exited', reason: 'a step ended it' } }
   note(journey, effectOf(step as Doing, journey.event))
   return { to: next }
+}
+
+/** Null at a step that asks nothing. */
+function answerAt(step: Step, journey: Journey): boolean | null {
+  if (step.type === 'condition') return answer(step.condition, journey)
+  return step.type === 'wait_for_event' ? meet(step.event_name, journey) : null
 }
 
 /** Whether the event came; it then says what the contact goes on with, and ends no other wait. */
@@ -108,10 +120,10 @@ function meet(name: string, journey: Journey): boolean {
 }
 
 /** A mail that its reader does not want, or that cannot be sent now. */
-function stopOf(step: MailStep, { refusal }: Traveller, { obstacle, nowMs, patienceMs }: WalkRules): Ending | null {
+function stopOf(step: MailStep, { refusal }: Traveller, { obstacle, nowMs }: WalkRules): Ending | null {
   if (refusal !== null) return { kind: 'exited', reason: refusal }
-  const reason = obstacle(step)
-  return reason === null ? null : { kind: 'waits', step: step.id, dueMs: nowMs + patienceMs, event: null, reason }
+  const found = obstacle(step)
+  return found === null ? null : { kind: 'waits', step: step.id, dueMs: nowMs + found.waitMs, event: null, reason: found.reason }
 }
 
 function waitUntil({ nowMs }: WalkRules, step: string, seconds: number, event: string | null): Onward {
