@@ -1,6 +1,6 @@
 /** Campaigns by the API alone, with no worker: what is judged before they leave, and which moves are refused. */
 import assert from 'node:assert/strict'
-import { newId } from '#src/id.ts'
+import { hexOf, newId } from '#src/id.ts'
 import { CAMPAIGN_MOVES } from '#src/campaigns/state.ts'
 import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
 import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
@@ -28,6 +28,24 @@ describe('campaigns before they leave', () => {
     assert.deepEqual([seen['recipients'], seen['receiver_count'], seen['never_mailed_share'], seen['is_red']], [12, 1, 1, false])
     assert.equal((seen['receivers'] as { recipients: number }[])[0]?.recipients, 12)
     assert.deepEqual(codes(seen, 'yellow').toSorted(), ['dmarc', 'list-unsubscribe', 'never-mailed', 'spf'])
+    assert.ok((seen['findings'] as { may_force: boolean }[]).every((one) => one.may_force), 'what is not red stops nothing')
+  })
+  it('when it would be done is told by hours that were full, not by those in which there was little to send', async () => {
+    const audience = await addAudience(api)
+    const domain = `${newId()}.example`
+    await addMembers(api, audience, { count: 12, domain })
+    const fields = { from: `me@${api.domain}`, audience_ids: [audience] }
+    const finish = async (delivered: number, more: object = {}): Promise<number | null> => {
+      await api.db.query(`INSERT INTO receiver_hours (receiver, hour, delivered, hard) VALUES ($1, date_trunc('hour', now()), $2, 0)
+        ON CONFLICT (receiver, hour) DO UPDATE SET delivered = $2`, [domain, delivered])
+      const at = (await preview(await campaigns.create({ ...fields, ...more })))['expected_finish_at']
+      return at === null ? null : (Date.parse(textOf(at)) - Date.now()) / 60_000
+    }
+    assert.equal(await finish(3), null)
+    const minutes = await finish(36_000)
+    assert.ok(minutes !== null && minutes < 1, String(minutes))
+    const spread = await finish(36_000, { spread_minutes: 90 })
+    assert.ok(spread !== null && spread > 80 && spread <= 90, String(spread))
   })
   it('red blocks the start, unless it is forced', async () => {
     const id = await create(0)
@@ -78,10 +96,10 @@ describe('campaigns before they leave', () => {
 
   it('a ledger is listed in pages, by what became of each, and as CSV that runs no formula', async () => {
     const id = await create(1)
-    const rows = ['delivered', 'failed', 'skipped', 'delivered'].map((state, i) => ({ id: newId(), state, email: i === 0 ? '=1+1@a.example' : `b${i}@a.example` }))
+    const rows = ['delivered', 'failed', 'skipped', 'delivered'].map((state, i) => ({ id: newId(), messageId: newId(), state, email: i === 0 ? '=1+1@a.example' : `b${i}@a.example` }))
     for (const row of rows)
-      await api.db.query(`INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email, state, is_waiting, reason)
-        VALUES ($1, $2, $3, $4, $5, false, 'why')`, [id, row.id, api.workspaceId, row.email, row.state])
+      await api.db.query(`INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email, state, is_waiting, reason, message_id)
+        VALUES ($1, $2, $3, $4, $5, false, 'why', $6)`, [id, row.id, api.workspaceId, row.email, row.state, row.messageId])
     const first = (await campaigns.call('GET', `/${id}/recipients?limit=2`)).body['data']
     assert.equal(listOf(first?.['recipients']).length, 2)
     const rest = (await campaigns.call('GET', `/${id}/recipients?limit=2&after=${textOf(first?.['next'])}`)).body['data']
@@ -93,5 +111,7 @@ describe('campaigns before they leave', () => {
     const lines = (await csv.text()).trim().split('\r\n')
     assert.equal(lines.length, 5)
     assert.ok(lines[1]?.includes(`,'=1+1@a.example,delivered,`), lines[1])
+    assert.ok(lines[1]?.includes(`,em_${hexOf(rows[0]?.messageId ?? '')},`), 'by the id that all other answers have')
+    assert.equal(lines[0]?.split(',')[6], 'email_id')
   })
 })

@@ -2,10 +2,10 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { LEDGER_STATES } from '#src/campaigns/ledger-states.ts'
-import { exportLedger, LEDGER_FILTERS, readLedger, TIME_COLUMNS, type LedgerRow } from '#src/campaigns/recipient-list.ts'
+import { emailIdOf, exportLedger, LEDGER_FILTERS, readLedger, TIME_COLUMNS, type LedgerRow } from '#src/campaigns/recipient-list.ts'
 import { findCampaign } from '#src/campaigns/store.ts'
 import { invalid } from '#src/errors.ts'
-import { hexOf, isUuid } from '#src/id.ts'
+import { isUuid } from '#src/id.ts'
 import type { ApiContext } from '#api/context.ts'
 import { paging } from '#api/paging.ts'
 import { route, type AnyRoute } from '#api/route.ts'
@@ -30,7 +30,7 @@ const list = route({
     if (after !== null && !isUuid(after)) return invalid([{ path: 'after', message: 'is no cursor of this list' }])
     const rows = await readLedger(ctx.db, { workspaceId: caller.workspaceId, campaignId: params.id, filter: query.filter ?? null, after, limit })
     const next = rows.length < limit ? null : rows.at(-1)?.contact_id ?? null
-    return { body: { success: true, message: `${rows.length} recipients.`, data: { recipients: rows.map(present), next } } }
+    return { body: { success: true, message: `${rows.length} recipients.`, data: { recipients: rows.map((row) => present(row, emailIdOf(row))), next } } }
   },
 })
 
@@ -53,7 +53,7 @@ async function isThere(ctx: ApiContext, workspaceId: string, id: string): Promis
   return isUuid(id) && await findCampaign(ctx.db, workspaceId, id) !== null
 }
 
-function present({ message_id: messageId, ...row }: LedgerRow): Record<string, unknown> {
+function present({ message_id: _, ...row }: LedgerRow, emailId: string | null): Record<string, unknown> {
   const times = Object.fromEntries(TIME_COLUMNS.map((name) => [name, row[name]?.toISOString() ?? null]))
-  return { ...row, ...times, email_id: messageId === null ? null : `em_${hexOf(messageId)}` }
+  return { ...row, ...times, email_id: emailId }
 }

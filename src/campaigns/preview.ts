@@ -17,7 +17,7 @@ export interface Finding {
   readonly code: string
   readonly level: 'green' | 'yellow' | 'red'
   readonly message: string
-  /** Only of red: whether it can be sent all the same. */
+  /** Whether it can be sent all the same: of red, when it is forced; of all else, always. */
   readonly mayForce: boolean
 }
 
@@ -35,7 +35,7 @@ export interface Preview {
   readonly receivers: readonly ReceiverPreview[]
   /** Null: no limit. */
   readonly quotaRoom: number | null
-  /** Null: of none of the receivers is anything known. */
+  /** Null: of none of the receivers is anything known, or a warm-up spreads it over days. */
   readonly expectedFinish: Date | null
   /** Of a sample; null where nobody gets it. */
   readonly neverMailedShare: number | null
@@ -47,6 +47,8 @@ export type Previewing = Starting & { readonly config: Pick<Config, 'warmUp' | '
 /** Receivers ask more of those who send so many (Gmail and Yahoo, since 2024). */
 const BULK = 5000
 const MANY_NEW = 0.5
+/** An hour with fewer deliveries tells what there was to send, not how much the receiver takes. */
+const TELLING_HOUR = 1000
 const HOUR_MS = 3600 * 1000
 
 interface Asked {
@@ -65,7 +67,7 @@ export async function previewCampaign(ctx: Previewing, { workspaceId, quota }: A
   const neverMailedShare = sampled === 0 ? null : neverMailed / sampled
   const facts: Facts = { total: counted.total, quotaRoom, neverMailedShare, receivers, sender, trackingUrl: ctx.config.trackingUrl, subject: campaign.subject }
   return {
-    counted, receivers, quotaRoom, neverMailedShare, expectedFinish: finishOf(receivers, nowMs),
+    counted, receivers, quotaRoom, neverMailedShare, expectedFinish: finishOf(receivers, campaign.spreadMinutes, nowMs),
     findings: [...blocks.map(findingOf), ...RULES.flatMap((rule) => rule(facts) ?? [])],
   }
 }
@@ -86,8 +88,8 @@ interface Facts {
 
 type Rule = (facts: Facts) => Finding | null
 const red = (code: string, message: string): Finding => ({ code, level: 'red', message, mayForce: true })
-const yellow = (code: string, message: string): Finding => ({ code, level: 'yellow', message, mayForce: false })
-const green = (code: string, message: string): Finding => ({ code, level: 'green', message, mayForce: false })
+const yellow = (code: string, message: string): Finding => ({ code, level: 'yellow', message, mayForce: true })
+const green = (code: string, message: string): Finding => ({ code, level: 'green', message, mayForce: true })
 
 const RULES: readonly Rule[] = [
   ({ total }) => total === 0 ? red('nobody', 'nobody would get it') : null,
@@ -169,8 +171,9 @@ function roomOf(last: SourceDay | null, schedule: readonly number[], today: stri
   return amount === null ? Infinity : Math.max(0, amount - (isToday ? last.taken : 0))
 }
 
-/** When the slowest of the receivers whose rate is known would have it all. */
-function finishOf(receivers: readonly ReceiverPreview[], nowMs: number): Date | null {
-  const hours = receivers.flatMap(({ recipients, bestHour }) => bestHour === null ? [] : [recipients / bestHour])
-  return hours.length === 0 ? null : new Date(nowMs + Math.max(...hours) * HOUR_MS)
+/** When the slowest of the receivers whose rate is known would have it all, and not before the spread is over. */
+function finishOf(receivers: readonly ReceiverPreview[], spreadMinutes: number | null, nowMs: number): Date | null {
+  if (receivers.some(({ recipients, warmUpRoom }) => warmUpRoom !== null && recipients > warmUpRoom)) return null
+  const hours = receivers.flatMap(({ recipients, bestHour }) => bestHour === null || bestHour < TELLING_HOUR ? [] : [recipients / bestHour])
+  return hours.length === 0 ? null : new Date(nowMs + Math.max(...hours, (spreadMinutes ?? 0) / 60) * HOUR_MS)
 }

@@ -4,6 +4,7 @@
  */
 import { writeRows } from '#src/csv.ts'
 import type { Queryable } from '#src/db.ts'
+import { hexOf } from '#src/id.ts'
 import { LEDGER_STATES, type LedgerState } from './ledger-states.ts'
 
 const BY_STATE = Object.fromEntries(LEDGER_STATES.map((state) => [state, `state = '${state}'`])) as Record<LedgerState, string>
@@ -48,6 +49,8 @@ interface Ask {
 }
 
 const COLUMNS = ['contact_id', 'email', 'state', 'reason', 'bounce_type', 'variant', 'message_id', ...TIME_COLUMNS] as const
+/** Of the CSV: the mail by the name that it has everywhere else. */
+const HEADER = COLUMNS.map((column) => column === 'message_id' ? 'email_id' : column)
 
 export async function readLedger(db: Queryable, { workspaceId, campaignId, filter, after, limit }: Ask): Promise<LedgerRow[]> {
   const { rows } = await db.query<LedgerRow>(
@@ -61,13 +64,18 @@ const SLICE = 1000
 
 /** The header, then the rows of each slice. */
 export async function* exportLedger(db: Queryable, ask: Pick<Ask, 'workspaceId' | 'campaignId' | 'filter'>): AsyncGenerator<string> {
-  yield writeRows([COLUMNS])
+  yield writeRows([HEADER])
   for (let after: string | null = null; ;) {
     const rows: LedgerRow[] = await readLedger(db, { ...ask, after, limit: SLICE })
-    if (rows.length > 0) yield writeRows(rows.map((row) => COLUMNS.map((column) => cellOf(row[column]))))
+    if (rows.length > 0) yield writeRows(rows.map((row) => COLUMNS.map((column) => column === 'message_id' ? emailIdOf(row) ?? '' : cellOf(row[column]))))
     if (rows.length < SLICE) return
     after = rows.at(-1)?.contact_id ?? null
   }
+}
+
+/** `em_…`; null where none was made. */
+export function emailIdOf({ message_id: messageId }: Pick<LedgerRow, 'message_id'>): string | null {
+  return messageId === null ? null : `em_${hexOf(messageId)}`
 }
 
 function cellOf(value: string | Date | null): string {
