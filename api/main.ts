@@ -22,6 +22,7 @@ import { createTrackingDoor } from '#src/tracking/door.ts'
 import { loadMasterKey, openVault } from '#src/vault.ts'
 import { createAudiencePages } from './audience-pages.ts'
 import type { ApiContext } from './context.ts'
+import { createHitAnswers } from './hit-answers.ts'
 import { createLargeBodies } from './large-bodies.ts'
 import { createMailView } from './mail-view.ts'
 import { createMetrics } from './metrics.ts'
@@ -49,6 +50,7 @@ export async function main(config: Config): Promise<ApiProcess> {
   const redis = openRedis(config.redisUrl, log)
   const ctx = assemble({ config, db, redis, clock: systemClock, log, vault }, plans, config.redisUrl)
   const app = mount(ctx, ROUTES).callback()
+  const takeHit = createHitAnswers(ctx)
   const close = async (): Promise<void> => {
     await Promise.all([ctx.acceptor.drain(), ctx.tracking.drain()])
     await Promise.allSettled([ctx.keyring.stop(), ctx.renderer.stop(), ctx.largeBodies.stop(), ctx.rate.stop()])
@@ -63,7 +65,7 @@ export async function main(config: Config): Promise<ApiProcess> {
     await close()
   }
   try {
-    const server = await listen((req, res) => void app(req, res), config.httpPort, config.httpHost)
+    const server = await listen((req, res) => void (takeHit(req, res) || app(req, res)), config.httpPort, config.httpHost)
     log.info({ port: server.port }, 'the api listens')
     return { port: server.port, stop: () => stop(server) }
   } catch (error) {
@@ -74,7 +76,8 @@ export async function main(config: Config): Promise<ApiProcess> {
 
 function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): ApiContext {
   const acceptor = createAcceptor(base)
-  const metrics = createMetrics(base, acceptor.batches)
+  const tracking = createTrackingDoor(base)
+  const metrics = createMetrics(base, acceptor.batches, tracking)
   const renderer = createRenderer()
   return {
     ...base,
@@ -85,7 +88,7 @@ function assemble(base: Context, plans: ApiContext['plans'], redisUrl: string): 
     keyring: createKeyring(base),
     operatorToken: openOperatorToken(base),
     renderer,
-    tracking: createTrackingDoor(base),
+    tracking,
     mailView: createMailView(base, renderer),
     rate: createRequestRate(base.redis, base.clock),
     attempts: createAttempts(base.redis, base.clock),

@@ -1,12 +1,13 @@
 /**
- * The figures of the api: requests and their durations, commits that stored messages; and, for whoever asks it, the figures of all other
- * processes and of the queues, which they told Redis a few seconds ago. With Redis away it tells of itself.
+ * The figures of the api: requests and their durations, commits that stored messages, opens and clicks; and, for whoever asks it,
+ * the figures of all other processes and of the queues, which they told Redis a few seconds ago. With Redis away it tells of itself.
  */
 import type { Context } from '#src/context.ts'
 import { hearFigures } from '#src/metrics/exchange.ts'
 import { startProcessMetrics } from '#src/metrics/process.ts'
 import { single } from '#src/metrics/registry.ts'
 import { renderMetrics, type Told } from '#src/metrics/text.ts'
+import type { TrackingDoor } from '#src/tracking/door.ts'
 
 export interface Metrics {
   /** One answered request. `route` is a route's name, or `none`. */
@@ -20,10 +21,11 @@ export interface Metrics {
 const FRESH_MS = 1000
 
 export function createMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>,
-  batches: { readonly count: number; readonly messages: number }): Metrics {
+  batches: { readonly count: number; readonly messages: number }, tracking: Pick<TrackingDoor, 'counts'>): Metrics {
   const own = startProcessMetrics(ctx, 'api')
   own.collect(() => ({
     mailstead_accept_batches_total: single(batches.count), mailstead_accept_messages_total: single(batches.messages),
+    mailstead_tracking_hits_total: Object.entries(tracking.counts).map(([result, value]) => ({ labels: [result], value })),
   }))
   let heard: Promise<Told[]> = Promise.resolve([])
   let heardAtMs = -Infinity

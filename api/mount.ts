@@ -8,7 +8,6 @@ import Koa from 'koa'
 import type { Caller } from '#src/auth/keys.ts'
 import { isDatabaseAway } from '#src/db.ts'
 import { refuse, type Refusal } from '#src/errors.ts'
-import { newId } from '#src/id.ts'
 import { isRefusal, sendAnswer, sendRefusal } from './answer.ts'
 import { authorise } from './authorise.ts'
 import { createBodyReader } from './body.ts'
@@ -16,6 +15,7 @@ import { clientAddress } from './client-address.ts'
 import type { ApiContext } from './context.ts'
 import { ANSWER_HEADERS, CROSS_ORIGIN_ANSWER, CROSS_ORIGIN_PREFLIGHT, HSTS } from './headers.ts'
 import { readInputs, type Inputs, type Readers } from './read.ts'
+import { noteAnswered, requestIdOf } from './request-note.ts'
 import { pathsOf, type AnyRequest, type AnyRoute } from './route.ts'
 
 interface State {
@@ -103,15 +103,11 @@ async function sendRefused(ctx: ApiContext, koa: Koa.ParameterizedContext<State>
   sendRefusal(koa, refusal, await spec.refusalPage(ctx, refusal, { params, body }))
 }
 
-// What a client or proxy gave to find the request again; anything else in it is not ours to repeat.
-const REQUEST_ID = /^[\w.:-]{1,128}$/
-
 function outer(ctx: ApiContext): Koa.Middleware<State> {
   const isTls = ctx.config.publicUrl.startsWith('https:')
   return async (koa, next) => {
     const startedAt = performance.now()
-    const given = koa.req.headers['x-request-id']
-    const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : newId()
+    const requestId = requestIdOf(koa.req)
     Object.assign(koa.state, { requestId, spec: null, wantsPage: false })
     koa.res.setHeader('X-Request-Id', requestId)
     setHeaders(koa, ANSWER_HEADERS)
@@ -122,10 +118,7 @@ function outer(ctx: ApiContext): Koa.Middleware<State> {
     } catch (error) {
       sendRefusal(koa, explainFault(ctx, error, koa.state))
     }
-    const seconds = (performance.now() - startedAt) / 1000
-    const route = nameOf(koa.state)
-    ctx.metrics.observe(route, koa.status, seconds)
-    if (ctx.log.isLevelEnabled('debug')) ctx.log.debug({ requestId, route, method: koa.method, status: koa.status, seconds }, 'request')
+    noteAnswered(ctx, { requestId, route: nameOf(koa.state), method: koa.method, status: koa.status, startedAt })
   }
 }
 

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { messageIdOf, newId } from '#src/id.ts'
 import { createLinks, type MailRef } from '#src/tracking/links.ts'
 import { openVault } from '#src/vault.ts'
-import { startApi, textOf, type TestApi } from '#test/support/api.ts'
+import { OPERATOR, startApi, textOf, type TestApi } from '#test/support/api.ts'
 
 const BROWSER = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
 interface HitRow { readonly n: number; readonly url: string | null; readonly user_agent: string; readonly machine: string | null; readonly address: string }
@@ -36,6 +36,22 @@ describe('open pixels and tracked links', () => {
       assert.deepEqual([answer.status, answer.headers.get('location'), answer.headers.get('referrer-policy')], [302, url, 'no-referrer'])
       assert.deepEqual((await stored()).map((hit) => hit.url), [url])
     })
+  it('the direct way and the usual one (here for a query) answer alike, and are counted alike', async () => {
+    const own = new Set(['x-request-id', 'date', 'content-type', 'content-length'])
+    const headersOf = (answer: Response): string[] => [...answer.headers].filter(([name]) => !own.has(name)).map((pair) => pair.join(': ')).toSorted((one, other) => one.localeCompare(other))
+    const counted = async (route: string): Promise<number> => {
+      const text = await (await fetch(`${api.url}/metrics`, { headers: { authorization: `Bearer ${OPERATOR}` } })).text()
+      return Number(new RegExp(`^mailstead_http_requests_total\\{.*route="${route}".*\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
+    }
+    for (const [url, route] of [[links.open(ref), 'open-pixel'], [links.click(ref, 'https://a.example/'), 'follow-link']] as const) {
+      const before = await counted(route)
+      const [direct, usual] = [await ask(url, { headers: { 'x-request-id': 'mine' } }), await ask(`${url}?a=b`, { headers: { 'x-request-id': 'mine' } })]
+      assert.deepEqual([direct.status, headersOf(direct)], [usual.status, headersOf(usual)])
+      assert.equal(direct.headers.get('x-request-id'), 'mine')
+      assert.equal(await counted(route), before + 2)
+    }
+    assert.equal((await stored()).length, 4)
+  })
   it('HEAD and prefetch are answered alike, as machines', async () => {
     const head = await ask(links.click(ref, 'https://a.example/'), { method: 'HEAD' })
     assert.equal(head.headers.get('location'), 'https://a.example/')

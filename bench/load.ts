@@ -1,8 +1,9 @@
 /**
  * The load on the REST API: so many connections, each sending its next message
- * (`post`) or question (`get`) when the last is answered, or one message at
- * fixed moments whatever the answers do (`probe`). Nothing is sent twice: an answer that is neither 2xx nor
- * 3xx is counted and shown, and a lost connection fails the measurement.
+ * (`post`) or question (`get`) when the last is answered, or one message
+ * (`probe`) or question (`getAtPace`) at fixed moments whatever the answers do.
+ * Nothing is sent twice: an answer that is neither 2xx nor 3xx is counted and
+ * shown, and a lost connection fails the measurement.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, getRequest, type HttpLine, openLine, sendRequest, type Target } from './http-line.ts'
@@ -40,6 +41,16 @@ export interface PostResult {
   readonly p99Ms: number
 }
 
+/** Times from the moment that a question was due: what waited for a connection, or for this process, is in them. */
+export interface PacedResult {
+  readonly accepted: number
+  readonly refusal: string | null
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** How much of it was before the question left: this process was late, or no connection was free. */
+  readonly lateP99Ms: number
+}
+
 /** One timed message. */
 export interface Probe {
   readonly number: number
@@ -50,7 +61,7 @@ export interface Probe {
 
 /** The methods of the load's process (`remote.ts`). */
 export function createLoad() {
-  return { post, get, probe }
+  return { post, get, getAtPace, probe }
 }
 
 async function post(batch: Batch, connections: number): Promise<PostResult> {
@@ -59,10 +70,48 @@ async function post(batch: Batch, connections: number): Promise<PostResult> {
 }
 
 async function get({ target, paths, count }: Questions, connections: number): Promise<PostResult> {
-  const requests = paths.map((path) => Buffer.from(getRequest(target, path)))
-  const requestOf = (index: number): Buffer => requests[index % requests.length] ?? Buffer.alloc(0)
+  const requestOf = requestsOf(target, paths)
   const lines = await Promise.all(Array.from({ length: Math.min(connections, count) }, () => openLine(target.port)))
   return drive(lines.map((line) => ({ line, requestOf })), count)
+}
+
+function requestsOf(target: Target, paths: readonly string[]): (index: number) => Buffer {
+  const requests = paths.map((path) => Buffer.from(getRequest(target, path)))
+  return (index) => requests[index % requests.length] ?? Buffer.alloc(0)
+}
+
+/** Most that are under way at once; more wait here. */
+const PACED_CONNECTIONS = 200
+
+/** So many questions a second, evenly, `count` in all. */
+async function getAtPace({ target, paths, count }: Questions, perSecond: number): Promise<PacedResult> {
+  const requestOf = requestsOf(target, paths)
+  const lines = await Promise.all(Array.from({ length: PACED_CONNECTIONS }, () => openLine(target.port)))
+  const tally = { accepted: 0, refusal: null as string | null, waits: [] as number[], late: [] as number[] }
+  const startedAt = monotonicMs()
+  const dueAt = (index: number): number => startedAt + (index * 1000) / perSecond
+  const free = [...lines]
+  const underWay: Promise<void>[] = []
+  const isDue = (index: number): boolean => index < count && dueAt(index) <= monotonicMs()
+  const ask = async (line: HttpLine, index: number): Promise<void> => {
+    tally.late.push(monotonicMs() - dueAt(index))
+    const answer = await line.request(requestOf(index))
+    tally.waits.push(monotonicMs() - dueAt(index))
+    free.push(line)
+    if (isAccepted(answer)) tally.accepted++
+    else tally.refusal ??= refusalOf(answer)
+  }
+  for (let next = 0; next < count; await sleep(1)) {
+    while (isDue(next)) {
+      const line = free.pop()
+      if (line === undefined) break
+      underWay.push(ask(line, next++))
+    }
+  }
+  await Promise.all(underWay)
+  lines.forEach((line) => line.close())
+  const { accepted, refusal, waits, late } = tally
+  return { accepted, refusal, p50Ms: percentile(waits, 50), p99Ms: percentile(waits, 99), lateP99Ms: percentile(late, 99) }
 }
 
 interface Driven { readonly line: HttpLine; readonly requestOf: (index: number) => Buffer }

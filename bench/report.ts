@@ -8,7 +8,7 @@ import type { Machine } from './machine.ts'
 import type { Results } from './results.ts'
 import { type ApiResult, type ApiWork, ratesToBare } from './scenarios/api.ts'
 import type { AutomationsResult } from './scenarios/automations.ts'
-import type { TrackingResult } from './scenarios/tracking.ts'
+import { PROMISED_RATE, type TrackingResult } from './scenarios/tracking.ts'
 import type { BacklogResult } from './scenarios/backlog.ts'
 import type { TarpitsResult } from './scenarios/tarpits.ts'
 import type { CampaignResult } from './scenarios/campaign.ts'
@@ -150,10 +150,12 @@ function automationsTable({ seconds, instant, peakMb }: AutomationsResult): stri
 }
 
 function trackingTable({ runs, toldAfterMs }: TrackingResult): string {
-  const rows = runs.map(({ rate, p50Ms, p99Ms, cpuMs }) => [rate.toFixed(0), p50Ms.toFixed(1), p99Ms.toFixed(1),
-    Object.entries(cpuMs).map(([name, ms]) => `${name} ${ms.toFixed(2)}`).join(', ')])
+  const rows = runs.flatMap(({ rate, p50Ms, p99Ms, cpuMs, paced }) => [
+    [rate.toFixed(0), p50Ms.toFixed(1), p99Ms.toFixed(1), '', Object.entries(cpuMs).map(([name, ms]) => `${name} ${ms.toFixed(3)}`).join(', ')],
+    [`${PROMISED_RATE}, evenly`, paced.p50Ms.toFixed(1), paced.p99Ms.toFixed(1), paced.lateP99Ms.toFixed(1), ''],
+  ])
   return [
-    table([['a second', 'p50 ms', 'p99 ms', 'CPU ms a request'], ...rows]),
+    table([['a second', 'p50 ms', 'p99 ms', 'asked late, p99', 'CPU ms a request'], ...rows]),
     `  All were told as events ${(toldAfterMs / 1000).toFixed(1)} s after the last answer.`,
   ].join('\n')
 }

@@ -6,6 +6,7 @@
 import type { Results } from './results.ts'
 import { ratesToBare } from './scenarios/api.ts'
 import type { Compared } from './scenarios/compare.ts'
+import type { TrackingRun } from './scenarios/tracking.ts'
 import { spread } from './stats.ts'
 
 export interface Verdict {
@@ -56,8 +57,8 @@ const TARGETS: readonly Target[] = [
   { target: 'campaign, peak memory of the outbound process', unit: 'MB', atMost: 300, measure: ({ campaign }) => campaign?.peakMb['mta'] ?? null },
   { target: 'automations, until all steps of a moment are dispatched', unit: 's', atMost: 30, measure: ({ automations }) => automations?.seconds ?? null },
   { target: 'automations, instant to another site meanwhile: p99', unit: 'ms', atMost: 250, measure: ({ automations }) => automations?.instant.p99Ms ?? null },
-  { target: 'tracking, opens and clicks a second', unit: 'x', atLeast: 3000, measure: ({ tracking }) => medianRun(tracking, 'rate') },
-  { target: 'tracking, open or click: p99', unit: 'ms', atMost: 20, measure: ({ tracking }) => medianRun(tracking, 'p99Ms') },
+  { target: 'tracking, opens and clicks a second', unit: 'x', atLeast: 3000, measure: ({ tracking }) => medianOf(tracking, ({ rate }) => rate) },
+  { target: 'tracking, open or click at 3,000 a second: p99', unit: 'ms', atMost: 20, measure: ({ tracking }) => medianOf(tracking, ({ paced }) => paced.p99Ms) },
   { target: 'cost per message, long queue to short queue', unit: 'x', atMost: 1.15, measure: ({ depth }) => growth(depth, 'cpuMs') },
   { target: 'time per message, long queue to short queue', unit: 'x', atMost: 1.15, measure: ({ depth }) => growth(depth, 'rate') },
 ]
@@ -96,8 +97,8 @@ function withUnit(value: number, unit: string): string {
   return `${unit === 'x' ? value.toFixed(2) : value.toFixed(value < 100 && !Number.isInteger(value) ? 1 : 0)} ${unit}`
 }
 
-function medianRun(tracking: Results['tracking'], of: 'rate' | 'p99Ms'): number | null {
-  return tracking === undefined ? null : spread(tracking.runs.map((run) => run[of])).median
+function medianOf(tracking: Results['tracking'], of: (run: TrackingRun) => number): number | null {
+  return tracking === undefined ? null : spread(tracking.runs.map(of)).median
 }
 
 function ratioOf(compared: readonly Compared[] | undefined, reference: string): number | null {

@@ -1,18 +1,14 @@
 /**
  * What readers of tracked mail ask for: the open pixel and the links, at the shared name or a customer's own. The answer comes after the
  * hit is committed; where a link leads is proved by its token, so that nobody borrows our name for a redirect. Nothing is kept by whoever
- * is between: the next hit is another. And the mail itself, for the link "view in browser".
+ * is between: the next hit is another. Most of them do not get here (hit-answers.ts). And the mail itself, for the link "view in browser".
  */
 import { z } from 'zod'
 import { refuse, type Refusal } from '#src/errors.ts'
+import { LINK_HEADERS, PIXEL, PIXEL_HEADERS } from '#api/hit-answers.ts'
 import { noLinkPage, noMailPage } from '#api/pages/mail.ts'
 import { shownMailPage } from '#api/pages/shown-mail.ts'
 import { route, type Answer, type AnyRoute } from '#api/route.ts'
-
-/** One transparent pixel. */
-const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
-/** Mail is read in pages of other sites. */
-const PIXEL_HEADERS = { 'Cross-Origin-Resource-Policy': 'cross-origin', 'X-Robots-Tag': 'noindex' }
 
 const NO_LINK = refuse('NOT_FOUND', 'The link is not complete, or none of ours.')
 const refusalPage = (_: unknown, refusal: Refusal): Promise<Answer> => Promise.resolve(noLinkPage(refusal))
@@ -22,8 +18,10 @@ const open = route({
   method: 'GET', paths: ['/o/:token'], atRoot: true, access: 'public', params: z.object({ token: z.string() }), status: 200,
   produces: ['image/gif'], errors: ['NOT_FOUND'],
   handle: async (ctx, { params, headers, address, isHead }) => {
-    const isOurs = await ctx.tracking.open(params.token, { headers, address, isHead })
-    return isOurs ? { body: PIXEL, type: 'image/gif', headers: PIXEL_HEADERS } : NO_LINK
+    const hit = ctx.tracking.readOpen(params.token)
+    if (hit === null) return NO_LINK
+    await ctx.tracking.take(hit, { headers, address, isHead })
+    return { body: PIXEL, type: 'image/gif', headers: PIXEL_HEADERS }
   },
 })
 
@@ -32,8 +30,10 @@ const click = route({
   method: 'GET', paths: ['/c/:token/:url'], atRoot: true, access: 'public', params: z.object({ token: z.string(), url: z.string() }), status: 302,
   errors: ['NOT_FOUND'], refusalPage,
   handle: async (ctx, { params, headers, address, isHead }) => {
-    const url = await ctx.tracking.click(params.token, params.url, { headers, address, isHead })
-    return url === null ? NO_LINK : { headers: { Location: url, 'X-Robots-Tag': 'noindex' } }
+    const hit = ctx.tracking.readClick(params.token, params.url)
+    if (hit === null) return NO_LINK
+    await ctx.tracking.take(hit, { headers, address, isHead })
+    return { headers: { Location: hit.url, ...LINK_HEADERS } }
   },
 })
 

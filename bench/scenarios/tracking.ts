@@ -1,20 +1,26 @@
 /**
- * Readers of tracked mail: open pixels and links of many mails, half and half, asked for over many connections while the worker judges and
- * tells what came. An answer comes after its commit. Afterwards each mail that was asked for must have its event: one that has none was
+ * Readers of tracked mail: open pixels and links of many mails, half and half, asked for while the worker judges and tells what came: as many as
+ * go over many connections, and so many a second as are promised, evenly, whatever the answers do. An answer comes after its commit. Afterwards each mail that was asked for must have its event: one that has none was
  * lost behind its answer.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MailsteadBench } from '#bench/bench.ts'
 import { readUsage } from '#bench/cpu.ts'
-import type { PostResult } from '#bench/load.ts'
+import type { PacedResult, PostResult } from '#bench/load.ts'
 import { call } from '#bench/rest.ts'
 import { messageIdOf } from '#src/id.ts'
 import { createLinks } from '#src/tracking/links.ts'
 
+/** The rate that is promised, and at which the times of answers are judged. */
+export const PROMISED_RATE = 3000
+
 export interface TrackingRun {
+  /** As many as go over all connections, each with one request at a time: an answer takes as long as a round of all others. */
   readonly rate: number
   readonly p50Ms: number
   readonly p99Ms: number
+  /** At the promised rate. */
+  readonly paced: PacedResult
   /** CPU milliseconds a request, by process. */
   readonly cpuMs: Readonly<Record<string, number>>
 }
@@ -27,7 +33,6 @@ export interface TrackingResult {
   readonly offences: readonly string[]
 }
 
-/** Each with one request at a time: with all of them busy an answer takes as long as a round of all others. */
 const CONNECTIONS = 40
 const PAGE = 1000
 const TELL_MS = 120_000
@@ -41,6 +46,7 @@ export async function runTracking(bench: MailsteadBench): Promise<TrackingResult
     const ids = await listIds(bench, 'email.queued', sizes.trackedMails)
     bench.say(`  ${ids.size} mails to be opened`)
     const paths = [...ids].flatMap((messageId, i) => pathsOf(bench, messageId, i))
+    await ask(bench, paths, sizes.trackedRequests) // code compiled
     const runs: TrackingRun[] = []
     for (let round = 0; round < sizes.repeats; round++) runs.push(await measure(bench, paths, sizes.trackedRequests))
     const endedAt = Date.now()
@@ -58,14 +64,29 @@ function pathsOf({ mailstead }: MailsteadBench, messageId: string, number: numbe
   return [links.open(ref), links.click(ref, `${LINK}${number}`)]
 }
 
-async function measure({ mailstead }: MailsteadBench, paths: readonly string[], count: number): Promise<TrackingRun> {
-  const port = Number(new URL(mailstead.admin.url).port)
+async function measure(bench: MailsteadBench, paths: readonly string[], count: number): Promise<TrackingRun> {
+  const { mailstead } = bench
   const before = readUsage(mailstead.groups())
-  const result: PostResult = await mailstead.load.get({ target: { port, key: '' }, paths, count }, CONNECTIONS)
-  if (result.accepted < count) throw new Error(`${count - result.accepted} of ${count} were refused: ${result.refusal}`)
+  const result = await ask(bench, paths, count)
   const after = readUsage(mailstead.groups())
   const cpuMs = Object.fromEntries(Object.entries(after).map(([name, usage]) => [name, (usage.cpuMs - (before[name]?.cpuMs ?? 0)) / count]))
-  return { rate: count / (result.endedAt - result.startedAt) * 1000, p50Ms: result.p50Ms, p99Ms: result.p99Ms, cpuMs }
+  const paced = await mailstead.load.getAtPace({ target: targetOf(bench), paths, count }, PROMISED_RATE)
+  refuseRefused(paced, count)
+  return { rate: count / (result.endedAt - result.startedAt) * 1000, p50Ms: result.p50Ms, p99Ms: result.p99Ms, paced, cpuMs }
+}
+
+async function ask(bench: MailsteadBench, paths: readonly string[], count: number): Promise<PostResult> {
+  const result = await bench.mailstead.load.get({ target: targetOf(bench), paths, count }, CONNECTIONS)
+  refuseRefused(result, count)
+  return result
+}
+
+function targetOf({ mailstead }: MailsteadBench): { readonly port: number; readonly key: string } {
+  return { port: Number(new URL(mailstead.admin.url).port), key: '' }
+}
+
+function refuseRefused({ accepted, refusal }: Pick<PostResult, 'accepted' | 'refusal'>, count: number): void {
+  if (accepted < count) throw new Error(`${count - accepted} of ${count} were refused: ${refusal}`)
 }
 
 interface EventsPage { readonly events: readonly { readonly email_id: string }[]; readonly next: string; readonly has_more: boolean }

@@ -41,6 +41,10 @@ export const METRICS = {
   },
   mailstead_accept_batches_total: { type: 'counter', help: 'Commits that stored messages.', labels: [], by: 'api' },
   mailstead_accept_messages_total: { type: 'counter', help: 'Messages in those commits.', labels: [], by: 'api' },
+  mailstead_tracking_hits_total: {
+    type: 'counter', labels: ['result'], by: 'api',
+    help: 'Opens and clicks: stored; held, answered while PostgreSQL was away (and stored later); lost; surplus, too many of one recipient.',
+  },
   mailstead_attempts_total: {
     type: 'counter', help: 'Attempts that ended, by tier and outcome.', labels: ['tier', 'outcome'], by: 'outbound',
   },
