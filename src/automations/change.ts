@@ -10,6 +10,8 @@ import type { Db, Queryable } from '#src/db.ts'
 import type { Detail } from '#src/errors.ts'
 import { newId } from '#src/id.ts'
 import { judgeMoment, judgeRunnable } from './judge.ts'
+import { storeOwnBodies } from './mail-steps.ts'
+import type { StepContent } from './sources.ts'
 import { mayMove, type Status } from './state.ts'
 import type { Step } from './steps.ts'
 import {
@@ -28,6 +30,8 @@ export interface AutomationChange {
   /** As the client wrote it: which type it belongs to may only be known here. */
   readonly triggerConfig?: unknown
   readonly steps?: readonly Step[] | undefined
+  /** What steps send in place of the bodies that were written (sources.ts). */
+  readonly contents?: readonly StepContent[] | undefined
   /** With new steps: who is in an older version goes on in the new one. */
   readonly isMoving?: boolean | undefined
 }
@@ -64,6 +68,7 @@ export function createAutomation(
     if (wrong.length > 0) return { kind: 'invalid', details: wrong }
     const id = newId(ctx.clock.now())
     await insertAutomation(tx, workspaceId, id, wanted.next)
+    await storeOwnBodies(tx, { workspaceId, automationId: id, version: wanted.next.version }, order.contents ?? [])
     return done(tx, workspaceId, id)
   })
 }
@@ -81,6 +86,7 @@ export function changeAutomation(ctx: AutomationStore, workspaceId: string, id: 
     const wrong = await judge(ctx, { tx, workspaceId }, before, next)
     if (wrong.length > 0) return { kind: 'invalid', details: wrong }
     await updateAutomation(tx, id, before, next)
+    if (next.version !== before.version) await storeOwnBodies(tx, { workspaceId, automationId: id, version: next.version }, change.contents ?? [])
     if (change.isMoving === true && next.version !== before.version) await moveEnrolled(tx, id, next.version)
     return done(tx, workspaceId, id)
   })

@@ -20,27 +20,28 @@ export interface Person {
 export type Properties = EventProperties | null
 
 // one of date_time begins at its moment, any other now
-const enrolWhere = (which: string): string => `
-WITH person AS (SELECT c.id FROM contacts c WHERE c.workspace_id = $1 AND c.email = $2 AND NOT ${GHOST} FOR KEY SHARE OF c)
+const enrolWhere = (which: string, beside = ''): string => `
+WITH person AS (SELECT c.id FROM contacts c WHERE c.workspace_id = $1 AND c.email = $2 AND NOT ${GHOST} FOR KEY SHARE OF c) ${beside}
 INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, properties, due_at, created_at)
 SELECT a.id, a.version, a.workspace_id, p.id, v.first_step, $3::jsonb, greatest($4, a.starts_at), $4
 FROM person p, automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
 WHERE a.workspace_id = $1 AND a.status = 'active' AND ${which} ORDER BY a.id
 ON CONFLICT (automation_id, contact_id) WHERE state = 'active' DO NOTHING`
 
-const TRACK = prepared('enrolments-track', enrolWhere(`a.trigger_type = 'contact_event' AND a.trigger_key = $5`))
-const ENROL = prepared('enrolments-enrol', enrolWhere('a.id = $5::uuid'))
-
 /**
  * Who waits for it goes on now. Who is on the way to its next step, or held at it, keeps it in mind: that step may be the one that waits
- * for it.
+ * for it. In the statement that enrols: what an event begins has not waited for it, and an event is met once or not at all.
  */
-const MEET = prepared('enrolments-meet', `
-UPDATE enrolments e SET due_at = CASE WHEN e.waits_for = $5 THEN least(e.due_at, $4) ELSE e.due_at END,
-  heard = coalesce(e.heard, '[]') || jsonb_build_array(jsonb_build_object('name', $5::text, 'properties', $3::jsonb))
-FROM contacts c WHERE c.workspace_id = $1 AND c.email = $2 AND e.contact_id = c.id AND e.workspace_id = $1 AND e.state = 'active'
-  AND (e.waits_for = $5 AND NOT coalesce(e.heard, '[]') @> jsonb_build_array(jsonb_build_object('name', $5::text))
-    OR (e.due_at <= $4 OR e.reason IS NOT NULL) AND jsonb_array_length(coalesce(e.heard, '[]')) < ${MOST_HEARD})`)
+const MEET = `, met AS (
+  UPDATE enrolments e SET due_at = CASE WHEN e.waits_for = $5 THEN least(e.due_at, $4) ELSE e.due_at END,
+    heard = coalesce(e.heard, '[]') || jsonb_build_array(jsonb_build_object('name', $5::text, 'properties', $3::jsonb))
+  FROM person p WHERE e.contact_id = p.id AND e.workspace_id = $1 AND e.state = 'active'
+    AND (e.waits_for = $5 AND NOT coalesce(e.heard, '[]') @> jsonb_build_array(jsonb_build_object('name', $5::text))
+      OR (e.due_at <= $4 OR e.reason IS NOT NULL) AND jsonb_array_length(coalesce(e.heard, '[]')) < ${MOST_HEARD})
+)`
+
+const TRACK = prepared('enrolments-track', enrolWhere(`a.trigger_type = 'contact_event' AND a.trigger_key = $5`, MEET))
+const ENROL = prepared('enrolments-enrol', enrolWhere('a.id = $5::uuid'))
 
 /**
  * An event of a contact: how many automations it began; those in which the contact waits for it go on. An unknown contact begins none.
@@ -51,8 +52,6 @@ export async function trackEvent(
   { name, properties }: { readonly name: string; readonly properties: Properties },
   now: Date,
 ): Promise<number> {
-  // the waits first: what this event begins has not waited for it
-  await db.query(MEET, [workspaceId, email, jsonOrNull(properties), now, name])
   const { rowCount } = await db.query(TRACK, [workspaceId, email, jsonOrNull(properties), now, name])
   return rowCount ?? 0
 }

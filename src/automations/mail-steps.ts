@@ -1,12 +1,14 @@
 /**
  * What the mail steps of a slice send and in whose name, or why they cannot now. A step from a template sends the template's latest
- * version; each version is stored once as the content that mails name. Two workers that meet a new version at once store one.
+ * version; each version is stored once as the content that mails name. Two workers that meet a new version at once store one. A step's own
+ * body is stored with its version where it had to be made ready (sources.ts), and else when it is first sent.
  */
 import { columnsOf } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import { isHtml } from '#src/mail/html-signs.ts'
 import { storeContent, type NewContent } from '#src/recipes/contents.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
+import type { StepContent } from './sources.ts'
 import type { Step } from './steps.ts'
 
 type MailStep = Extract<Step, { type: 'send_email' }>
@@ -108,12 +110,24 @@ async function contentFor(tx: Queryable, one: MailStepOf, domainId: string): Pro
   return { kind: 'ready', domainId, contentId: winner?.id ?? id, subject: content.subject }
 }
 
+/** Own bodies of a version that is new, in the transaction that stores it. */
+export async function storeOwnBodies(
+  tx: Queryable,
+  { workspaceId, automationId, version }: Omit<MailStepOf, 'step'>,
+  contents: readonly StepContent[],
+): Promise<void> {
+  for (const { step, ...said } of contents) {
+    const id = await storeContent(tx, workspaceId, { templateId: null, templateVersion: null, ...said })
+    await tx.query(KEEP, [automationId, version, step, 0, id])
+  }
+}
+
 async function findKnown(tx: Queryable, key: readonly unknown[]): Promise<{ id: string; subject: string } | null> {
   const { rows } = await tx.query<{ id: string; subject: string }>(KNOWN, [...key])
   return rows[0] ?? null
 }
 
-/** Null: the template is gone. */
+/** Null: the template is gone. A body that is not stored is sent as it was written. */
 async function contentOf(tx: Queryable, { workspaceId, step }: MailStepOf): Promise<NewContent | null> {
   const { template_id: templateId, subject, body } = step
   if (templateId === null) {

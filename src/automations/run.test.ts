@@ -37,9 +37,9 @@ describe('slices of automations', () => {
     await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId, now: now() }, rows))
   }
   async function addAudience(): Promise<string> {
-    const { rows: [row] } = await ctx.db.query<{ id: string }>(
-      `INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES (gen_random_uuid(), $1, 'a', gen_random_uuid()) RETURNING id`, [workspaceId])
-    return row?.id ?? assert.fail()
+    const id = newId()
+    await ctx.db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
+    return id
   }
   /** All contacts of the workspace, as if they had been due for an hour. */
   const enrolAll = (id: string): Promise<unknown> => ctx.db.query(`
@@ -93,7 +93,8 @@ describe('slices of automations', () => {
   it('audiences whose moments come at once begin side by side', async () => {
     const audienceId = await addAudience()
     await addContacts(3500, audienceId)
-    const onMoment = { triggerType: 'date_time', triggerConfig: { at: new Date(ctx.clock.now() + 60_000).toISOString(), audience_id: audienceId } } as const
+    const at = new Date(ctx.clock.now() + 60_000).toISOString()
+    const onMoment = { triggerType: 'date_time', triggerConfig: { at, audience_id: audienceId } } as const
     const ids = [await make([{ type: 'delay', days: 1 }], onMoment), await make([{ type: 'delay', days: 1 }], onMoment)]
     await ctx.db.query(`UPDATE automations SET starts_at = now() - interval '1 second' WHERE workspace_id = $1`, [workspaceId])
     await enrolMembers(ctx)
@@ -124,7 +125,8 @@ describe('slices of automations', () => {
     const limited: RunParts = { ...parts, plans: { free: { monthlyQuota: 700, requestsPerSecond: null, maxDomains: null, isLaunch: true } } }
     while ((await Promise.all([runSlice(limited), runSlice(limited)])).some((taken) => taken > 0)) { /* until nobody is due */ }
     const { rows: [row] } = await ctx.db.query(`
-      SELECT (SELECT count(*) FROM messages WHERE workspace_id = $1) AS mails, count(*) FILTER (WHERE reason LIKE 'the quota%') AS held, max(troubles) AS troubles
+      SELECT (SELECT count(*) FROM messages WHERE workspace_id = $1) AS mails, count(*) FILTER (WHERE reason LIKE 'the quota%') AS held,
+        max(troubles) AS troubles
       FROM enrolments WHERE automation_id = $2`, [workspaceId, id])
     assert.deepEqual(row, { mails: 700, held: 500, troubles: 0 })
   })
@@ -157,6 +159,16 @@ describe('slices of automations', () => {
     await track('paid')
     await runSlice(parts)
     assert.deepEqual([await tags(), await count(id, 'active')], [['once'], 1])
+  })
+  it('the event that begins it ends no wait in it', async () => {
+    await addContacts(1)
+    const id = await make([wait('paid', 'paid')], { triggerType: 'contact_event', triggerConfig: { event_name: 'paid' } })
+    assert.equal(await track('paid', { n: 1 }), 1)
+    await runSlice(parts)
+    assert.equal(await count(id, 'active'), 1)
+    assert.equal(await track('paid', { n: 2 }), 0)
+    await runSlice(parts)
+    assert.deepEqual([await count(id, 'completed'), await properties(id)], [1, { n: 2 }])
   })
   it('an event that nobody waits for changes no properties', async () => {
     await addContacts(1)

@@ -1,17 +1,41 @@
-/** Can the mails that steps write themselves be rendered? Those of templates were judged when the template was saved. */
+/**
+ * The mails that steps write themselves, made ready as saved templates are: partials put in, MJML compiled, CSS inlined. That is work for
+ * another thread, so it is done before the transaction that stores the steps. A partial that changes later changes the next version.
+ */
 import type { Detail } from '#src/errors.ts'
-import { isHtml } from '#src/mail/html-signs.ts'
-import type { Renderer } from '#src/templates/render.ts'
+import { finishWritten } from '#src/templates/written.ts'
 import { placedSteps, type Step } from './steps.ts'
 
-/** A detail for each that cannot. */
-export async function judgeSources(renderer: Pick<Renderer, 'finish'>, steps: readonly Step[]): Promise<Detail[]> {
-  const found = await Promise.all(placedSteps(steps).map(async ({ step, path }): Promise<Detail[]> => {
-    if (step.type !== 'send_email') return []
-    const body = step.body ?? ''
-    // it is sent as it was written
-    const finished = await renderer.finish({ subject: step.subject ?? '', body, text: null, format: isHtml(body) ? 'html' : 'text' }, {})
-    return finished.ok ? [] : [{ path: `${path}.${step.body === null ? 'subject' : 'body'}`, message: finished.reason }]
-  }))
-  return found.flat()
+/** What a step of this id sends. */
+export interface StepContent {
+  readonly step: string
+  readonly subject: string
+  readonly html: string | null
+  readonly text: string | null
+}
+
+/** Those that differ from what was written; or a detail for each that cannot be rendered. */
+export type Sources =
+  | { readonly ok: true; readonly contents: readonly StepContent[] }
+  | { readonly ok: false; readonly details: readonly Detail[] }
+
+type Means = Parameters<typeof finishWritten>[0]
+type Found = { readonly content: StepContent | null } | { readonly detail: Detail }
+
+export async function finishSources(means: Means, workspaceId: string, steps: readonly Step[]): Promise<Sources> {
+  const found = await Promise.all(placedSteps(steps).map(({ step, path }) => finishStep(means, workspaceId, step, path)))
+  const details = found.flatMap((one) => ('detail' in one ? [one.detail] : []))
+  if (details.length > 0) return { ok: false, details }
+  return { ok: true, contents: found.flatMap((one) => ('content' in one && one.content !== null ? [one.content] : [])) }
+}
+
+async function finishStep(means: Means, workspaceId: string, step: Step, path: string): Promise<Found> {
+  if (step.type !== 'send_email') return { content: null }
+  const { subject, body } = step
+  // of a template only the subject is the step's own
+  const format = body === null ? 'text' : null
+  const finished = await finishWritten(means, workspaceId, { subject: subject ?? '', body: body ?? '', text: null, format })
+  if (!finished.ok) return { detail: { path: `${path}.${body === null ? 'subject' : 'body'}`, message: finished.reason } }
+  const { html, text } = finished
+  return { content: body === null || (html ?? text) === body ? null : { step: step.id, subject: subject ?? '', html, text } }
 }

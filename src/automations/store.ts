@@ -68,7 +68,10 @@ export async function countAutomations(db: Queryable, workspaceId: string): Prom
 
 /** A draft goes without a trace; one that has had contacts is archived instead. */
 export async function deleteDraft(db: Queryable, workspaceId: string, id: string): Promise<'deleted' | 'not-found' | 'not-draft'> {
-  const { rowCount } = await db.query(`DELETE FROM automations WHERE workspace_id = $1 AND id = $2 AND status = 'draft'`, [workspaceId, id])
+  const { rowCount } = await db.query(`
+    WITH gone AS (DELETE FROM automations WHERE workspace_id = $1 AND id = $2 AND status = 'draft' RETURNING id), contents AS (
+      DELETE FROM mail_contents k USING automation_contents c, gone WHERE c.automation_id = gone.id AND k.id = c.content_id
+    ) SELECT FROM gone`, [workspaceId, id])
   if (rowCount === 1) return 'deleted'
   return await findAutomation(db, workspaceId, id) === null ? 'not-found' : 'not-draft'
 }

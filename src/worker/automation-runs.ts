@@ -14,7 +14,8 @@ import { createAlarm } from './alarm.ts'
 import type { Loop } from './loop.ts'
 
 const SWEEP_MS = 1000
-const SPACING_MS = 20
+/** A look costs a probe for each active automation: a shower of events becomes a few. */
+const SPACING_MS = 100
 const AWAY_MS = 500
 /** Until those are looked at again who are due and were not taken: somebody else holds them. */
 const HELD_MS = 100
