@@ -208,7 +208,7 @@ function learn(state: State, pace: Pace, learned: Learned): void {
 
 /** To be stored, when it is not what is. */
 function note(state: State, pace: Pace): void {
-  const row = { pace: pace.key, source: pace.source, ...pace.learned }
+  const row = { pace: pace.key, source: pace.source, ...pace.learned, knownAtMs: state.ctx.clock.now() }
   const name = nameOf(row)
   const before = state.known.get(name)
   if (before?.connections === row.connections || (before === undefined && row.slowedAtMs === 0)) return

@@ -50,7 +50,7 @@ describe('what was learned', () => {
   before(async () => { ctx = await createContext() })
   after(() => ctx.close())
 
-  const row = (pace: string, connections: number, slowedAtMs: number) => ({ pace, source: 'default', connections, slowedAtMs })
+  const row = (pace: string, connections: number, slowedAtMs: number) => ({ pace, source: 'default', connections, slowedAtMs, knownAtMs: slowedAtMs })
 
   it('is kept, the later halving of two processes stays, and what came back is forgotten', async () => {
     const now = Date.now()
@@ -58,7 +58,10 @@ describe('what was learned', () => {
     await Promise.all([storeLearned(ctx.db, [row('google', 1, now + 1000)]), storeLearned(ctx.db, [row('yahoo', 5, now - 1000)])])
     const read = async () => (await loadLearned(ctx.db)).map(({ pace, connections }) => `${pace} ${connections}`).toSorted()
     assert.deepEqual(await read(), ['google 1', 'yahoo 1'])
-    await storeLearned(ctx.db, [{ pace: 'google', source: 'default', ...UNLEARNED }])
+    const whole = (knownAtMs: number) => ({ pace: 'google', source: 'default', ...UNLEARNED, knownAtMs })
+    await storeLearned(ctx.db, [whole(now)])
+    assert.deepEqual(await read(), ['google 1', 'yahoo 1'], 'known before the last halving')
+    await storeLearned(ctx.db, [whole(now + 2000)])
     assert.deepEqual(await read(), ['yahoo 1'])
   })
 })

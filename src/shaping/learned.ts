@@ -59,17 +59,20 @@ export function allowed(learned: Learned, limit: number): number {
 export interface LearnedRow extends Learned {
   readonly pace: string
   readonly source: string
+  /** When this came to be known, epoch ms. */
+  readonly knownAtMs: number
 }
 
 export async function loadLearned(db: Queryable): Promise<LearnedRow[]> {
   const { rows } = await db.query<{ pace: string; source: string; connections: number; changed_at: Date }>(
     `SELECT pace, source, connections, changed_at FROM learned_limits WHERE changed_at > now() - $1 * interval '1 day'`, [FORGET_DAYS])
-  return rows.map((row) => ({ pace: row.pace, source: row.source, connections: row.connections, slowedAtMs: row.changed_at.getTime() }))
+  return rows.map((row) => ({ pace: row.pace, source: row.source, connections: row.connections, slowedAtMs: row.changed_at.getTime(),
+    knownAtMs: row.changed_at.getTime() }))
 }
 
 /**
  * Stores many at once; those that are back at their limit are forgotten. Two processes that know the same pace agree: the later halving
- * stays.
+ * stays, also when another process that had seen the pace whole before it comes to store that only now.
  */
 export async function storeLearned(db: Queryable, rows: readonly LearnedRow[]): Promise<void> {
   const [below, whole] = [rows.filter((row) => row.slowedAtMs > 0), rows.filter((row) => row.slowedAtMs === 0)]
@@ -83,7 +86,7 @@ export async function storeLearned(db: Queryable, rows: readonly LearnedRow[]): 
       columnsOf(sorted, [(row) => row.pace, (row) => row.source, (row) => row.connections, (row) => new Date(row.slowedAtMs)]))
   if (whole.length > 0)
     await db.query(
-      `DELETE FROM learned_limits l USING unnest($1::text[], $2::text[]) AS gone (pace, source)
-       WHERE l.pace = gone.pace AND l.source = gone.source`,
-      columnsOf(whole, [(row) => row.pace, (row) => row.source]))
+      `DELETE FROM learned_limits l USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS gone (pace, source, known_at)
+       WHERE l.pace = gone.pace AND l.source = gone.source AND l.changed_at <= gone.known_at`,
+      columnsOf(whole, [(row) => row.pace, (row) => row.source, (row) => new Date(row.knownAtMs)]))
 }
