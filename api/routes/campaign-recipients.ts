@@ -30,7 +30,7 @@ const list = route({
     if (after !== null && !isUuid(after)) return invalid([{ path: 'after', message: 'is no cursor of this list' }])
     const rows = await readLedger(ctx.db, { workspaceId: caller.workspaceId, campaignId: params.id, filter: query.filter ?? null, after, limit })
     const next = rows.length < limit ? null : rows.at(-1)?.contact_id ?? null
-    return { body: { success: true, message: `${rows.length} recipients.`, data: { recipients: rows.map((row) => present(row, emailIdOf(row))), next } } }
+    return { body: { success: true, message: `${rows.length} recipients.`, data: { recipients: rows.map(present), next } } }
   },
 })
 
@@ -53,7 +53,8 @@ async function isThere(ctx: ApiContext, workspaceId: string, id: string): Promis
   return isUuid(id) && await findCampaign(ctx.db, workspaceId, id) !== null
 }
 
-function present({ message_id: _, ...row }: LedgerRow, emailId: string | null): Record<string, unknown> {
+function present(row: LedgerRow): Record<string, unknown> {
+  const { message_id: messageId, ...told } = row
   const times = Object.fromEntries(TIME_COLUMNS.map((name) => [name, row[name]?.toISOString() ?? null]))
-  return { ...row, ...times, email_id: emailId }
+  return { ...told, ...times, email_id: emailIdOf(messageId) }
 }

@@ -40,7 +40,7 @@ describe('mailstead queue', () => {
     assert.match((await call('list', '--older-than', '1d')).out, /Nothing is open/)
   })
   it('stops and lets go, for people and for programs', async () => {
-    assert.match((await call('suspend', 'Slow.example', '--reason', 'asked')).out, /^Mail to slow\.example waits until it is resumed/)
+    assert.match((await call('suspend', 'Slow.example', '--reason', 'asked')).out, /^Mail to slow\.example waits until it is resumed: mailstead queue resume slow\.example$/m)
     assert.equal((await call('suspend', '--workspace', workspaceId, '--until', '2099-01-01')).code, 0)
     assert.match((await call('status')).out,
       /suspended: domain slow\.example \(asked\)\nsuspended: workspace .* until 2099-01-01T00:00:00\.000Z/)

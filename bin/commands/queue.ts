@@ -102,6 +102,9 @@ async function act(call: Call, verb: MailVerb): Promise<number> {
 const shown = ({ kind, subject }: Stopped): string => kind === 'domain'
   ? (subject === '*' ? 'All mail' : `Mail to ${subject}`) : `Mail of the ${kind} ${subject}`
 
+/** How it is named to `resume`, ready for a shell. */
+const named = ({ kind, subject }: Stopped): string => kind === 'domain' ? (subject === '*' ? `'*'` : subject) : `--${kind} ${subject}`
+
 /** One that a rule about its replies has stopped (docs/shaping.md). */
 async function letReceiverGo(ctx: Context, call: Call, receiver: string): Promise<number> {
   await tellRedis(ctx, call)
@@ -176,7 +179,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
         await tellRedis(ctx, call)
         await suspend(ctx, stopped, reason, until)
         await recordAction(ctx, { verb: 'suspend', subject: { [stopped.kind]: stopped.subject }, reason, by: operatorName() }, 'done')
-        const end = until === null ? 'it is resumed: mailstead queue resume' : until.toISOString()
+        const end = until === null ? `it is resumed: mailstead queue resume ${named(stopped)}` : until.toISOString()
         return call.answer(`${shown(stopped)} waits until ${end}`, { suspended: stopped.subject, kind: stopped.kind, until })
       })
     },

@@ -67,14 +67,14 @@ export async function* exportLedger(db: Queryable, ask: Pick<Ask, 'workspaceId' 
   yield writeRows([HEADER])
   for (let after: string | null = null; ;) {
     const rows: LedgerRow[] = await readLedger(db, { ...ask, after, limit: SLICE })
-    if (rows.length > 0) yield writeRows(rows.map((row) => COLUMNS.map((column) => column === 'message_id' ? emailIdOf(row) ?? '' : cellOf(row[column]))))
+    if (rows.length > 0) yield writeRows(rows.map((row) => COLUMNS.map((column) => column === 'message_id' ? emailIdOf(row.message_id) ?? '' : cellOf(row[column]))))
     if (rows.length < SLICE) return
     after = rows.at(-1)?.contact_id ?? null
   }
 }
 
 /** `em_…`; null where none was made. */
-export function emailIdOf({ message_id: messageId }: Pick<LedgerRow, 'message_id'>): string | null {
+export function emailIdOf(messageId: string | null): string | null {
   return messageId === null ? null : `em_${hexOf(messageId)}`
 }
 
