@@ -84,7 +84,10 @@ INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key
 SELECT $1, c.id, c.workspace_id, c.email, name_key(c.first_name), name_key(c.last_name), coalesce(c.score, 0) + 0, $3, $3
 FROM contacts c WHERE c.id = ANY ($2) ORDER BY c.email
 ON CONFLICT (audience_id, contact_id) DO NOTHING RETURNING contact_id AS "contactId", email`)
-const LEAVE = prepared('automation-leave', `DELETE FROM memberships WHERE audience_id = $1 AND contact_id = ANY ($2)`)
+// memberships of deleted audiences go with it: a contact in nothing else would be taken for one of theirs, and removed
+const LEAVE = prepared('automation-leave', `
+DELETE FROM memberships WHERE contact_id = ANY ($2) AND (audience_id = $1
+  OR EXISTS (SELECT 1 FROM audiences a WHERE a.id = audience_id AND a.deleted_at IS NOT NULL))`)
 
 /** Audience by audience, in the order of their ids. One that was deleted is passed over. Who unsubscribed stays so. */
 async function changeAudiences(tx: Queryable, taken: readonly Taken[], now: Date): Promise<News> {

@@ -1,6 +1,9 @@
 /** Slices on a real PostgreSQL, one by one: whose turn it is, who is passed over, and what events say to those who are on their way. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { deleteAudience } from '#src/contacts/audiences.ts'
+import { deleteContact } from '#src/contacts/change.ts'
+import { clearDeleted } from '#src/contacts/clear.ts'
 import { saveContacts } from '#src/contacts/save.ts'
 import { newId } from '#src/id.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
@@ -10,13 +13,15 @@ import { enrolMembers } from './moments.ts'
 import { runSlice, type RunParts } from './run.ts'
 import { readSteps } from './steps.ts'
 
+const FREE = { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true }
+
 describe('slices of automations', () => {
   let ctx: TestContext
   let parts: RunParts
   let workspaceId = ''
   before(async () => {
     ctx = await createContext()
-    parts = { ctx, plans: { free: { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true } } }
+    parts = { ctx, plans: { free: FREE } }
   })
   after(() => ctx.close())
   beforeEach(async () => {
@@ -38,14 +43,16 @@ describe('slices of automations', () => {
   }
   async function addAudience(): Promise<string> {
     const id = newId()
-    await ctx.db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
+    await ctx.db.query(
+      `INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
     return id
   }
   /** All contacts of the workspace, as if they had been due for an hour. */
   const enrolAll = (id: string): Promise<unknown> => ctx.db.query(`
     INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
     SELECT a.id, a.version, c.workspace_id, c.id, v.first_step, now() - interval '1 hour', now()
-    FROM contacts c, automations a JOIN automation_versions v ON v.automation_id = a.id WHERE a.id = $1 AND c.workspace_id = $2`, [id, workspaceId])
+    FROM contacts c, automations a JOIN automation_versions v ON v.automation_id = a.id WHERE a.id = $1 AND c.workspace_id = $2`,
+    [id, workspaceId])
   const enrol = async (id: string, properties: Properties = null): Promise<void> => {
     const order = { automationId: id, properties }
     assert.equal((await enrolContact(ctx.db, { workspaceId, email: 'p0@people.example' }, order, now())).kind, 'enrolled')
@@ -67,7 +74,8 @@ describe('slices of automations', () => {
   async function addDomain(): Promise<void> {
     await ctx.db.query(`DELETE FROM domains WHERE domain = 'sender.example'`)
     await ctx.db.query(
-      `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`, [newId(), workspaceId])
+      `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`,
+      [newId(), workspaceId])
   }
   const properties = async (id: string): Promise<unknown> =>
     (await ctx.db.query<{ properties: unknown }>('SELECT properties FROM enrolments WHERE automation_id = $1', [id])).rows[0]?.properties
@@ -117,12 +125,42 @@ describe('slices of automations', () => {
     assert.deepEqual([await count(id, 'completed'), await count(id, 'active')], [2, 0])
   })
 
+  it('who is taken out of an audience stays a contact, also where another one was just deleted', async () => {
+    const [left, deleted] = [await addAudience(), await addAudience()]
+    for (const audienceId of [left, deleted]) await addContacts(1, audienceId)
+    await deleteAudience(ctx.db, workspaceId, deleted)
+    const id = await make([{ type: 'remove_from_audience', audience_id: left }, tag('x')])
+    await enrol(id)
+    await runSlice(parts)
+    while (await clearDeleted(ctx.db)) { /* until nothing is left of it */ }
+    assert.deepEqual([await tags(), await count(id, 'completed')], [['x'], 1])
+  })
+  it('contacts in several automations, some deleted meanwhile: nobody waits for good, and all changes are there', async () => {
+    await addContacts(300)
+    const audience_id = await addAudience()
+    const joining = { type: 'add_to_audience', audience_id }
+    const ids = [await make([tag('a'), joining]), await make([joining, tag('b')])]
+    for (const id of ids) await enrolAll(id)
+    const { rows: gone } = await ctx.db.query<{ id: string }>(
+      'SELECT id FROM contacts WHERE workspace_id = $1 ORDER BY random() LIMIT 100', [workspaceId])
+    const active = async (): Promise<number> => await count(ids[0] ?? '', 'active') + await count(ids[1] ?? '', 'active')
+    const run = async (): Promise<void> => {
+      while (await active() > 0) await runSlice(parts)
+    }
+    const remove = ({ id }: { readonly id: string }): Promise<boolean> => ctx.db.transaction((tx) => deleteContact(tx, workspaceId, id))
+    const [, , ...deleted] = await Promise.all([run(), run(), ...gone.map(remove)])
+    assert.ok(deleted.every((is) => is === true))
+    const { rows } = await ctx.db.query(`
+      SELECT DISTINCT array_length(c.tags, 1) AS tags, (SELECT count(*)::int FROM memberships m WHERE m.contact_id = c.id) AS audiences
+      FROM contacts c WHERE workspace_id = $1`, [workspaceId])
+    assert.deepEqual(rows, [{ tags: 2, audiences: 1 }])
+  })
   it('two slices at once share what is left of a quota; who gets none waits, and says why', async () => {
     await addContacts(1200)
     await addDomain()
     const id = await make([{ type: 'send_email', subject: 'S', body: 'B', from: 'me@sender.example' }])
     await enrolAll(id)
-    const limited: RunParts = { ...parts, plans: { free: { monthlyQuota: 700, requestsPerSecond: null, maxDomains: null, isLaunch: true } } }
+    const limited: RunParts = { ...parts, plans: { free: { ...FREE, monthlyQuota: 700 } } }
     while ((await Promise.all([runSlice(limited), runSlice(limited)])).some((taken) => taken > 0)) { /* until nobody is due */ }
     const { rows: [row] } = await ctx.db.query(`
       SELECT (SELECT count(*) FROM messages WHERE workspace_id = $1) AS mails, count(*) FILTER (WHERE reason LIKE 'the quota%') AS held,
@@ -131,7 +169,8 @@ describe('slices of automations', () => {
     assert.deepEqual(row, { mails: 700, held: 500, troubles: 0 })
   })
 
-  const wait = (name: string, yes: string): object => ({ type: 'wait_for_event', id: `w-${name}`, event_name: name, hours: 1, yes: [tag(yes)] })
+  const wait = (name: string, yes: string): object =>
+    ({ type: 'wait_for_event', id: `w-${name}`, event_name: name, hours: 1, yes: [tag(yes)] })
   it('two events that come before anybody looks are both met', async () => {
     await addContacts(1)
     const id = await make([wait('a', 'A'), wait('b', 'B')])
@@ -182,7 +221,9 @@ describe('slices of automations', () => {
     await addContacts(1)
     const id = await make([tag('x')])
     await ctx.db.query(`UPDATE automation_versions SET steps = $2, first_step = 'm' WHERE automation_id = $1`, [id, JSON.stringify([
-      { type: 'send_email', id: 'm', template_id: null, subject: 'S', body: 'B', from: 'me@sender.example', from_name: null, reply_to: null },
+      {
+        type: 'send_email', id: 'm', template_id: null, subject: 'S', body: 'B', from: 'me@sender.example', from_name: null, reply_to: null,
+      },
       { type: 'wait_for_event', id: 'w', event_name: 'paid', seconds: 3600, yes: [{ type: 'add_tag', id: 't', tag: 'paid' }], no: [] },
     ])])
     await enrol(id)
@@ -205,7 +246,8 @@ describe('slices of automations', () => {
     assert.equal(await count(id, 'completed'), 1)
   })
 
-  const OPENINGS: readonly (readonly [what: string, events: readonly (readonly [type: string, isMachine: boolean])[], tags: readonly string[]])[] = [
+  type Happened = readonly (readonly [type: string, isMachine: boolean])[]
+  const OPENINGS: readonly (readonly [what: string, events: Happened, tags: readonly string[]])[] = [
     ['nothing', [], []],
     ['a scanner', [['email.opened', true], ['email.clicked', true]], []],
     ['an opening after that of a scanner', [['email.opened', true], ['email.opened', false]], ['opened']],

@@ -21,7 +21,8 @@ describe('what automations leave behind them', () => {
     ctx = await createContext()
     workspaceId = await ctx.newWorkspace()
     await ctx.db.query(
-      `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`, [newId(), workspaceId])
+      `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`,
+      [newId(), workspaceId])
   })
   after(() => ctx.close())
 
@@ -31,8 +32,8 @@ describe('what automations leave behind them', () => {
 
   it('who ended is forgotten after 90 days, with his mails; the counts keep him, and who is in it stays', async () => {
     const mail = { type: 'send_email', id: 'm', subject: 'S', body: 'B', from: 'me@sender.example' }
-    const steps = readSteps([mail, { type: 'condition', id: 'q', condition: { type: 'has_tag', tag: 'vip' }, yes: [{ type: 'delay', days: 300 }, mail].map(
-      (step, i) => ({ ...step, id: `y${i}` })), no: [] }])
+    const later300 = [{ type: 'delay', id: 'd', days: 300 }, { ...mail, id: 'n' }]
+    const steps = readSteps([mail, { type: 'condition', id: 'q', condition: { type: 'has_tag', tag: 'vip' }, yes: later300, no: [] }])
     assert.ok(steps.ok, JSON.stringify(steps))
     const made = await createAutomation(ctx, workspaceId, { name: 'A', status: 'active', steps: steps.steps })
     assert.equal(made.kind, 'done', JSON.stringify(made))

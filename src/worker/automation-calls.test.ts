@@ -29,11 +29,13 @@ describe('calls of automations', () => {
   /** Due for an hour. */
   const add = (url: string, count: number): Promise<unknown> => ctx.db.query(`
     INSERT INTO automation_calls (id, workspace_id, automation_id, enrolment_id, step, lane, url, body, due_at, created_at)
-    SELECT gen_random_uuid(), $1::uuid, $2, $2, 's', $1::uuid || ' ' || $3, $3, '{}', now() - interval '1 hour', now() FROM generate_series(1, $4)`,
+    SELECT gen_random_uuid(), $1::uuid, $2, $2, 's', $1::uuid || ' ' || $3, $3, '{}', now() - interval '1 hour', now()
+    FROM generate_series(1, $4)`,
     [workspaceId, newId(), url, count])
   const tell = async (): Promise<Record<string, number>> => {
     const { rows } = await ctx.db.query<{ what: string; n: number }>(`
-      SELECT state || CASE WHEN tries > 0 THEN ' tried' ELSE '' END || CASE WHEN leased_until > now() THEN ' held' ELSE '' END AS what, count(*)::int AS n
+      SELECT state || CASE WHEN tries > 0 THEN ' tried' ELSE '' END || CASE WHEN leased_until > now() THEN ' held' ELSE '' END AS what,
+        count(*)::int AS n
       FROM automation_calls GROUP BY 1`)
     return Object.fromEntries(rows.map(({ what, n }) => [what, n]))
   }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { textOf } from '#test/support/api.ts'
-import { addAudience, addMembers } from '#test/support/campaign.ts'
+import { addAudience, addMembers, BODY } from '#test/support/campaign.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
 import { startSystem, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
@@ -52,7 +52,7 @@ describe('a crowd in automations', function () {
       { type: 'add_to_audience', audience_id: to }, { type: 'remove_from_audience', audience_id: from }])
     await round(left, right)
     await round(right, left)
-    const mail = { type: 'send_email', subject: 'Hello', body: '<p>Hello <a href="{{unsubscribeUrl}}">leave</a></p>', from: 'shop@sender.example' }
+    const mail = { type: 'send_email', subject: 'Hello', body: BODY, from: 'shop@sender.example' }
     const id = await create(crowded, [{ type: 'add_tag', tag: 'seen' }, mail])
     await addMembers(system, left, { count: 50, domain: 'people.example', prefix: 'ring' })
     await addMembers(system, crowded, { count: CROWD, domain: 'people.example' })
