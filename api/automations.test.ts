@@ -322,6 +322,29 @@ describe('automations', () => {
     assert.deepEqual(pathsOf(await update(id, { steps: [broken] })), ['steps.0.body'])
   })
 
+  it('own bodies are made ready as templates are, once for each version, and go with the draft', async () => {
+    await api.call('POST', '/templates/partials/save', { body: { name: 'foot', body: '<p class="f">Foot</p>' } })
+    await api.call('POST', '/templates/partials/save', { body: { name: 'bye', body: 'Bye {{name}}' } })
+    const mail = (body: string): object => ({ type: 'send_email', subject: 'Hi {{name}}', body, from: `me@${api.domain}` })
+    const styled = '<style>.f { color: red }</style><p>One</p>{{> foot}}'
+    const id = idOf(await create({ steps: [mail(styled), mail('<p>plain</p>'), mail('text {{> bye}}'), mail('<mjml><mj-body><mj-section><mj-column><mj-text>M</mj-text></mj-column></mj-section></mj-body></mjml>')] }))
+    interface Row { readonly version: number; readonly subject: string; readonly html: string | null; readonly body_text: string | null; readonly content_id: string }
+    const stored = async (): Promise<Row[]> => (await api.db.query<Row>(`SELECT c.version, k.subject, k.html, k.body_text, c.content_id
+      FROM automation_contents c JOIN mail_contents k ON k.id = c.content_id WHERE c.automation_id = $1 ORDER BY c.version, k.id`, [id])).rows
+    const [html, text, mjml, ...more] = await stored()
+    assert.equal(more.length, 0)
+    assert.match(html?.html ?? '', /<p style="color: red;?" class="f">Foot<\/p>/)
+    assert.deepEqual([html?.subject, text?.html, text?.body_text], ['Hi {{name}}', null, 'text Bye {{name}}'])
+    assert.match(mjml?.html ?? '', /<table/)
+    await update(id, { steps: [mail(styled)] })
+    await update(id, { steps: [mail(styled)], name: 'Same steps' })
+    assert.deepEqual((await stored()).map(({ version }) => version), [1, 1, 1, 2])
+    assert.deepEqual(pathsOf(await update(id, { steps: [mail('{{> nothing}}')] })), ['steps.0.body'])
+    const contents = (await stored()).map((row) => row.content_id)
+    assert.equal((await call('DELETE', `/delete-automation/${id}`)).status, 204)
+    assert.equal((await api.db.query('SELECT FROM mail_contents WHERE id = ANY ($1::uuid[])', [contents])).rowCount, 0)
+  })
+
   it('a rehearsal walks one contact through and does nothing', async () => {
     await addContact('dry@people.example')
     const steps = [

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { changeAutomation, createAutomation, type AutomationChange, type Changed } from '#src/automations/change.ts'
 import { readStepCounts } from '#src/automations/look.ts'
 import { remindAutomations } from '#src/automations/remind.ts'
-import { judgeSources } from '#src/automations/sources.ts'
+import { finishSources } from '#src/automations/sources.ts'
 import { STATUSES, type Status } from '#src/automations/state.ts'
 import { stepsField } from '#src/automations/steps.ts'
 import { deleteDraft, findAutomation, listAutomations, type Automation, type AutomationRow } from '#src/automations/store.ts'
@@ -103,9 +103,10 @@ const create = route({
   method: 'POST', paths: ['/public/automations/create', '/public/automations'], access: WRITE, body: createBody, status: 201, answer: shown,
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, body }) => {
-    const broken = await judgeSources(ctx.renderer, body.steps ?? [])
-    if (broken.length > 0) return invalid(broken)
-    return answerChange(ctx, await createAutomation(ctx, caller.workspaceId, body), 'Automation created.')
+    const sources = await finishSources(ctx, caller.workspaceId, body.steps ?? [])
+    if (!sources.ok) return invalid(sources.details)
+    const { contents } = sources
+    return answerChange(ctx, await createAutomation(ctx, caller.workspaceId, { ...body, contents }), 'Automation created.')
   },
 })
 
@@ -148,9 +149,10 @@ const update = route({
   status: 200, answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
     if (!isUuid(params.id)) return NO_AUTOMATION
-    const broken = await judgeSources(ctx.renderer, body.steps ?? [])
-    if (broken.length > 0) return invalid(broken)
-    return answerChange(ctx, await changeAutomation(ctx, caller.workspaceId, params.id, body), 'Automation changed.')
+    const sources = await finishSources(ctx, caller.workspaceId, body.steps ?? [])
+    if (!sources.ok) return invalid(sources.details)
+    const change = { ...body, contents: sources.contents }
+    return answerChange(ctx, await changeAutomation(ctx, caller.workspaceId, params.id, change), 'Automation changed.')
   },
 })
 
