@@ -56,12 +56,18 @@ function effectsOf<K extends Effect['kind']>(taken: readonly Taken[], kind: K): 
     effect.kind === kind ? [{ ...one, effect: effect as Extract<Effect, { kind: K }> }] : []))
 }
 
+/** Of a contact: a further one is not given. */
+const MOST_TAGS = 100
+
 const TAGS = prepared('automation-tags', `
 UPDATE contacts c SET tags = ARRAY(
-    SELECT tag FROM unnest(c.tags) WITH ORDINALITY AS t (tag, place) WHERE NOT tag = ANY (string_to_array(i.removed, '|'))
-    UNION ALL SELECT tag FROM unnest(string_to_array(i.added, '|')) AS a (tag) WHERE NOT tag = ANY (c.tags)),
+    SELECT tag FROM (
+      SELECT tag, place FROM unnest(c.tags) WITH ORDINALITY AS t (tag, place) WHERE NOT i.removed ? tag
+      UNION ALL SELECT tag, ${MOST_TAGS} + place FROM jsonb_array_elements_text(i.added) WITH ORDINALITY AS a (tag, place)
+      WHERE NOT tag = ANY (c.tags)) both_sides
+    ORDER BY place LIMIT ${MOST_TAGS}),
   updated_at = $4
-FROM unnest($1::uuid[], $2::text[], $3::text[]) AS i (id, added, removed) WHERE c.id = i.id`)
+FROM unnest($1::uuid[], $2::jsonb[], $3::jsonb[]) AS i (id, added, removed) WHERE c.id = i.id`)
 
 /** A contact that is in several automations at once may stand here several times: what each asks for is put together. */
 async function changeTags(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
@@ -75,7 +81,7 @@ async function changeTags(tx: Queryable, taken: readonly Taken[], now: Date): Pr
   if (byContact.size === 0) return
   const rows = [...byContact].toSorted(([a], [b]) => (a < b ? -1 : 1))
   const having = (tags: ReadonlyMap<string, boolean>, is: boolean): string =>
-    [...tags].filter(([, isAdded]) => isAdded === is).map(([tag]) => tag).join('|')
+    JSON.stringify([...tags].filter(([, isAdded]) => isAdded === is).map(([tag]) => tag))
   await tx.query(TAGS, [...columnsOf(rows, [([id]) => id, ([, tags]) => having(tags, true), ([, tags]) => having(tags, false)]), now])
 }
 

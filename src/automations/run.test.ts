@@ -149,11 +149,21 @@ describe('slices of automations', () => {
     }
     const remove = ({ id }: { readonly id: string }): Promise<boolean> => ctx.db.transaction((tx) => deleteContact(tx, workspaceId, id))
     const [, , ...deleted] = await Promise.all([run(), run(), ...gone.map(remove)])
-    assert.ok(deleted.every((is) => is === true))
+    assert.ok(deleted.every((isDeleted) => isDeleted))
     const { rows } = await ctx.db.query(`
       SELECT DISTINCT array_length(c.tags, 1) AS tags, (SELECT count(*)::int FROM memberships m WHERE m.contact_id = c.id) AS audiences
       FROM contacts c WHERE workspace_id = $1`, [workspaceId])
     assert.deepEqual(rows, [{ tags: 2, audiences: 1 }])
+  })
+  it('tags are any that contacts may have, each once, and not more than a contact may have', async () => {
+    await addContacts(1)
+    const odd = ['a|b', "quo'te", '{x,y}', 'NULL', 'ü "z"', ' spaced ']
+    await enrol(await make([...odd.map(tag), tag('a|b'), tag('gone'), { type: 'remove_tag', tag: 'gone' }]))
+    await runSlice(parts)
+    assert.deepEqual(await tags(), [...odd.slice(1, -1), 'spaced', 'a|b'])
+    await enrol(await make([{ type: 'remove_tag', tag: 'a|b' }, ...Array.from({ length: 99 }, (_, i) => tag(`t${i}`))]))
+    await runSlice(parts)
+    assert.deepEqual([(await tags()).length, (await tags()).includes('a|b')], [100, false])
   })
   it('two slices at once share what is left of a quota; who gets none waits, and says why', async () => {
     await addContacts(1200)

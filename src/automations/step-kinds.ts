@@ -5,7 +5,8 @@
 import { z } from 'zod'
 import { aliasOf, contentFields, filled, foldContent, line, missingIn, uuid } from '#src/campaigns/content.ts'
 
-const MAX_TAG = 255
+/** As of contacts. */
+const MAX_TAG = 100
 const MAX_NAME = 255
 const MAX_VALUE = 2000
 const LONGEST_DELAY_SECONDS = 365 * 24 * 3600
@@ -105,14 +106,14 @@ function readOperator(written: string): Operator | null {
 export const CONDITIONS = {
   opened: { does: 'a mail of this automation was opened', aliases: ['email_opened'], fields: mailStep },
   clicked: { does: 'a link in a mail of this automation was followed', aliases: ['email_clicked'], fields: mailStep },
-  has_tag: { does: 'the contact has the tag', aliases: ['tag'], fields: z.object({ tag: filled(MAX_TAG) }) },
+  has_tag: { does: 'the contact has the tag', aliases: ['tag'], fields: z.object({ tag: filled(MAX_TAG).trim() }) },
   attribute: {
     does: 'a field or attribute of the contact, or a property of the event, compares so', aliases: ['attribute_compare', 'compare'],
     fields: attribute,
   },
 } as const
 
-const tag = z.object({ tag: filled(MAX_TAG).refine((text) => !text.includes('|'), 'must not contain "|"') })
+const tag = z.object({ tag: filled(MAX_TAG).trim() })
 const audience = z
   .object({ audience_id: uuid.nullish(), audienceId: uuid.nullish().meta(aliasOf('audience_id')) })
   .transform((given, sink) => {

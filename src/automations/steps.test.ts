@@ -63,7 +63,7 @@ const REFUSED: readonly (readonly [why: string, written: readonly unknown[], pat
   ['a wait for nothing', [{ type: 'wait_for_event', days: 1 }], '0.event_name'],
   ['a wait without an end', [{ type: 'wait_for_event', event_name: 'e' }], '0.seconds'],
   ['an empty tag', [{ type: 'add_tag', tag: '' }], '0.tag'],
-  ['a list of tags', [{ type: 'add_tag', tag: 'a|b' }], '0.tag'],
+  ['a list of tags', [{ type: 'add_tag', tag: ['a', 'b'] }], '0.tag'], ['a tag that is too long', [{ type: 'add_tag', tag: 'x'.repeat(101) }], '0.tag'],
   ['no audience', [{ type: 'add_to_audience' }], '0.audience_id'],
   ['no address', [{ type: 'webhook' }], '0.url'],
   ['no question', [{ type: 'condition' }], '0.condition.type'],
