@@ -1,13 +1,14 @@
 /** Slices on a real PostgreSQL, one by one: whose turn it is, who is passed over, and what events say to those who are on their way. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { findTemplateUse } from '#src/campaigns/template-uses.ts'
 import { deleteAudience } from '#src/contacts/audiences.ts'
 import { deleteContact } from '#src/contacts/change.ts'
 import { clearDeleted } from '#src/contacts/clear.ts'
 import { saveContacts } from '#src/contacts/save.ts'
 import { newId } from '#src/id.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { createAutomation, type AutomationChange } from './change.ts'
+import { changeAutomation, createAutomation, type AutomationChange } from './change.ts'
 import { enrolContact, trackEvent, type Properties } from './enrol.ts'
 import { enrolMembers } from './moments.ts'
 import { runSlice, type RunParts } from './run.ts'
@@ -164,6 +165,22 @@ describe('slices of automations', () => {
     await enrol(await make([{ type: 'remove_tag', tag: 'a|b' }, ...Array.from({ length: 99 }, (_, i) => tag(`t${i}`))]))
     await runSlice(parts)
     assert.deepEqual([(await tags()).length, (await tags()).includes('a|b')], [100, false])
+  })
+  it('a template is in use while somebody finishes a version that sends it', async () => {
+    await addContacts(1)
+    await addDomain()
+    const template = newId()
+    await ctx.db.query(`INSERT INTO templates (id, workspace_id, name, subject, body) VALUES ($1, $2, 'T', 'S', 'x')`, [template, workspaceId])
+    const id = await make([{ type: 'delay', hours: 1 }, { type: 'send_email', template_id: template, from: 'me@sender.example' }])
+    await enrol(id)
+    await runSlice(parts)
+    const read = readSteps([tag('x')])
+    assert.ok(read.ok)
+    assert.equal((await changeAutomation(ctx, workspaceId, id, { steps: read.steps })).kind, 'done')
+    assert.equal((await findTemplateUse(ctx.db, workspaceId, template))?.kind, 'automation')
+    await dueNow(id)
+    await runSlice(parts)
+    assert.equal(await findTemplateUse(ctx.db, workspaceId, template), null)
   })
   it('two slices at once share what is left of a quota; who gets none waits, and says why', async () => {
     await addContacts(1200)
