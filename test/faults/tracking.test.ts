@@ -1,0 +1,114 @@
+/**
+ * Opens and clicks through kill -9 and a lost PostgreSQL, taken by two api processes: each hit that was answered while PostgreSQL was there
+ * is stored once or told, whatever was killed behind the answer; without PostgreSQL the reader is not kept waiting, and the hit is held.
+ * FAULT_HITS and FAULT_KILLS make it larger.
+ */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { newId } from '#src/id.ts'
+import { createLinks } from '#src/tracking/links.ts'
+import { Child } from '#test/support/child.ts'
+import { startSystem, type System } from '#test/support/system.ts'
+import { until } from '#test/support/until.ts'
+
+const HITS = Number(process.env['FAULT_HITS'] ?? 600)
+const KILLS = Number(process.env['FAULT_KILLS'] ?? 5)
+const CLIENTS = 20
+const AT_ONCE_MS = 2500
+const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0' }
+
+describe('opens and clicks under faults', function () {
+  this.timeout(60_000 + HITS * 50 + KILLS * 10_000)
+  let system: System
+  let twin: Child
+  let bases: readonly string[]
+
+  before(async () => {
+    // nobody judges: what was answered stays where it can be counted
+    system = await startSystem({ isCrashable: true, env: { ROUTES: '*=smtp://127.0.0.1:9' } })
+    await system.roles.worker.stop()
+    const { databaseUrl, redisUrl, dataDir, masterKey, httpPort } = system.config
+    const port = httpPort + 1000
+    twin = new Child({
+      args: ['api'], home: dataDir, logName: 'api2.log',
+      env: { DATABASE_URL: databaseUrl ?? '', REDIS_URL: redisUrl ?? '', DATA_DIR: dataDir, MASTER_KEY: masterKey ?? '', HTTP_PORT: String(port), HTTP_HOST: '127.0.0.1' },
+    })
+    await twin.start()
+    bases = [system.url, `http://127.0.0.1:${port}`]
+  })
+  after(async () => {
+    await twin.stop()
+    await system.stop()
+  })
+  beforeEach(() => system.db.query('DELETE FROM tracking_hits'))
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
+  })
+
+  interface Asked { readonly key: string; readonly path: string }
+  /** Each hit differs from all others. All are of few mails, which both processes meet. */
+  function hitsOf(count: number): Asked[] {
+    const links = createLinks({ vault: system.vault, config: { bounceDomain: 'b.example' } })
+    const mails = Array.from({ length: 20 }, () => newId())
+    return Array.from({ length: count }, (_, i): Asked => {
+      const messageId = mails[i % mails.length] ?? ''
+      const url = `https://shop.example/${i}`
+      return { key: `${messageId} ${url}`, path: links.click({ base: '', messageId, n: 0, workspaceId: messageId, contactId: null, audienceId: null }, url) }
+    })
+  }
+  /** Asks for each once; those that were answered. */
+  async function visit(hits: readonly Asked[], each: (done: number) => Promise<void> = () => Promise.resolve()): Promise<string[]> {
+    const answered: string[] = []
+    let next = 0
+    await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
+      for (let hit = hits[next++]; hit !== undefined; hit = hits[next++]) {
+        const answer = await fetch(`${bases[client % bases.length] ?? ''}${hit.path}`, { redirect: 'manual', headers: BROWSER }).catch(() => null)
+        if (answer?.status === 302) answered.push(hit.key)
+        else await sleep(20)
+        await each(next)
+      }
+    }))
+    return answered
+  }
+  async function stored(): Promise<Map<string, number>> {
+    const { rows } = await system.db.query<{ key: string; count: number }>(`SELECT message_id || ' ' || url AS key, count(*)::int AS count FROM tracking_hits GROUP BY 1`)
+    return new Map(rows.map(({ key, count }) => [key, count]))
+  }
+
+  it(`${KILLS} kills of two processes at once: what was answered is stored, once`, async () => {
+    let kills = 0
+    let striking = Promise.resolve()
+    const strike = async (): Promise<void> => {
+      const isTwin = kills % 2 === 1
+      const victim = isTwin ? twin : system.roles.api
+      await victim.kill()
+      await victim.start()
+    }
+    const answered = await visit(hitsOf(HITS), (done) => {
+      if (done > HITS * (kills + 1) / (KILLS + 1) && kills < KILLS) {
+        striking = striking.then(strike)
+        kills++
+      }
+      return Promise.resolve()
+    })
+    await striking
+    const found = await stored()
+    assert.ok(answered.length > HITS / 4, `only ${answered.length} were answered`)
+    assert.deepEqual(answered.filter((key) => found.get(key) !== 1), [])
+  })
+
+  it('PostgreSQL is killed: readers are answered at once, and what was held is stored when it is back', async () => {
+    const hits = hitsOf(100)
+    const before = await visit(hits.slice(0, 40))
+    await system.postgres.crash()
+    const startedAt = performance.now()
+    const without = await visit(hits.slice(40, 80))
+    assert.ok(performance.now() - startedAt < AT_ONCE_MS, 'readers waited')
+    assert.equal(without.length, 40)
+    await system.postgres.restart()
+    await until(async () => (await stored().catch(() => new Map())).size >= before.length + without.length, () => 'what was held is not there')
+    const after = await visit(hits.slice(80))
+    const found = await stored()
+    assert.deepEqual([...before, ...without, ...after].filter((key) => !found.has(key)), [])
+  })
+})
