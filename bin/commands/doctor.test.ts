@@ -71,11 +71,24 @@ describe('the doctor', () => {
       assert.equal(of('Redis persistence'), 'ok: append-only file')
       assert.equal(of('DNS'), `ok: ${dns.server}`)
       assert.equal(of('way out'), `ok: port ${port} of gmail.com's mail server (127.0.0.1) can be reached`)
+      assert.equal(of('suspensions'), 'ok: no mail is stopped')
       assert.equal(of('mode'), 'ok: mail leaves this machine as mail.example.net')
       assert.equal(code, 0)
     } finally {
       server.close()
     }
+  })
+  it('tells what is stopped, and all mail most of all', async () => {
+    const stop = (subject: string, reason: string): Promise<unknown> =>
+      db.query(`INSERT INTO suspensions (kind, subject, reason) VALUES ('domain', $1, $2)`, [subject, reason])
+    await stop('slow.example', 'they asked')
+    assert.equal((await examine()).of('suspensions'), 'warning: stopped: domain slow.example (they asked)')
+    await stop('*', 'a backup was restored')
+    const { code, of, todo } = await examine()
+    assert.equal(of('suspensions'), 'failed: all mail is stopped: a backup was restored')
+    assert.match(todo('suspensions'), /queue resume '\*'/)
+    assert.equal(code, 1)
+    await db.query('DELETE FROM suspensions')
   })
 
   it('prints a table for people', async () => {
