@@ -288,7 +288,7 @@ describe('automations, end to end', () => {
     for (let i = 1; i <= 5; i++) {
       await until(bea, (one) => one?.troubles === i)
       await ctx.db.query('UPDATE enrolments SET due_at = now() WHERE automation_id = $1', [automation.id])
-    remindAutomations(ctx)
+      remindAutomations(ctx)
     }
     assert.deepEqual(await bea(), { state: 'exited', troubles: 5, reason: 'its step could not be carried out: not this one' })
     await ctx.db.query('DROP TRIGGER refuse_bea ON contacts')
