@@ -28,8 +28,8 @@ describe('what a request tells of who asks', () => {
     it(`${name}: ${value}`, () => assert.equal(judge({ 'user-agent': BROWSER, [name]: value }), 'prefetch'))
   it('HEAD', () => assert.equal(judge({ 'user-agent': BROWSER }, HOME, true), 'head'))
   const networks: readonly (readonly [string, string | null])[] = [
-    ['66.249.84.1', 'google'], ['::ffff:66.249.84.1', 'google'], ['40.94.1.1', 'azure'], ['40.107.255.255', 'microsoft-365'], ['40.108.0.0', null], ['2a01:111:f400:fe00::1', 'microsoft-365'],
-    ['2a01:111:f401::1', null], ['3.127.255.255', 'amazon'], ['209.222.80.0', 'barracuda'], ['209.222.79.255', null], ['192.168.1.1', null], ['not an address', null], ['255.255.255.255', null], ['::', null],
+    ['66.249.66.1', 'google-crawler'], ['::ffff:66.249.66.1', 'google-crawler'], ['40.94.1.1', null], ['35.192.0.1', 'google-cloud'], ['40.107.255.255', 'microsoft-365'], ['40.108.0.0', null], ['2a01:111:f400:fe00::1', 'microsoft-365'],
+    ['2a01:111:f401::1', null], ['3.239.255.255', 'amazon'], ['3.240.0.0', null], ['170.10.134.0', null], ['170.10.133.255', 'mimecast'], ['67.231.149.1', 'proofpoint'], ['209.222.80.0', 'barracuda'], ['209.222.79.255', null], ['192.168.1.1', null], ['not an address', null], ['255.255.255.255', null], ['::', null],
   ]
   for (const [address, rule] of networks) it(`from ${address}: ${rule ?? 'nobody known'}`, () => assert.equal(judge({ 'user-agent': BROWSER }, address), rule))
 
