@@ -55,6 +55,8 @@ ALTER TABLE campaigns
   ADD COLUMN generation smallint NOT NULL DEFAULT 1, -- one more with each retry of what failed
   ADD COLUMN is_retrying boolean NOT NULL DEFAULT false, -- failed rows are being opened again, as far as
   ADD COLUMN retried_id uuid,
+  ADD COLUMN dispatched_at timestamptz,       -- when mail of it last went into the queue
+  ADD COLUMN slow text[] NOT NULL DEFAULT '{}', -- receivers that hold it up: their rows wait apart
   ADD COLUMN started_at timestamptz,
   ADD COLUMN sent_at timestamptz,
   ADD COLUMN ended_at timestamptz;            -- COMPLETED, FAILED or CANCELLED
@@ -71,6 +73,7 @@ ALTER TABLE campaign_recipients
     'waiting', 'dispatched', 'deferred', 'sent', 'delivered', 'bounced', 'failed', 'suppressed', 'skipped', 'cancelled')),
   ADD COLUMN is_waiting boolean NOT NULL DEFAULT true, -- apart from state so that all moves after the dispatch stay HOT updates
   ADD COLUMN sends_at timestamptz NOT NULL DEFAULT now(), -- not earlier
+  ADD COLUMN apart text,                      -- waits for this slow receiver, so that others pass it by
   ADD COLUMN reason text,                     -- why it is in this state, for people
   ADD COLUMN variant text CONSTRAINT campaign_recipients_variant CHECK (variant IN ('a', 'b')), -- of a test; the rest gets the winner
   ADD COLUMN generation smallint NOT NULL DEFAULT 1,
@@ -82,7 +85,10 @@ ALTER TABLE campaign_recipients SET (fillfactor = 70, autovacuum_vacuum_scale_fa
 -- unique, so that a plan made for an empty ledger goes by it and not through the whole campaign
 DROP INDEX campaign_recipients_message;
 CREATE UNIQUE INDEX campaign_recipients_message ON campaign_recipients (message_id) WHERE message_id IS NOT NULL;
-CREATE INDEX campaign_recipients_waiting ON campaign_recipients (campaign_id, sends_at, contact_id) WHERE is_waiting;
+CREATE INDEX campaign_recipients_waiting ON campaign_recipients (campaign_id, sends_at, contact_id) WHERE is_waiting AND apart IS NULL;
+CREATE INDEX campaign_recipients_apart ON campaign_recipients (campaign_id, apart, sends_at, contact_id) WHERE apart IS NOT NULL;
+-- what of a campaign is in the queue; other mail is not in it
+CREATE INDEX recipients_campaign ON recipients (campaign_id) WHERE is_open AND campaign_id IS NOT NULL;
 `
 
 /** Each figure as what it counts of a ledger row. */
@@ -143,9 +149,9 @@ export async function up(knex: Knex): Promise<void> {
 export async function down(knex: Knex): Promise<void> {
   const campaign = ['subject_b', 'test_percent', 'test_minutes', 'winner', 'send_mode', 'spread_minutes', 'local_time', 'starts_at',
     'track_opens', 'track_clicks', 'is_forced', 'follows_id', 'domain_id', 'content_id', 'content_b_id', 'reason', 'is_open', 'is_written',
-    'last_contact_id', 'written', 'generation', 'is_retrying', 'retried_id', 'started_at', 'sent_at', 'ended_at']
-  const ledger = ['audience_id', 'state', 'is_waiting', 'sends_at', 'reason', 'variant', 'generation', 'machine_opened_at',
-    'machine_clicked_at', 'complained_at', 'unsubscribed_at']
+    'last_contact_id', 'written', 'generation', 'is_retrying', 'retried_id', 'dispatched_at', 'slow', 'started_at', 'sent_at', 'ended_at']
+  const ledger = ['audience_id', 'state', 'is_waiting', 'sends_at', 'apart', 'reason', 'variant', 'generation',
+    'machine_opened_at', 'machine_clicked_at', 'complained_at', 'unsubscribed_at']
   const dropAll = (columns: readonly string[]): string => columns.map((column) => `DROP COLUMN ${column}`).join(', ')
   await knex.raw(`
     DROP TRIGGER note_added ON campaign_recipients;

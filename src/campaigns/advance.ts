@@ -12,23 +12,26 @@ import { NO_NEWS, type News } from '#src/events/news.ts'
 import { isOverQuota, readRoom } from '#src/messages/quota.ts'
 import { schedule, type Due } from '#src/queue/schedule.ts'
 import { createRenderer, type Renderer } from '#src/templates/render.ts'
-import { LEAST_SLICE, MOST_AHEAD, pickDue, sendSlice, SLICE } from './dispatch.ts'
+import { LEAST_SLICE, MOST_AHEAD, pickApart, pickDue, sendSlice, SLICE, type Picked } from './dispatch.ts'
 import { readFigures } from './figures.ts'
 import { writeLedger } from './ledger.ts'
 import { moveCampaign } from './moves.ts'
 import { closeWaiting, reopenFailed, takeBack } from './reopen.ts'
 import { lockCampaign, type Running } from './running.ts'
+import { forgetSlow, noteSlow, setApart, viewSlow, type Looks } from './slow.ts'
 import type { CampaignState } from './state.ts'
 import { chooseWinner } from './winner.ts'
 
 export interface Advancing extends Context {
   readonly plans: Plans
   readonly renderer: Renderer
+  /** Of this worker, at slow receivers. */
+  readonly looks: Looks
 }
 
 /** Threads of the renderer start when a campaign does. */
 export function withParts(ctx: Context): Advancing {
-  return { ...ctx, plans: loadPlans(ctx.config.plansFile), renderer: createRenderer({ threads: 1 }) }
+  return { ...ctx, plans: loadPlans(ctx.config.plansFile), renderer: createRenderer({ threads: 1 }), looks: new Map() }
 }
 
 /** What a step did, for after its commit. */
@@ -96,18 +99,28 @@ async function pause(tx: Queryable, campaign: Running, reason: string): Promise<
   return IDLE
 }
 
-async function dispatch({ ctx, tx, campaign, now }: Stepping): Promise<Step> {
+async function dispatch(step: Stepping): Promise<Step> {
+  const { ctx, tx, now } = step
+  const [{ all }, slow] = [await readFigures(tx, step.campaign.id), await viewSlow(tx, ctx.looks, step.campaign, now)]
+  const kept = slow.rooms.length === 0 ? [] : await pickApart(tx, step.campaign, now, slow.rooms)
+  if (kept.length > 0) return sendPicked(step, kept)
+  const campaign = slow.rooms.length === 0 ? step.campaign : await forgetSlow(tx, step.campaign, slow.rooms, now)
+  const limit = Math.min(SLICE, MOST_AHEAD - Math.max(0, all.ahead - slow.ahead))
+  if (limit < LEAST_SLICE) return await noteSlow(tx, ctx.looks, campaign, now) ? MORE : IDLE
+  const picked = await pickDue(tx, campaign, now, limit)
+  if (picked.length === 0) return end(step, all.waiting)
+  const apart = picked.flatMap(({ contactId, slow: receiver }) => receiver === null ? [] : [{ contactId, receiver }])
+  if (apart.length > 0) await setApart(tx, campaign, apart)
+  return apart.length === picked.length ? MORE : sendPicked(step, picked.filter(({ slow: receiver }) => receiver === null))
+}
+
+async function sendPicked({ ctx, tx, campaign, now }: Stepping, picked: readonly Picked[]): Promise<Step> {
   const plan = ctx.plans[campaign.plan] ?? ctx.plans['free']
   const quota = plan?.monthlyQuota ?? null
-  const { all } = await readFigures(tx, campaign.id)
-  const limit = Math.min(SLICE, MOST_AHEAD - all.ahead)
-  if (limit < LEAST_SLICE) return IDLE
-  const picked = await pickDue(tx, campaign, now, limit)
-  if (picked.length === 0) return end({ tx, campaign, now }, all.waiting)
   const room = await readRoom(tx, campaign.workspaceId, quota, now)
   if (room === 0) return pause(tx, campaign, 'the quota of this month is used up')
   const decided = picked.some(({ variant }) => variant === null) ? await decide(tx, campaign) : campaign
-  const sent = await sendSlice(tx, decided, picked.slice(0, room ?? limit), { now, quota })
+  const sent = await sendSlice(tx, decided, picked.slice(0, room ?? picked.length), { now, quota })
   return { isMore: true, due: sent.due, news: { hasDeliveries: sent.hasDeliveries, workspaces: sent.due.length > 0 ? [campaign.workspaceId] : [] } }
 }
 

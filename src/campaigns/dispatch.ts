@@ -3,7 +3,8 @@
  * message's id into its row. A crash before the commit leaves all as it was; after it the mail is stored, and what Redis was not told is
  * found by the worker. Who has left, or was suppressed, since the ledger was written is told apart here and gets nothing.
  *
- * Only so many are ahead of the senders at a time: a pause acts at once, and PostgreSQL and Redis stay small.
+ * Only so many are ahead of the senders at a time: a pause acts at once, and PostgreSQL and Redis stay small. What waits for receivers
+ * that are slow does not count (slow.ts).
  */
 import { columnsOf } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
@@ -11,6 +12,7 @@ import { newId } from '#src/id.ts'
 import { takeSlice } from '#src/messages/quota.ts'
 import type { Due } from '#src/queue/schedule.ts'
 import type { Running } from './running.ts'
+import { receiverAmong, type RoomAt } from './slow.ts'
 
 export const SLICE = 1000
 /** Room for fewer is waited for: a transaction for each few would cost more than they do. */
@@ -20,29 +22,47 @@ export const MOST_AHEAD = 4000
 /** Stored with each message: what loading it costs. The mail itself is made when it is sent. */
 const CONTENT_SIZE = 1000
 
-interface Picked {
+export interface Picked {
   readonly contactId: string
   readonly audienceId: string
   readonly variant: 'a' | 'b' | null
   readonly email: string | null
   readonly isSubscribed: boolean
+  readonly isOptedOut: boolean
   readonly cause: string | null
+  /** The slow receiver that it is for; null for all others. */
+  readonly slow: string | null
 }
 
-const PICK = prepared('campaign-pick', `
-WITH picked AS MATERIALIZED (
-  SELECT contact_id, audience_id, variant FROM campaign_recipients
-  WHERE campaign_id = $1 AND is_waiting AND sends_at <= $3 ORDER BY sends_at, contact_id LIMIT $4
-)
-SELECT p.contact_id AS "contactId", p.audience_id AS "audienceId", p.variant, c.email, m.contact_id IS NOT NULL AS "isSubscribed", s.cause
+/** `picked` names the rows; `slow`, the parameter of the receivers that are slow, or null where that does not matter any more. */
+const pickText = (picked: string, slow: string): string => `
+WITH picked AS MATERIALIZED (${picked})
+SELECT p.contact_id AS "contactId", p.audience_id AS "audienceId", p.variant, c.email, m.contact_id IS NOT NULL AS "isSubscribed",
+  c.opted_out_at IS NOT NULL AS "isOptedOut", s.cause, ${slow} AS slow
 FROM picked p
 LEFT JOIN contacts c ON c.id = p.contact_id AND c.workspace_id = $2
 LEFT JOIN memberships m ON m.audience_id = p.audience_id AND m.contact_id = p.contact_id AND m.is_subscribed
-LEFT JOIN suppressions s ON s.workspace_id = $2 AND s.address = c.email`)
+LEFT JOIN suppressions s ON s.workspace_id = $2 AND s.address = c.email`
+
+const PICK = prepared('campaign-pick', pickText(`
+  SELECT contact_id, audience_id, variant FROM campaign_recipients
+  WHERE campaign_id = $1 AND is_waiting AND apart IS NULL AND sends_at <= $3 ORDER BY sends_at, contact_id LIMIT $4`,
+  `CASE WHEN $5::text[] <> '{}' THEN ${receiverAmong(`substring(c.email from '[^@]*$')`, '$5')} END`))
+
+const PICK_APART = prepared('campaign-pick-apart', pickText(`
+  SELECT l.* FROM unnest($4::text[], $5::int[]) AS r (receiver, room) CROSS JOIN LATERAL (
+    SELECT contact_id, audience_id, variant FROM campaign_recipients
+    WHERE campaign_id = $1 AND apart = r.receiver AND is_waiting AND sends_at <= $3 ORDER BY sends_at, contact_id LIMIT r.room) l LIMIT ${SLICE}`,
+  'NULL::text'))
 
 /** Those whose time has come, at most so many. */
-export async function pickDue(tx: Queryable, { id, workspaceId }: Running, now: Date, limit: number): Promise<Picked[]> {
-  return (await tx.query<Picked>(PICK, [id, workspaceId, now, limit])).rows
+export async function pickDue(tx: Queryable, { id, workspaceId, slow }: Running, now: Date, limit: number): Promise<Picked[]> {
+  return (await tx.query<Picked>(PICK, [id, workspaceId, now, limit, slow])).rows
+}
+
+/** Of what was set apart for slow receivers, as many as there is room for. */
+export async function pickApart(tx: Queryable, { id, workspaceId }: Running, now: Date, rooms: readonly RoomAt[]): Promise<Picked[]> {
+  return (await tx.query<Picked>(PICK_APART, [id, workspaceId, now, rooms.map(({ receiver }) => receiver), rooms.map(({ room }) => room)])).rows
 }
 
 // A ledger's rows are found by both columns of its key, one by one: the campaign comes with the rows, so that no plan goes through all of
@@ -51,12 +71,13 @@ const LEAVE_OUT = prepared('campaign-leave-out', `
 WITH input AS MATERIALIZED (
   SELECT *, $1::uuid AS campaign_id FROM unnest($2::uuid[], $3::text[], $4::text[]) AS i (contact_id, state, reason)
 )
-UPDATE campaign_recipients l SET state = i.state, is_waiting = false, reason = i.reason
+UPDATE campaign_recipients l SET state = i.state, is_waiting = false, apart = NULL, reason = i.reason
 FROM input i WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'`)
 
 /** Why nothing is sent to one; null: it is. */
-function exclusionOf({ email, isSubscribed, cause }: Picked): { readonly state: 'skipped' | 'suppressed'; readonly reason: string } | null {
+function exclusionOf({ email, isSubscribed, isOptedOut, cause }: Picked): { readonly state: 'skipped' | 'suppressed'; readonly reason: string } | null {
   if (email === null) return { state: 'skipped', reason: 'the contact was deleted' }
+  if (isOptedOut) return { state: 'skipped', reason: 'the contact takes no mail any more' }
   if (!isSubscribed) return { state: 'skipped', reason: 'is no longer subscribed to the audience' }
   return cause === null ? null : { state: 'suppressed', reason: `the address is on the suppression list: ${cause}` }
 }
@@ -83,9 +104,11 @@ WITH input AS MATERIALIZED (
   SELECT e.id, w.id, $8, $16 FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = $8 AND w.is_active AND w.event_types && ARRAY['*', e.type]
   RETURNING 1
 ), dispatched AS (
-  UPDATE campaign_recipients l SET state = 'dispatched', is_waiting = false, message_id = i.id, dispatched_at = $16, email = i.email
+  UPDATE campaign_recipients l SET state = 'dispatched', is_waiting = false, apart = NULL, message_id = i.id, dispatched_at = $16, email = i.email
   FROM input i WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'
   RETURNING 1
+), campaign AS (
+  UPDATE campaigns SET dispatched_at = $16 WHERE id = $17
 )
 SELECT (SELECT count(*) FROM new_deliveries)::int AS deliveries, (SELECT count(*) FROM dispatched)::int AS dispatched`)
 

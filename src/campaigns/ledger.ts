@@ -1,7 +1,8 @@
 /**
  * Writes a campaign's ledger: one row for each contact that is to get it, in the order of their ids, a slice at a time, by one statement
  * that also notes how far it came. It is decided by how things were when the campaign started, so a slice that is written again writes
- * the same. Who gets it: a subscribed member of one of the audiences, once, who is on no suppression list and in the segment if there is one.
+ * the same. Who gets it: a subscribed member of one of the audiences, once, who wants mail at all,
+ * is on no suppression list and in the segment if there is one.
  */
 import type { Queryable } from '#src/db.ts'
 import { compileSegment } from '#src/segments/compile.ts'
@@ -29,7 +30,7 @@ WITH scanned AS MATERIALIZED (
 ), chosen AS (
   SELECT c.id, c.email, c.timezone, s.audience_id, row_number() OVER (ORDER BY c.id) + $7::bigint AS place
   FROM scanned s JOIN contacts c ON c.id = s.contact_id
-  WHERE c.workspace_id = $2 AND NOT EXISTS (SELECT FROM suppressions x WHERE x.workspace_id = $2 AND x.address = c.email)
+  WHERE c.workspace_id = $2 AND c.opted_out_at IS NULL AND NOT EXISTS (SELECT FROM suppressions x WHERE x.workspace_id = $2 AND x.address = c.email)
     AND ${segment}${follows ? `
     AND EXISTS (SELECT FROM campaign_recipients f WHERE f.campaign_id = $12::uuid AND f.contact_id = c.id AND f.workspace_id = $2
       AND f.state IN ('delivered', 'sent') AND f.opened_at IS NULL AND f.clicked_at IS NULL)` : ' AND $12::uuid IS NULL'}

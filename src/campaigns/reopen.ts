@@ -31,21 +31,25 @@ export async function reopenFailed(tx: Queryable, { id, retriedId, generation }:
   await tx.query(REOPEN, [id, retriedId ?? NOBODY, now, generation])
 }
 
-const CLOSE = `
-UPDATE campaign_recipients SET state = 'cancelled', is_waiting = false, reason = 'the campaign was cancelled'
-WHERE campaign_id = $1 AND contact_id IN (
-  SELECT contact_id FROM campaign_recipients WHERE campaign_id = $1 AND is_waiting ORDER BY sends_at, contact_id LIMIT ${SLICE})`
+/** By either of the indexes that waiting rows stand in. */
+const closeText = (which: string): string => `
+UPDATE campaign_recipients SET state = 'cancelled', is_waiting = false, apart = NULL, reason = 'the campaign was cancelled'
+WHERE campaign_id = $1 AND contact_id IN (SELECT contact_id FROM campaign_recipients WHERE campaign_id = $1 AND is_waiting AND ${which} LIMIT ${SLICE})`
+const CLOSES = [closeText('apart IS NULL ORDER BY sends_at, contact_id'), closeText('apart IS NOT NULL ORDER BY apart, sends_at, contact_id')]
 
 /** Closes rows that were not dispatched; answers how many. */
 export async function closeWaiting(tx: Queryable, { id }: Running): Promise<number> {
-  return (await tx.query(CLOSE, [id])).rowCount ?? 0
+  for (const close of CLOSES) {
+    const { rowCount } = await tx.query(close, [id])
+    if (rowCount !== null && rowCount > 0) return rowCount
+  }
+  return 0
 }
 
-/** Of the ledger, so that it takes one walk however many are still in the queue. */
+/** By the index of what is open: what was settled costs nothing, however large the campaign. */
 const IN_QUEUE = `
-SELECT r.message_id AS "messageId", r.n FROM campaign_recipients l
-JOIN recipients r ON r.message_id = l.message_id AND r.state IN ('scheduled', 'queued', 'deferred')
-WHERE l.campaign_id = $1 AND l.state IN ('dispatched', 'deferred') LIMIT ${SLICE / 10}`
+SELECT message_id AS "messageId", n FROM recipients
+WHERE campaign_id = $1 AND is_open AND state IN ('scheduled', 'queued', 'deferred') LIMIT ${SLICE / 10}`
 
 /** Takes back what waits in the queue; null when nothing does. What is being sent at this moment is not touched. */
 export async function takeBack(tx: Queryable, { id }: Running, now: Date): Promise<Moved | null> {

@@ -24,6 +24,10 @@ export interface Running {
   readonly generation: number
   readonly isRetrying: boolean
   readonly retriedId: string | null
+  /** When mail of it last went into the queue. */
+  readonly dispatchedAt: Date | null
+  /** Receivers that hold it up (slow.ts). */
+  readonly slow: readonly string[]
   readonly domainId: string | null
   readonly contentId: string
   readonly contentBId: string | null
@@ -46,6 +50,7 @@ const LOCK = prepared('campaign-lock', `
 SELECT k.id, k.workspace_id AS "workspaceId", w.plan, k.status, k.starts_at AS "startsAt", k.started_at AS "startedAt",
   k.audience_ids AS "audienceIds", k.segment_id AS "segmentId", k.follows_id AS "followsId", k.is_written AS "isWritten",
   k.last_contact_id AS "lastContactId", k.written, k.generation, k.is_retrying AS "isRetrying", k.retried_id AS "retriedId",
+  k.dispatched_at AS "dispatchedAt", k.slow,
   k.domain_id AS "domainId", k.content_id AS "contentId", k.content_b_id AS "contentBId", m.subject, k.from_email AS "fromEmail",
   k.from_name AS "fromName", k.reply_to AS "replyTo", k.track_opens AS "trackOpens", k.track_clicks AS "trackClicks",
   k.test_percent AS "testPercent", k.test_minutes AS "testMinutes", k.winner, k.send_mode AS "sendMode",

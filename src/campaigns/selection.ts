@@ -34,7 +34,7 @@ async function chosen(db: Queryable, workspaceId: string, campaign: Campaign, no
   const segment = filter === null ? { sql: 'true', values: [] } : compileSegment(filter, { nowMs, first: 4 })
   return {
     values: [workspaceId, campaign.audienceIds, campaign.followsId, ...segment.values],
-    sql: `contacts c WHERE c.workspace_id = $1 AND ${segment.sql} AND c.id IN (
+    sql: `contacts c WHERE c.workspace_id = $1 AND c.opted_out_at IS NULL AND ${segment.sql} AND c.id IN (
       SELECT m.contact_id FROM memberships m JOIN audiences a ON a.id = m.audience_id AND a.workspace_id = $1 AND a.deleted_at IS NULL
       WHERE m.audience_id = ANY ($2::uuid[]) AND m.is_subscribed)
     AND NOT EXISTS (SELECT FROM suppressions x WHERE x.workspace_id = $1 AND x.address = c.email)
