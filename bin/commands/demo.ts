@@ -1,7 +1,7 @@
 /**
- * `mailstead demo`: a whole Mailstead of its own in a temporary folder, one mail for each tier, one that bounces, one that is deferred twice;
- * every event is shown as its signed webhook arrives. Exit code 0 only when each mail had just the events it should have, in sequence,
- * and what was delivered carries DKIM signatures that pass. Nothing is left behind.
+ * `mailstead demo`: a whole Mailstead of its own in a temporary folder, one mail for each tier, a campaign, one mail that bounces, one that is
+ * deferred twice; every event is shown as its signed webhook arrives. Exit code 0 only when each mail had just the events it should have, in
+ * sequence, and what was delivered carries DKIM signatures that pass. Nothing is left behind.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -39,6 +39,7 @@ const MAILS: readonly Mail[] = [
   { title: 'a receipt', path: 'async', to: 'cyd@example.net', events: DELIVERED },
   { title: 'a newsletter', path: 'bulk', to: 'dan@example.edu', events: DELIVERED },
   { title: 'a mail for later', path: 'schedule', to: 'eve@example.com', events: ['email.scheduled', 'email.sent', 'email.delivered'] },
+  { title: 'a campaign', path: 'campaign', to: 'fay@example.com', events: DELIVERED },
   { title: 'to nobody', path: 'high', to: 'bounce-5.1.1@example.com', events: ['email.queued', 'email.bounced'] },
   { title: 'to a busy server', path: 'high', to: 'defer-2@example.com', events: ['email.queued', 'email.deferred', 'email.deferred', 'email.sent', 'email.delivered'] },
 ]
@@ -98,13 +99,14 @@ async function show(config: Config): Promise<number> {
   if (adminKey === null || sending === null) throw new Error('There are no keys to send with.')
   const events = new Map<string, Event[]>(MAILS.map(({ to }) => [to, []]))
   const receiver = await receiveWebhooks((event) => {
+    if (!event.type.startsWith('email.')) return
     events.get(event.recipient)?.push(event)
     say(`  ${event.type.padEnd(16)} ${event.recipient.padEnd(26)} ${event.data?.bounce_message ?? event.data?.message ?? ''}`)
   })
   try {
     await post(config, adminKey, 'public/webhooks', { url: receiver.url, events: ['*'] })
     say('Sending:')
-    for (const mail of MAILS) await send(config, sending, mail)
+    for (const mail of MAILS) await (mail.path === 'campaign' ? sendCampaign(config, adminKey, { ...mail, domain: sending.domain }) : send(config, sending, mail))
     say(`Events, as their webhooks arrive (the scheduled mail is due in ${SCHEDULE_MS / 1000} seconds):`)
     for (const until = Date.now() + EVENTS_WAIT_MS; Date.now() < until && !MAILS.every((mail) => isDone(mail, events)); ) await sleep(100)
     return await judge(config, events)
@@ -132,6 +134,20 @@ async function send(config: Config, sending: { key: string; domain: string }, { 
   const body = { from: `Demo <demo@${sending.domain}>`, to: [to], subject: `Demo: ${title}`, body: `<p>This is <b>${title}</b>.</p>`, ...later }
   const answer = await post(config, sending.key, `send-email/${path}`, body)
   say(`  ${path.padEnd(9)} ${title.padEnd(17)} to ${to.padEnd(26)} ${String(answer['email_id'])}`)
+}
+
+/** A campaign to an audience of one. */
+async function sendCampaign(config: Config, key: string, { title, to, domain }: Mail & { readonly domain: string }): Promise<void> {
+  const audience = await post(config, key, 'public/audiences/add-audience', { name: 'Demo' })
+  await post(config, key, 'public/contacts/add-contact', { email: to, first_name: 'Fay', audience_id: idOf(audience) })
+  const body = '<p>Hello {{firstName}}, this is <b>a campaign</b>. <a href="{{unsubscribeUrl}}">Unsubscribe</a></p>'
+  const draft = await post(config, key, 'public/campaigns', { name: 'Demo', subject: `Demo: ${title}`, body, from: `Demo <demo@${domain}>`, audience_ids: [idOf(audience)] })
+  await post(config, key, `public/campaigns/${idOf(draft)}/start`, {})
+  say(`  ${'campaign'.padEnd(9)} ${title.padEnd(17)} to ${to.padEnd(26)} ${idOf(draft)}`)
+}
+
+function idOf(answer: Record<string, unknown>): string {
+  return (answer['data'] as { id: string }).id
 }
 
 async function post(config: Config, key: string, path: string, body: object): Promise<Record<string, unknown>> {
