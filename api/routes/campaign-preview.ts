@@ -12,13 +12,13 @@ const count = z.int().min(0)
 const finding = z.object({ code: z.string(), level: z.enum(['green', 'yellow', 'red']), message: z.string(), may_force: z.boolean() })
 const receiver = z.object({ receiver: z.string(), recipients: count, warm_up_room: count.nullable(), best_hour: count.nullable() })
 const preview = z.object({
-  is_red: z.boolean(), recipients: count, receiver_count: count, receivers: z.array(receiver), quota_room: count.nullable(),
+  is_red: z.boolean(), is_estimate: z.boolean(), recipients: count, receiver_count: count, receivers: z.array(receiver), quota_room: count.nullable(),
   expected_finish_at: moment.nullable(), never_mailed_share: z.number().min(0).max(1).nullable(), findings: z.array(finding),
 })
 
 export const campaignPreview = route({
   name: 'preview-campaign', summary: 'What sending a campaign would cost: recipients by receiver, room, expected finish, findings',
-  description: 'The 20 largest receivers are listed. Red findings stop a start or a schedule, unless it is forced; those that say `may_force: false` always do.',
+  description: 'The 20 largest receivers are listed. `is_estimate`: of more than 100,000 members every 16th is counted. Red findings stop a start or a schedule, unless it is forced; those that say `may_force: false` always do.',
   method: 'GET', paths: ['/public/campaigns/:id/preview'], access: ACCESS, params: byId, status: 200, answer: enveloped(preview),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
@@ -45,7 +45,7 @@ function isRed(seen: Preview): boolean {
 function present(seen: Preview): Record<string, unknown> {
   const { counted, receivers, quotaRoom, expectedFinish, neverMailedShare, findings } = seen
   return {
-    is_red: isRed(seen), recipients: counted.total, receiver_count: counted.receivers,
+    is_red: isRed(seen), is_estimate: counted.isEstimate, recipients: counted.total, receiver_count: counted.receivers,
     receivers: receivers.map((one) => ({
       receiver: one.receiver, recipients: one.recipients, warm_up_room: one.warmUpRoom, best_hour: one.bestHour,
     })),

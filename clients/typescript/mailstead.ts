@@ -2141,6 +2141,7 @@ export type PreviewCampaignAnswer = {
   readonly message: string
   readonly data: {
     readonly is_red: boolean
+    readonly is_estimate: boolean
     readonly recipients: number
     readonly receiver_count: number
     readonly receivers: readonly ({
@@ -3617,7 +3618,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}/recipients.csv' }, input, options)
   }
 
-  /** What sending a campaign would cost: recipients by receiver, room, expected finish, findings. The 20 largest receivers are listed. Red findings stop a start or a schedule, unless it is forced; those that say `may_force: false` always do. An Admin key with the scope `campaigns:manage`. */
+  /** What sending a campaign would cost: recipients by receiver, room, expected finish, findings. The 20 largest receivers are listed. `is_estimate`: of more than 100,000 members every 16th is counted. Red findings stop a start or a schedule, unless it is forced; those that say `may_force: false` always do. An Admin key with the scope `campaigns:manage`. */
   previewCampaign(input: {
     readonly params: {
       readonly id: string

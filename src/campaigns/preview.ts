@@ -63,7 +63,7 @@ export async function previewCampaign(ctx: Previewing, { workspaceId, quota }: A
     judgeSendable(ctx, workspaceId, campaign), countRecipients(ctx.db, workspaceId, campaign, nowMs),
     readRoom(ctx.db, workspaceId, quota, new Date(nowMs)), findSenderFacts(ctx.db, workspaceId, campaign.fromEmail)])
   const receivers = await describeReceivers(ctx, counted, { pool: sender?.pool ?? null, nowMs })
-  const { sampled, neverMailed } = await sampleNew(ctx.db, { workspaceId, total: counted.total, nowMs }, campaign)
+  const { sampled, neverMailed } = await sampleNew(ctx.db, { workspaceId, counted, nowMs }, campaign)
   const neverMailedShare = sampled === 0 ? null : neverMailed / sampled
   const facts: Facts = { total: counted.total, quotaRoom, neverMailedShare, receivers, sender, trackingUrl: ctx.config.trackingUrl, subject: campaign.subject }
   return {
