@@ -27,6 +27,7 @@ export const fullContact = z.object({
   customHeaders: object.nullable(),
   status: z.enum(STATUSES).nullable().meta({ description: 'in the audience that was asked for, else the latest; null in none' }),
   globalStatus: z.enum(['subscribed', 'blocked']).meta({ description: 'blocked: on the suppression list' }),
+  optedOut: z.boolean().meta({ description: 'wants no mail of campaigns and automations at all, whatever its memberships say' }), opted_out: z.boolean(),
   tags, customAttributes: object, custom_attributes: object, createdAt: moment, updatedAt: moment,
 }).meta({ id: 'Contact' })
 
@@ -42,7 +43,7 @@ export function presentFull(contact: FoundContact): z.output<typeof fullContact>
     ...presentNames(contact), linkedin: contact.linkedin, timezone: contact.timezone, deliverabilityScore: contact.score,
     emailVerificationDate: contact.verifiedAt, customHeaders: contact.customHeaders,
     status: contact.isSubscribed === null ? null : statusOf(contact.isSubscribed),
-    globalStatus: contact.isBlocked ? 'blocked' : 'subscribed',
+    globalStatus: contact.isBlocked ? 'blocked' : 'subscribed', optedOut: contact.isOptedOut, opted_out: contact.isOptedOut,
     tags: contact.tags as string[], customAttributes: contact.customAttributes, custom_attributes: contact.customAttributes,
     createdAt: contact.createdAt, updatedAt: contact.updatedAt,
   }

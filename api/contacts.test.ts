@@ -70,7 +70,7 @@ describe('/public/contacts', () => {
     const { tags: _, custom_attributes: attributes, ...twins } = FULL
     assert.deepEqual(rest, {
       id, email: 'ann@x.example', ...names, ...twins, tags: ['a', 'b'], customAttributes: attributes, custom_attributes: attributes,
-      deliverabilityScore: null, emailVerificationDate: null, customHeaders: null, status: 'subscribed', globalStatus: 'subscribed',
+      deliverabilityScore: null, emailVerificationDate: null, customHeaders: null, status: 'subscribed', globalStatus: 'subscribed', optedOut: false, opted_out: false,
     })
     assert.deepEqual(await get('email=ANN%40x.example'), await get(`id=${id.toUpperCase()}`))
   })
@@ -178,6 +178,16 @@ describe('/public/contacts', () => {
       assert.equal((await call('GET', `/get-contact?id=${id}&audienceId=${unknown}`)).status, 404)
   })
 
+  it('GET /get-contact: tells who wants no mail at all, of whatever audience', async () => {
+    const id = await add({ email: 'none@x.example' })
+    const told = async (): Promise<unknown[]> => {
+      const contact = await get(`id=${id}`)
+      return [contact['optedOut'], contact['opted_out'], contact['globalStatus'], contact['status']]
+    }
+    assert.deepEqual(await told(), [false, false, 'subscribed', 'subscribed'])
+    await api.db.query('UPDATE contacts SET opted_out_at = now() WHERE id = $1', [id])
+    assert.deepEqual(await told(), [true, true, 'subscribed', 'subscribed'])
+  })
   it('GET /get-contact: globalStatus blocked while the address is suppressed', async () => {
     const id = await add({ email: 'a@x.example' })
     await api.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'a@x.example', 'bounce')`, [tenant.workspaceId])

@@ -633,6 +633,9 @@ export type Contact = {
   readonly status: "subscribed" | "unsubscribed" | null
   /** blocked: on the suppression list */
   readonly globalStatus: "subscribed" | "blocked"
+  /** wants no mail of campaigns and automations at all, whatever its memberships say */
+  readonly optedOut: boolean
+  readonly opted_out: boolean
   readonly tags: readonly string[]
   readonly customAttributes: Readonly<Record<string, unknown>>
   readonly custom_attributes: Readonly<Record<string, unknown>>

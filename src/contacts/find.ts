@@ -38,6 +38,8 @@ export interface FoundContact {
   readonly isSubscribed: boolean | null
   /** On the suppression list. */
   readonly isBlocked: boolean
+  /** Wants no mail of campaigns and automations at all. */
+  readonly isOptedOut: boolean
 }
 
 export interface Finder {
@@ -52,7 +54,8 @@ SELECT q.n::int AS n, c.id, c.email, c.first_name AS "firstName", c.last_name AS
   c.job_title AS "jobTitle", c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes",
   c.custom_headers AS "customHeaders", c.score, ${ISO('c.verified_at')} AS "verifiedAt", ${ISO('c.created_at')} AS "createdAt",
   ${ISO('c.updated_at')} AS "updatedAt", m.is_subscribed AS "isSubscribed",
-  EXISTS (SELECT 1 FROM suppressions s WHERE s.workspace_id = c.workspace_id AND s.address = c.email) AS "isBlocked"
+  EXISTS (SELECT 1 FROM suppressions s WHERE s.workspace_id = c.workspace_id AND s.address = c.email) AS "isBlocked",
+  c.opted_out_at IS NOT NULL AS "isOptedOut"
 FROM unnest($1::uuid[], $2::${type}[], $3::uuid[]) WITH ORDINALITY AS q (workspace_id, name, audience_id, n)
 JOIN contacts c ON c.workspace_id = q.workspace_id AND ${condition} = q.name
 LEFT JOIN LATERAL (
