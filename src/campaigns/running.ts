@@ -70,3 +70,10 @@ export async function listOpen(db: Queryable): Promise<{ id: string; workspaceId
     `SELECT id, workspace_id AS "workspaceId", status, starts_at AS "startsAt" FROM campaigns WHERE is_open ORDER BY id`)
   return rows
 }
+
+/** True while any campaign of any workspace goes into the queue: what can wait may. One that waits for its time is not meant. */
+export async function isSending(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query(
+    `SELECT FROM campaigns WHERE is_open AND status = 'SENDING' AND coalesce(dispatched_at, started_at) > now() - interval '1 minute' LIMIT 1`)
+  return rows.length > 0
+}

@@ -1,8 +1,9 @@
 /**
- * Deliverability scores: sweeps over the contacts that need one. While DNS does not answer, or contacts are being imported, it takes its
- * time. Where a sweep was is only in memory: begun anew, it meets nobody twice, for who was scored is out of it.
+ * Deliverability scores: sweeps over the contacts that need one. While DNS does not answer, contacts are being imported, or a campaign is
+ * sent, it takes its time. Where a sweep was is only in memory: begun anew, it meets nobody twice, for who was scored is out of it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isSending } from '#src/campaigns/running.ts'
 import type { Context } from '#src/context.ts'
 import { createDomainDns } from '#src/domains/dns.ts'
 import { isImporting } from '#src/imports/imports.ts'
@@ -29,7 +30,7 @@ export function scoreLoop(ctx: Context): LoopSpec {
       const result = await scoreBatch(ctx, means, SWEEPS[sweep] ?? 'unscored', after)
       if (result.kind === 'batch') after = result.last
       else nextSweep()
-      const mayGoOn = (result.kind === 'batch' ? result.scored > 0 : sweep !== 0) && !await isImporting(ctx.db)
+      const mayGoOn = (result.kind === 'batch' ? result.scored > 0 : sweep !== 0) && !await isImporting(ctx.db) && !await isSending(ctx.db)
       if (mayGoOn) await sleep(BREATH_MS)
       return mayGoOn
     },

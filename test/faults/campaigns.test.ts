@@ -1,9 +1,11 @@
 /**
- * A campaign through kill -9 of worker, outbound, api and PostgreSQL, a lost Redis, and two outbound processes: each recipient gets it
- * exactly once, other than in the one window of the delivery path, and none is forgotten. FAULT_RECIPIENTS and FAULT_KILLS make it larger.
+ * A campaign through kill -9 of worker, api, PostgreSQL and either of two outbound processes, and a lost Redis: each recipient gets it
+ * exactly once, other than in the one window of the delivery path, and none is forgotten; nor does a retry or a further campaign reach
+ * anybody else. FAULT_RECIPIENTS and FAULT_KILLS make it larger.
  */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { textOf } from '#test/support/api.ts'
 import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
 import { killInFlight } from '#test/support/kill.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
@@ -11,7 +13,7 @@ import { startSystem, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const RECIPIENTS = Number(process.env['FAULT_RECIPIENTS'] ?? 2000)
-const KILLS = Number(process.env['FAULT_KILLS'] ?? 5)
+const KILLS = Number(process.env['FAULT_KILLS'] ?? 6)
 const PATIENCE_MS = 60_000 + RECIPIENTS * 20 + KILLS * 5000
 
 describe('campaigns under faults', function () {
@@ -22,6 +24,7 @@ describe('campaigns under faults', function () {
   before(async () => {
     mx = await startReceiver()
     system = await startSystem({ isCrashable: true, env: { ROUTES: `*=smtp://127.0.0.1:${mx.port}` } })
+    await system.roles.mta2.start()
   })
   after(async () => {
     await system.stop()
@@ -36,6 +39,11 @@ describe('campaigns under faults', function () {
   const FAULTS: readonly (readonly [what: string, strike: () => Promise<ReadonlySet<string>>])[] = [
     ['worker', async () => { await system.roles.worker.kill(); return NONE }],
     ['outbound', () => killInFlight(system, mx)],
+    ['the other outbound', async () => {
+      const window = await killInFlight(system, mx, 'mta2')
+      await system.roles.mta2.start()
+      return window
+    }],
     ['api', async () => { await system.roles.api.kill(); return NONE }],
     ['redis', async () => { await system.redis.flushall(); return NONE }],
     ['postgres', async () => { await system.postgres.crash(); await system.postgres.restart(); return NONE }],
@@ -66,5 +74,36 @@ describe('campaigns under faults', function () {
       'SELECT state, count(*)::int AS n FROM campaign_recipients WHERE campaign_id = $1 GROUP BY state', [id])
     assert.deepEqual(rows, [{ state: 'delivered', n: RECIPIENTS }])
     assert.equal((await campaigns.metrics(id))['delivered'], RECIPIENTS, 'the figures say what the ledger says')
+  })
+  it('a retry and a further campaign while workers die: those whose mail failed, those who did not open, each once more', async () => {
+    const campaigns = campaignsOf(system)
+    const audience = await addAudience(system)
+    await addMembers(system, audience, { count: 300, domain: 'again.example' })
+    const id = await campaigns.create({ audience_ids: [audience] })
+    await campaigns.move(id, 'start', { force: true })
+    await campaigns.settle(id, 'COMPLETED', PATIENCE_MS)
+    let seen = mx.messages.length
+    const cameSince = (): string[] => {
+      const from = seen
+      seen = mx.messages.length
+      return mx.messages.slice(from).flatMap(({ to }) => to).toSorted()
+    }
+    const dieOnce = async (): Promise<void> => {
+      await system.roles.worker.kill()
+      await system.heal()
+    }
+    await system.db.query(
+      `UPDATE campaign_recipients SET state = 'failed', failed_at = now(), delivered_at = NULL WHERE campaign_id = $1 AND email LIKE 'c1%'`, [id])
+    await campaigns.move(id, 'retry-failed')
+    await dieOnce()
+    await campaigns.settle(id, 'COMPLETED', PATIENCE_MS)
+    const failed = Array.from({ length: 300 }, (_, i) => `c${i + 1}@again.example`).filter((address) => address.startsWith('c1')).toSorted()
+    assert.deepEqual(cameSince(), failed)
+    await system.db.query(`UPDATE campaign_recipients SET opened_at = now() WHERE campaign_id = $1 AND email NOT LIKE 'c1%'`, [id])
+    const further = textOf((await campaigns.call('POST', `/${id}/resend`)).body['data']?.['id'])
+    await campaigns.move(further, 'start', { force: true })
+    await dieOnce()
+    await campaigns.settle(further, 'COMPLETED', PATIENCE_MS)
+    assert.deepEqual(cameSince(), failed)
   })
 })
