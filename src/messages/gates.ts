@@ -161,7 +161,7 @@ function judgeBackoff(facts: Facts): Judgement {
   const { recipient, message: { tier }, now, place } = facts
   if (recipient.state === 'unknown') return held(recipient.reason ?? STATES.unknown, unknownRule(tier), recipient.nextTryAt)
   if (recipient.state === 'deferred' && !isDue(facts) && lastReason(facts) !== 'dns') {
-    const says = `it was tried and waits for its next try: ${recipient.reason ?? 'no reason is known'}`
+    const says = `the last try ended with: ${recipient.reason ?? 'no reason is known'}`
     return held(says, backoffRule(facts, tier), recipient.nextTryAt)
   }
   const { breakerUntilMs, detail, failures } = place?.trouble ?? { breakerUntilMs: null, detail: '', failures: 0 }
