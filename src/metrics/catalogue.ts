@@ -103,6 +103,15 @@ export const METRICS = {
   mailstead_webhook_oldest_seconds: {
     type: 'gauge', help: 'How long the oldest of them has been due; 0 where none is.', labels: [], by: 'queue',
   },
+  mailstead_campaigns: {
+    type: 'gauge', help: 'Campaigns that are not over, by status.', labels: ['status'], by: 'queue',
+  },
+  mailstead_automation_steps_due: {
+    type: 'gauge', help: 'Contacts in active automations whose next step is due; counted up to 100,000.', labels: [], by: 'queue',
+  },
+  mailstead_automation_oldest_seconds: {
+    type: 'gauge', help: 'How long the oldest of them has been due; 0 where none is.', labels: [], by: 'queue',
+  },
   mailstead_inbound_waiting: {
     type: 'gauge', help: 'Reports that were taken and not applied yet; counted up to 100,000.', labels: [], by: 'queue',
   },

@@ -29,13 +29,16 @@ export function figuresLoop(ctx: Context): LoopSpec {
 }
 
 export async function readFigures({ db, redis }: Pick<Context, 'db' | 'redis'>): Promise<Snapshot> {
-  const [depth, oldest, suspensions, webhooks, reports, held, notices] = await Promise.all([
+  const [depth, oldest, suspensions, webhooks, reports, held, notices, campaigns, automations] = await Promise.all([
     readDepth(redis), readOldest(db), listSuspensions(db), readWebhooks(db), readReports(db), countHeld(db), countNotices(db),
+    readCampaigns(db), readAutomations(db),
   ])
   return {
     mailstead_queue_depth: depth, mailstead_queue_oldest_seconds: oldest,
     mailstead_suspensions: SUSPENDABLE.map((kind) => ({ labels: [kind], value: suspensions.filter((one) => one.kind === kind).length })),
     mailstead_webhook_backlog: single(webhooks.count), mailstead_webhook_oldest_seconds: single(webhooks.oldest),
+    mailstead_campaigns: campaigns,
+    mailstead_automation_steps_due: single(automations.count), mailstead_automation_oldest_seconds: single(automations.oldest),
     mailstead_inbound_waiting: single(reports),
     mailstead_notices: NOTICE_KIND_NAMES.map((kind) => ({ labels: [kind], value: notices.get(kind) ?? 0 })),
     mailstead_suppressions_held: HOLDS.map((hold) => ({ labels: [hold], value: sumOfHeld(held.filter((one) => one.hold === hold)) })),
@@ -72,6 +75,24 @@ async function readWebhooks(db: Context['db']): Promise<{ count: number; oldest:
   const { rows: [row] } = await db.query<{ count: number; oldest: number }>(
     `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
      FROM (SELECT due_at FROM webhook_deliveries WHERE state = 'pending' LIMIT $1) w`, [MOST_COUNTED])
+  return row ?? { count: 0, oldest: 0 }
+}
+
+const UNDER_WAY = ['SCHEDULED', 'SENDING', 'PAUSED', 'SENT'] as const
+
+async function readCampaigns(db: Context['db']): Promise<Series[]> {
+  const { rows } = await db.query<{ status: string; value: number }>(
+    `SELECT s.status, count(k.id)::int AS value FROM unnest($1::text[]) AS s (status) LEFT JOIN campaigns k ON k.status = s.status
+     GROUP BY s.status`, [UNDER_WAY])
+  return rows.map(({ status, value }) => ({ labels: [status], value }))
+}
+
+async function readAutomations(db: Context['db']): Promise<{ count: number; oldest: number }> {
+  const { rows: [row] } = await db.query<{ count: number; oldest: number }>(
+    `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
+     FROM (SELECT e.due_at FROM automations a CROSS JOIN LATERAL (
+       SELECT due_at FROM enrolments WHERE automation_id = a.id AND state = 'active' AND due_at <= now() ORDER BY due_at LIMIT $1) e
+       WHERE a.status = 'active' LIMIT $1) d`, [MOST_COUNTED])
   return row ?? { count: 0, oldest: 0 }
 }
 
