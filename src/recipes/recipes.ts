@@ -1,6 +1,7 @@
 /**
  * From a recipe to what a mail says: content and contact are loaded for many at once, rendered in the threads that can be killed, and given
- * the headers of unsubscribing. The same recipe of the same contact makes the same mail. Nothing of it is stored.
+ * the headers of unsubscribing. A text part that nobody wrote is made in those threads too: it takes longer than the rest of the rendering,
+ * and the event loop has mail to send. The same recipe of the same contact makes the same mail. Nothing of it is stored.
  *
  * A contact that is gone, or a template that fails for one contact, is the answer for that mail alone. Rejects when a store is away.
  */
@@ -92,7 +93,7 @@ export function createRecipes({ ctx, renderer, links, tracking }: RecipeParts): 
     if (content === null) return { kind: 'cannot-render', reason: 'its content is gone' }
     const { ref, params } = await fill(mail, contact, content)
     const { id, subject, html, text } = content
-    const [rendered] = await renderer.renderMany({ key: id, subject, html, text }, [params])
+    const [rendered] = await renderer.renderMany({ key: id, subject, html, text, makesText: true }, [params])
     return rendered === undefined ? { kind: 'cannot-render', reason: 'nothing came of it' } : mailOf(rendered, ref)
   }
 

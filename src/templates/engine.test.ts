@@ -114,4 +114,12 @@ describe('rendering', () => {
     assert.equal(kept[0], false)
     assert.equal(kept.filter(Boolean).length, 19) // 2,000,000 characters, subjects included
   })
+
+  it('a text part is made of the HTML where that is asked for, and there is none', () => {
+    const textOf = (more: Partial<Source>): string | null => {
+      const result = createEngine().render(source('<p>Hello &amp; <b>{{a}}</b></p>', more), '{"a":"<x>"}')
+      return result.ok ? result.text : result.reason
+    }
+    assert.deepEqual([textOf({}), textOf({ makesText: true }), textOf({ makesText: true, text: 'Own {{a}}' })], [null, 'Hello & <x>', 'Own <x>'])
+  })
 })

@@ -4,6 +4,7 @@
  */
 import { Script } from 'node:vm'
 import Handlebars from 'handlebars'
+import { textFromHtml } from '#src/mail/html-text.ts'
 import { inspect } from './check.ts'
 import { type Hash, type Helper, HELPERS, TemplateError } from './helpers.ts'
 import { isSame, type Rendered, type Source } from './source.ts'
@@ -83,7 +84,9 @@ function renderBoth(compiled: Compiled, params: unknown): Rendered {
   const part = (name: Part, template: Template | null): string | null =>
     template === null ? null : within(name, () => bounded(run(template, params)))
   const subject = within('subject', () => bounded(run(compiled.subject, params)))
-  return { ok: true, subject, html: part('body', compiled.html), text: part(nameOfText(compiled.source), compiled.text) }
+  const [html, text] = [part('body', compiled.html), part(nameOfText(compiled.source), compiled.text)]
+  const isTextMade = compiled.source.makesText === true && html !== null && (text === null || text === '')
+  return { ok: true, subject, html, text: isTextMade ? textFromHtml(html) : text }
 }
 
 /** A text alone is what its author calls the body. */

@@ -7,6 +7,8 @@ export interface Source {
   readonly html: string | null
   /** The text part; into it (and the subject) variables are put as they are. Null: there is none. */
   readonly text: string | null
+  /** A text part is made of the rendered HTML where there is none. */
+  readonly makesText?: true
 }
 
 export type Rendered =
@@ -14,5 +16,5 @@ export type Rendered =
   | { readonly ok: false; readonly reason: string }
 
 export function isSame(a: Source, b: Source): boolean {
-  return a.key === b.key && a.subject === b.subject && a.html === b.html && a.text === b.text
+  return a.key === b.key && a.subject === b.subject && a.html === b.html && a.text === b.text && a.makesText === b.makesText
 }
