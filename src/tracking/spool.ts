@@ -24,7 +24,7 @@ export interface SpoolBounds {
   /** Longer than a commit takes under load, shorter than a person waits. */
   readonly patienceMs: number
   readonly retryMs: number
-  /** 500 bytes each. */
+  /** Some hundred bytes each; one with the longest of links 5 KB. */
   readonly mostHeld: number
 }
 
