@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { HELPERS } from './helpers.ts'
-import { RULES } from './review.ts'
+import { RULES } from './rules.ts'
 import { snakeOf, VARIABLES } from './variables.ts'
 
 const page = readFileSync(new URL('../../docs/templates.md', import.meta.url), 'utf8')

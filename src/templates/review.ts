@@ -1,6 +1,6 @@
 /**
- * What an author may want to know of a template before it is sent: a list of findings with their places, a rule each (the table below;
- * docs/templates.md says the same). Some of them keep a campaign from being sent. Runs only in the workshop's thread. Pure.
+ * What an author may want to know of a template before it is sent: a list of findings with their places, a rule each (rules.ts). Some of
+ * them keep a campaign from being sent. Runs only in the workshop's thread. Pure.
  */
 import { textFromHtml } from '#src/mail/html-text.ts'
 import { inspectWritten } from './check.ts'
@@ -10,29 +10,10 @@ import { finish, type Finished, type Written } from './finish.ts'
 import { mayBeInlined } from './inline.ts'
 import { judgePrinted, findNames, type NameUse } from './names.ts'
 import type { Partials } from './partials.ts'
+import { RULES, type Rule } from './rules.ts'
 import type { Source } from './source.ts'
 import { readTags } from './tags.ts'
 import { VARIABLE_NAMES, VARIABLES } from './variables.ts'
-
-export const RULES = {
-  'cannot-be-saved': { level: 'error', does: 'it cannot be parsed, compiled, or names a partial that is not there' },
-  'cannot-be-rendered': { level: 'error', does: 'rendering it with the sample data fails' },
-  'missing-unsubscribe-url': {
-    level: 'campaign',
-    does: '`{{unsubscribeUrl}}` is not in every mail: it is missing, hidden in a comment, or in a block that may be left out',
-  },
-  'undeclared-variable': {
-    level: 'warning', does: 'a variable that is neither of the table above, nor an attribute of contacts, nor in `sample_data`',
-  },
-  'missing-text-part': { level: 'warning', does: 'there is HTML and no `text`; the answer has the text that is made of it' },
-  'image-without-alt': { level: 'warning', does: 'an image without `alt` (which may be empty)' },
-  'css-not-inlined': {
-    level: 'warning', does: 'there is a `<style>`, and a block opens elements that it does not close, so nothing is inlined',
-  },
-  'too-large': { level: 'warning', does: 'rendered and encoded it is larger than 102 KB: Gmail cuts it off' },
-} as const satisfies Record<string, { readonly level: 'error' | 'campaign' | 'warning'; readonly does: string }>
-
-export type Rule = keyof typeof RULES
 
 export interface Finding {
   readonly rule: Rule
