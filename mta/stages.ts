@@ -90,7 +90,8 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
   const accounts = startAccounts(ctx)
   const domains = createSendingDomainCache(ctx)
   const suppressions = createBatcher((wanted: Addressee[]) => lookUpSuppressions(ctx.db, wanted), { max: LOOK_UP_BATCH, lanes: 1 })
-  const renderer = createRenderer()
+  // one thread keeps far ahead of the senders; a second one costs 30 MB, and a batch for each costs more than a full one
+  const renderer = createRenderer({ threads: 1 })
   const [links, tracking] = [createLinks(ctx), createTrackingCache(ctx)]
   const recipes = createRecipes({ ctx, renderer, links, tracking })
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
