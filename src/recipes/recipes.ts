@@ -11,7 +11,7 @@ import { columnsOf } from '#src/columns.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import type { Recipe } from '#src/messages/claim.ts'
-import { variablesOf, type ContactFacts } from '#src/templates/variables.ts'
+import { mentionsOf, variablesOf, type ContactFacts } from '#src/templates/variables.ts'
 import type { Renderer } from '#src/templates/render.ts'
 import type { Rendered } from '#src/templates/source.ts'
 import type { Links, MailRef } from '#src/tracking/links.ts'
@@ -74,15 +74,24 @@ export function createRecipes({ ctx, renderer, links, tracking }: RecipeParts): 
   const campaignOf = async ({ workspaceId, campaignId: id }: RecipeMail): Promise<{ id: string; name: string } | undefined> => id === null
     ? undefined : { id, name: await kept(campaigns, id, () => forgetting(campaigns, id, findCampaignName(ctx.db, workspaceId, id))) }
 
+  const wanted = new WeakMap<MailContent, ReturnType<typeof mentionsOf>>()
+  const wantedBy = (content: MailContent): ReturnType<typeof mentionsOf> => {
+    const isWanted = wanted.get(content) ?? mentionsOf([content.subject, content.html, content.text])
+    wanted.set(content, isWanted)
+    return isWanted
+  }
+
   /** The params of one mail as JSON, and whom its links are about. */
   async function fill(mail: RecipeMail, contact: ContactFacts, content: MailContent): Promise<{ ref: MailRef; params: string }> {
     const { messageId, n, workspaceId, recipe } = mail
     const { base } = await tracking.find(workspaceId)
     const ref = { base, messageId, n, workspaceId, contactId: recipe.contactId, audienceId: recipe.audienceId }
+    const isWanted = wantedBy(content)
     const params = variablesOf(contact, {
-      unsubscribeUrl: links.unsubscribe(ref), preferencesUrl: links.preferences(ref), viewInBrowserUrl: links.view(ref),
+      unsubscribeUrl: links.unsubscribe(ref), preferencesUrl: links.preferences(ref),
+      viewInBrowserUrl: VIEW.some(isWanted) ? links.view(ref) : '',
       campaign: await campaignOf(mail), workspace: { name: content.workspaceName }, event: eventOf(recipe),
-    })
+    }, isWanted)
     return { ref, params: JSON.stringify(params) }
   }
 
@@ -110,6 +119,8 @@ export function createRecipes({ ctx, renderer, links, tracking }: RecipeParts): 
   }, BATCH)
   return { make: (mail) => batcher.add(mail) }
 }
+
+const VIEW = ['viewInBrowserUrl', 'view_in_browser_url']
 
 /** A question that failed is not remembered. */
 function forgetting<T>(shelf: { drop(name: string): void }, name: string, question: Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 /** What mails may name: of whom, under which spellings, and that a contact's own attributes never hide what the table promises. */
 import assert from 'node:assert/strict'
 import { createEngine } from './engine.ts'
-import { sampleVariables, snakeOf, VARIABLE_NAMES, VARIABLES, variablesOf, type ContactFacts, type MailFacts } from './variables.ts'
+import { mentionsOf, sampleVariables, snakeOf, VARIABLE_NAMES, VARIABLES, variablesOf, type ContactFacts, type MailFacts } from './variables.ts'
 
 const CONTACT: ContactFacts = {
   id: 'c', email: 'ada@x.example', firstName: 'Ada', lastName: 'Lovelace', companyName: 'Engines', jobTitle: 'Analyst', phoneNumber: '1', linkedin: 'l',
@@ -37,6 +37,17 @@ describe('the variables of a mail', () => {
   it('have each spelling, and a sample', () => {
     for (const name of Object.keys(VARIABLES)) assert.ok(VARIABLE_NAMES.has(name) && VARIABLE_NAMES.has(snakeOf(name)), name)
     assert.deepEqual(new Set(Object.keys(sampleVariables())), VARIABLE_NAMES)
+  })
+
+  it('are left out where a mail cannot print them, and no others are', () => {
+    for (const [text] of CASES) {
+      const few = JSON.stringify(variablesOf(CONTACT, MAIL, mentionsOf([text, null])))
+      const rendered = createEngine().render({ key: 'k', subject: '', html: null, text }, few)
+      assert.equal(rendered.ok && rendered.text, render(text), text)
+    }
+    assert.deepEqual(Object.keys(variablesOf(CONTACT, MAIL, mentionsOf(['Hi {{firstName}}', '{{plan}} {{#if event.x}}1{{/if}}']))), ['plan', 'firstName', 'event'])
+    for (const any of ['{{lookup . "email"}}', '{{#each this}}x{{/each}}', '{{#with @root}}{{/with}}', '{{#each . }}{{/each}}'])
+      assert.deepEqual(variablesOf(CONTACT, MAIL, mentionsOf([any])), variablesOf(CONTACT, MAIL), any)
   })
 
   it('come through attributes that are named to do harm', () => {

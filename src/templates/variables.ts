@@ -84,12 +84,32 @@ const READERS: readonly (readonly [name: string, read: Variable['read']])[] = Ob
 /** Every name that a mail may use without the attributes of its contact. */
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(READERS.map(([name]) => name))
 
-/** The params of one mail: plain data for `renderMany`, once it is JSON. */
-export function variablesOf(contact: ContactFacts, mail: MailFacts): Record<string, unknown> {
-  const params: Record<string, unknown> = { ...contact.customAttributes }
-  for (const [name, read] of READERS) params[name] = read(contact, mail)
+/** The params of one mail: plain data for `renderMany`, once it is JSON. `isWanted`: only those are made (`mentionsOf`). */
+export function variablesOf(contact: ContactFacts, mail: MailFacts, isWanted: IsWanted = () => true): Record<string, unknown> {
+  const params: Record<string, unknown> = Object.fromEntries(Object.entries(contact.customAttributes).filter(([name]) => isWanted(name)))
+  for (const [name, read] of READERS) if (isWanted(name)) params[name] = read(contact, mail)
   return params
 }
+
+type IsWanted = (name: string) => boolean
+
+/** What names a variable other than by its name: these may want any of them. */
+const ANY = /\b(?:lookup|this)\b|@root|\{\{[^}]*[\s({#~&^]\.{1,2}[\s)}/]/
+
+/** Which variables sources may print: those whose name stands in them. A mail that is made a million times carries no others. */
+export function mentionsOf(sources: readonly (string | null)[]): IsWanted {
+  const text = sources.join('\n')
+  if (ANY.test(text)) return () => true
+  const known = new Map<string, boolean>()
+  return (name) => {
+    const is = known.get(name) ?? text.includes(name)
+    if (known.size < MOST_KNOWN) known.set(name, is)
+    return is
+  }
+}
+
+/** Attributes of contacts have any names. */
+const MOST_KNOWN = 1000
 
 /** Params for a preview without a contact. */
 export function sampleVariables(): Record<string, unknown> {

@@ -34,18 +34,25 @@ export const UNSUBSCRIBE_PREFIX = 'u-'
 
 export function createLinks({ vault, config }: { readonly vault: Pick<Vault, 'mac'>; readonly config: Pick<Config, 'bounceDomain'> }): Links {
   const tokens = createTokens(vault)
-  const unsubscribe = (ref: MailRef): string => `${ref.base}/u/${tokens.list(ref)}`
+  // several links of a mail hold the same one
+  const lists = new WeakMap<MailRef, string>()
+  const listToken = (ref: MailRef): string => {
+    const token = lists.get(ref) ?? tokens.list(ref)
+    lists.set(ref, token)
+    return token
+  }
+  const unsubscribe = (ref: MailRef): string => `${ref.base}/u/${listToken(ref)}`
   const mailto = (ref: MailRef): string[] => {
     const { contactId, audienceId } = ref
     if (contactId === null) return []
     // the subject says by which mail; without it the address is enough
-    return [`<mailto:${UNSUBSCRIBE_PREFIX}${tokens.mailbox({ contactId, audienceId })}@${config.bounceDomain}?subject=${tokens.list(ref)}>`]
+    return [`<mailto:${UNSUBSCRIBE_PREFIX}${tokens.mailbox({ contactId, audienceId })}@${config.bounceDomain}?subject=${listToken(ref)}>`]
   }
   return {
     open: (ref) => `${ref.base}/o/${tokens.hit('open', ref)}`,
     click: (ref, url) => `${ref.base}/c/${tokens.hit('click', ref, url)}/${Buffer.from(url).toString('base64url')}`,
     unsubscribe,
-    preferences: (ref) => `${ref.base}/p/${tokens.list(ref)}`,
+    preferences: (ref) => `${ref.base}/p/${listToken(ref)}`,
     view: (ref) => `${ref.base}/v/${tokens.hit('view', ref)}`,
     listUnsubscribe: (ref) => [
       // https first: a reader that knows RFC 8058 takes that one
