@@ -7,7 +7,6 @@ import { inspectWritten } from './check.ts'
 import type { Engine } from './engine.ts'
 import { TemplateError } from './helpers.ts'
 import { inlineCss } from './inline.ts'
-import { compileMjml, isMjml } from './mjml.ts'
 import { type Expanded, expandPartials, type Partials } from './partials.ts'
 import type { TemplateFormat } from './versions.ts'
 
@@ -52,6 +51,11 @@ export async function finish(engine: Engine, written: Written, partials: Partial
   }
 }
 
+/** Whether a source is MJML. */
+function isMjml(body: string): boolean {
+  return /<mjml[\s>]/i.test(body)
+}
+
 /** MJML by its root element, HTML by its tags. */
 function detect(body: string): TemplateFormat {
   if (isMjml(body)) return 'mjml'
@@ -69,6 +73,8 @@ function read(part: 'body' | 'text part', source: string, partials: Partials): E
 
 async function toHtml(format: TemplateFormat, { text, sayLine }: Expanded): Promise<string> {
   if (format === 'html') return inlineCss(text)
+  // large, and most workshops never need it
+  const { compileMjml } = await import('./mjml.ts')
   try {
     return await compileMjml(text, sayLine)
   } catch (error) {

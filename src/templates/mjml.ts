@@ -17,11 +17,6 @@ const MAX_ERRORS = 10
 /** MJML computes with them. */
 const COMPUTED = /^Attribute (\S*(?:width|padding|border)\S*) has invalid value: .* for type Unit/
 
-/** Whether a source is MJML. */
-export function isMjml(body: string): boolean {
-  return /<mjml[\s>]/i.test(body)
-}
-
 type Place = 'text' | 'attribute' | 'tag' | 'structure'
 
 interface Found extends Expression {
