@@ -68,12 +68,21 @@ async function runMocha(args: readonly string[], signal: AbortSignal): Promise<C
 
 function mochaArguments(args: readonly string[]): string[] {
   const hasFiles = args.some((arg) => existsSync(join(ROOT, arg)) || arg.includes('*'))
-  const files = hasFiles ? [] : globSync(FILES, { cwd: ROOT, exclude: ['**/node_modules/**'] }).toSorted()
-  const jobs = Math.max(2, Math.min(8, availableParallelism()))
+  const files = hasFiles ? [] : spread(globSync(FILES, { cwd: ROOT, exclude: ['**/node_modules/**'] }).toSorted())
+  // one more than two cores: scenarios wait for most of their time
+  const jobs = Math.max(3, Math.min(8, availableParallelism()))
   return [
     join(ROOT, 'node_modules/mocha/bin/mocha.js'), '--parallel', '--jobs', String(jobs),
     '--reporter', join(ROOT, 'test/support/reporter.ts'), ...args, ...files,
   ]
+}
+
+/** Scenarios, which wait, evenly among the others, which calculate: together they keep the cores busy. */
+function spread(files: readonly string[]): string[] {
+  const waiting = files.filter((file) => file.startsWith('test/'))
+  const others = files.filter((file) => !file.startsWith('test/'))
+  const placed = [waiting, others].flatMap((list) => list.map((file, i) => ({ file, place: (i + 0.5) / list.length })))
+  return placed.toSorted((one, other) => one.place - other.place).map(({ file }) => file)
 }
 
 /** The environment without settings of Mailstead: tests decide about those themselves. */
