@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
 import { isUuid, newId } from '#src/id.ts'
 import { ACCOUNT_TESTS_CHANNEL } from '#src/queue/keys.ts'
+import { hasOutbound } from '#src/queue/lease.ts'
 import type { Account } from './accounts.ts'
 
 export const TEST_STEPS = ['dns', 'connect', 'greeting', 'tls', 'auth', 'mail'] as const
@@ -32,8 +33,9 @@ export const TEST_LIMIT_MS = 25_000
 const GIVEN_UP_SECONDS = 30
 const LOOK_MS = 100
 const LOOKS_A_WORD = 10
+const LOOKS_FOR_NOBODY = 10
 
-/** The result; null when no outbound process made it in time. */
+/** The result; null when no outbound process made it in time, or none runs. */
 export async function testAccount(ctx: Testing, account: Pick<Account, 'id' | 'workspaceId'>): Promise<TestResult | null> {
   await ask(ctx, account)
   const end = performance.now() + GIVEN_UP_SECONDS * 1000
@@ -44,6 +46,8 @@ export async function testAccount(ctx: Testing, account: Pick<Account, 'id' | 'w
     if (row === undefined) return null
     if (row.result !== null) return row.result
     // a word is lost while a process starts, or Redis is away
+    // nobody is there to make it, and nobody has just started
+    if (looks === LOOKS_FOR_NOBODY && !await hasOutbound(ctx.db)) return null
     if (looks % LOOKS_A_WORD === 0) await ctx.redis.publish(ACCOUNT_TESTS_CHANNEL, `${account.id} ${row.testId}`).catch(() => undefined)
   }
   return null

@@ -7,6 +7,8 @@ import { takeLease } from '#src/queue/lease.ts'
 import { listSuspensions, resume } from '#src/queue/suspensions.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
+import { letGoLoop } from '#src/worker/let-go.ts'
+import { startLoop } from '#src/worker/loop.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { until } from '#test/support/until.ts'
 
@@ -56,7 +58,10 @@ describe('a database that is behind', () => {
     outbound = await startOutbound(ctx, ctx.redisUrl)
     assert.equal(await resume(ctx, '*'), true)
     await accept()
-    await until(() => mx.messages.length >= 1)
+    // what it kept aside before it heard is put back by the worker
+    const worker = startLoop(ctx.log, letGoLoop(ctx))
+    await until(() => mx.messages.length >= 2)
+    await worker.stop()
     assert.deepEqual(await stopped(), [])
   })
 
