@@ -10,6 +10,7 @@ import { sampleVariables } from '#src/templates/variables.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
 import { finishWritten } from '#src/templates/written.ts'
 import { moveCampaign, type CampaignName, type MoveResult } from './moves.ts'
+import { CAMPAIGN_MOVES, type CampaignState } from './state.ts'
 import { findCampaign, type Campaign } from './store.ts'
 
 export type Starting = Pick<Context, 'clock'> & { readonly db: Db; readonly renderer: Pick<Renderer, 'renderMany' | 'finish' | 'judge'> }
@@ -48,16 +49,21 @@ export async function startCampaign(ctx: Starting, name: CampaignName): Promise<
   if (sendable === null) return { kind: 'blocked', blocks }
   const { domainId, content } = sendable
   return ctx.db.transaction(async (tx) => {
+    // under its lock, so that nothing is stored for one that cannot begin
+    if (!await mayStart(tx, name)) return moveCampaign(tx, name, 'start')
     const contentId = await storeContent(tx, name.workspaceId, content)
     const contentBId = campaign.subjectB === null ? null : await storeContent(tx, name.workspaceId, { ...content, subject: campaign.subjectB })
-    const result = await moveCampaign(tx, name, 'start', {
+    return moveCampaign(tx, name, 'start', {
       is_open: true, started_at: new Date(ctx.clock.now()), domain_id: domainId, content_id: contentId, content_b_id: contentBId, reason: null,
       send_mode: campaign.isRecipientTime ? 'recipient_time' : campaign.spreadMinutes === null ? 'at_once' : 'spread',
     })
-    // nobody refers to the contents then
-    if (result.kind !== 'moved') await tx.query('DELETE FROM mail_contents WHERE id = ANY ($1::uuid[])', [[contentId, contentBId]])
-    return result
   })
+}
+
+async function mayStart(tx: Queryable, { workspaceId, id }: CampaignName): Promise<boolean> {
+  const { rows: [row] } = await tx.query<{ status: CampaignState }>(
+    'SELECT status FROM campaigns WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE', [workspaceId, id])
+  return row !== undefined && CAMPAIGN_MOVES.start.from.some((status) => status === row.status)
 }
 
 /** Content, sender and audiences: what must be right however much it is wished. */
