@@ -60,18 +60,20 @@ export interface ReceiverSuspensionWatch {
   stop(): void
 }
 
-/** `onChange` is called after each look that brought something else. @throws when PostgreSQL is away at the start. */
+/** `onChange` is called after each later look that brought something else. @throws when PostgreSQL is away at the start. */
 export async function watchReceiverSuspensions(ctx: Context, onChange: () => void): Promise<ReceiverSuspensionWatch> {
-  let known = new Map<string, ReceiverSuspension>()
   const unstored = new Map<string, ReceiverSuspension>()
-  async function refresh(): Promise<void> {
+  const look = async (): Promise<Map<string, ReceiverSuspension>> => {
     const stored = await listReceiverSuspensions(ctx.db, new Date(ctx.clock.now()))
-    const found = new Map([...stored.map((one) => [nameOf(one), one] as const), ...unstored])
+    return new Map([...stored.map((one) => [nameOf(one), one] as const), ...unstored])
+  }
+  let known = await look()
+  async function refresh(): Promise<void> {
+    const found = await look()
     const isOther = found.size !== known.size || [...found].some(([name, one]) => known.get(name)?.until.getTime() !== one.until.getTime())
     known = found
     if (isOther) onChange()
   }
-  await refresh()
   const timer = setInterval(() => {
     refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'))
   }, LOOK_MS)
