@@ -26,7 +26,7 @@ function optional<T>(row: Omit<Setting<T>, 'default'>): Setting<T | null> {
 }
 
 export const SETTINGS = {
-  databaseUrl: optional({ env: 'DATABASE_URL', read: text, reason: 'your own PostgreSQL 15 or newer; without it one is embedded' }),
+  databaseUrl: optional({ env: 'DATABASE_URL', read: text, reason: 'your own PostgreSQL 15 or newer, with max_connections of 200 or more; without it one is embedded' }),
   redisUrl: optional({ env: 'REDIS_URL', read: text, reason: 'your own Redis 6.2 or newer (redis://, rediss://, unix:///path); without it one is started' }),
   dataDir: setting({ env: 'DATA_DIR', read: dataDir, default: 'data', reason: 'embedded stores, generated keys, logs; relative to the project' }),
   httpPort: setting({ env: 'HTTP_PORT', read: port, default: '3000', reason: 'the REST API and pages' }),

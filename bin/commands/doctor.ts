@@ -11,7 +11,7 @@ import { EGRESS } from '#bin/doctor/egress.ts'
 import { DISK, MODE, NODE } from '#bin/doctor/machine.ts'
 import { NOTICES } from '#bin/doctor/notices.ts'
 import { DNS, WAY_OUT } from '#bin/doctor/network.ts'
-import { CLOCK, MASTER_KEY, MIGRATIONS, POSTGRES, REDIS, REDIS_AOF, REDIS_MEMORY } from '#bin/doctor/stores.ts'
+import { CLOCK, CONNECTIONS, MASTER_KEY, MIGRATIONS, POSTGRES, REDIS, REDIS_AOF, REDIS_MEMORY } from '#bin/doctor/stores.ts'
 import { SUSPENSIONS } from '#bin/doctor/suspensions.ts'
 import { DNSSEC, TLS_REPORTS } from '#bin/doctor/tls.ts'
 import { attachStores } from '#bin/supervisor/stores.ts'
@@ -19,7 +19,7 @@ import { Trouble } from '#bin/supervisor/trouble.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { openDb } from '#src/db.ts'
 
-const CHECKS: readonly Check[] = [NODE, NOTICES, SUSPENSIONS, MODE, DISK, POSTGRES, MIGRATIONS, CLOCK, MASTER_KEY, REDIS, REDIS_MEMORY, REDIS_AOF, DNS, DNSSEC, WAY_OUT, BOUNCES, TLS_REPORTS, ...EGRESS]
+const CHECKS: readonly Check[] = [NODE, NOTICES, SUSPENSIONS, MODE, DISK, POSTGRES, CONNECTIONS, MIGRATIONS, CLOCK, MASTER_KEY, REDIS, REDIS_MEMORY, REDIS_AOF, DNS, DNSSEC, WAY_OUT, BOUNCES, TLS_REPORTS, ...EGRESS]
 const WITHIN_MS = 10_000
 
 const ACTION: Action = {

@@ -34,6 +34,19 @@ export const POSTGRES: Check = {
   },
 }
 
+/** Of each process of Mailstead there are 16 at most; `npm start` has six processes or more. */
+const CONNECTIONS_WANTED = 100
+
+export const CONNECTIONS = withDb('PostgreSQL connections', async (db) => {
+  const { rows: [row] } = await db.query<{ used: number; most: number }>(
+    `SELECT count(*)::int AS used, current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most
+     FROM pg_stat_activity WHERE backend_type = 'client backend'`)
+  const { used, most } = row ?? { used: 0, most: 0 }
+  const detail = `${used} of ${most} in use`
+  const todo = 'raise max_connections; each process of Mailstead may open 16'
+  return most < CONNECTIONS_WANTED || used > 0.8 * most ? warning(detail, todo) : ok(detail)
+})
+
 export const MIGRATIONS = withDb('migrations', async (db) => {
   const { rows: [found] } = await db.query<{ isThere: boolean }>(`SELECT to_regclass('migrations') IS NOT NULL AS "isThere"`)
   const { rows } = found?.isThere === true ? await db.query<{ name: string }>('SELECT name FROM migrations') : { rows: [] }

@@ -109,7 +109,8 @@ function writeSettings({ dir, sockets, account, durable = true }: PostgresOption
     // A list: quoted, because a path may hold commas and spaces.
     unix_socket_directories: `"${sockets.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
-    max_connections: '100',
+    // a process has 16 at most: room for some outbound processes more, commands and the operator's own; tests run many systems at once
+    max_connections: durable ? '300' : '1000',
     shared_buffers: `${durable ? megabytes : 64}MB`,
     fsync: durable ? 'on' : 'off',
     synchronous_commit: durable ? 'on' : 'off',
