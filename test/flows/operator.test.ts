@@ -86,7 +86,7 @@ describe('the operator', function () {
 
   it('stops a workspace and a campaign, for a time: their mail waits uncounted, another goes', async () => {
     const mx = await office.open('held.example')
-    const { db, workspaceId } = office.system
+    const { db, workspaceId, roles } = office.system
     for (const [kind, subject] of [['workspace', workspaceId], ['campaign', newId()]] as const) {
       const before = mx.messages.length
       if (kind === 'campaign') await db.query(`INSERT INTO campaigns (id, workspace_id, name, subject, body, from_email)
@@ -94,13 +94,13 @@ describe('the operator', function () {
       const stop = (end: string | null): Promise<TestAnswer> =>
         admin('POST', '/suspensions', { [kind]: subject, reason: 'bad rates', until: end })
       if (kind === 'workspace') await stop(null)
-      // a campaign's mail says so before it is due
-      else await admin('POST', '/suspensions', { domain: '*', reason: 'for the campaign' })
+      // a campaign's mail says so before anybody can claim it
+      else roles.mta.pause()
       const id = await office.send({ to: `a@held.example`, tier: 'high' })
       if (kind === 'campaign') {
         await db.query('UPDATE recipients SET campaign_id = $1 WHERE is_open', [subject])
         await stop(null)
-        await admin('DELETE', '/suspensions?domain=*')
+        roles.mta.resume()
         await office.settle(await office.send({ to: 'other@held.example', tier: 'bulk' }))
       }
       await until(async () => (await admin('GET', `/emails/explain/${id}`)).body['data']?.['held_by'] as unknown === 'suspension')
