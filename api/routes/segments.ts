@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { findAudience } from '#src/contacts/audiences.ts'
-import type { Member } from '#src/contacts/pages.ts'
+import { MEMBER_COLUMNS, type Member } from '#src/contacts/pages.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
 import { ACTIVITIES, FIELDS, OPERATORS, readFilter, STATUSES, type Filter } from '#src/segments/filter.ts'
@@ -172,13 +172,8 @@ function selectionOf(workspaceId: string, { audienceId, filter: wanted }: Pick<S
 
 type Found = Omit<Member, 'isSubscribed'> & { readonly isSubscribed: boolean | null; readonly cursor: string }
 
-const COLUMNS = `c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName",
-  c.job_title AS "jobTitle",
-  c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes", c.score,
-  m.is_subscribed AS "isSubscribed", c.created_at AS "createdAt", c.updated_at AS "updatedAt"`
-
 function readPage(ctx: ApiContext, selection: Selection, after: string | null, limit: number): Promise<Found[] | null> {
-  return bounded(ctx.db, (tx) => readSlice<Found>(tx, selection, { columns: COLUMNS, after, limit, nowMs: ctx.clock.now() }))
+  return bounded(ctx.db, (tx) => readSlice<Found>(tx, selection, { columns: MEMBER_COLUMNS, after, limit, nowMs: ctx.clock.now() }))
 }
 
 function presentContact(found: Found): z.output<typeof contact> {

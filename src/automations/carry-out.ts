@@ -6,6 +6,7 @@
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
 import { holdAudience, type Target } from '#src/contacts/audiences.ts'
 import { contactEvent } from '#src/contacts/events.ts'
+import type { ContactFacts } from '#src/contacts/facts.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import type { News } from '#src/events/news.ts'
 import { raiseEvents } from '#src/events/raise.ts'
@@ -15,7 +16,6 @@ import type { DueEnrolment } from './due.ts'
 import type { Sendable } from './mail-steps.ts'
 import { sendMails, type NewMail } from './mails.ts'
 import type { Due } from '#src/queue/schedule.ts'
-import type { ContactFacts } from '#src/templates/variables.ts'
 import type { Effect, Walked } from './walk.ts'
 
 export interface Taken {

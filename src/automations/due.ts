@@ -4,11 +4,11 @@
  * stopped all mail nobody is taken.
  */
 import { columnsOf } from '#src/columns.ts'
+import { CONTACT_FACTS, type ContactFacts } from '#src/contacts/facts.ts'
 import { GHOST } from '#src/contacts/ghost.ts'
 import { prepared, type Queryable, type Statement } from '#src/db.ts'
 import { idAt, timeOf } from '#src/id.ts'
 import { ALL_STOPPED } from '#src/queue/suspensions.ts'
-import type { ContactFacts } from '#src/templates/variables.ts'
 import type { Heard } from './heard.ts'
 import type { SentMail } from './question.ts'
 import type { Step } from './steps.ts'
@@ -126,8 +126,7 @@ type Whose = Pick<DueEnrolment, 'workspaceId' | 'contactId' | 'triggerType' | 't
 
 /** A trigger by an audience: who leaves the audience gets no more of what joining it began. */
 const CONTACTS = prepared('enrolments-contacts', `
-SELECT i.ord::int AS ord, c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName",
-  c.job_title AS "jobTitle", c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes",
+SELECT i.ord::int AS ord, ${CONTACT_FACTS},
   CASE WHEN c.opted_out_at IS NOT NULL THEN 'the contact takes no mail any more'
     WHEN i.audience_id IS NOT NULL AND m.contact_id IS NULL THEN 'the contact is not subscribed to the audience any more' END AS refusal
 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS i (workspace_id, contact_id, audience_id, ord)

@@ -3,7 +3,7 @@
  * `not_contains` and `not_exists` are true of it. Numbers, and texts that are numbers, compare as numbers; moments as moments; all else as
  * text, where case makes no difference.
  */
-import type { ContactFacts } from '#src/templates/variables.ts'
+import type { ContactFacts } from '#src/contacts/facts.ts'
 import { variablesOf } from '#src/templates/variables.ts'
 import type { Program } from './program.ts'
 import type { OPERATORS } from './step-kinds.ts'

@@ -3,7 +3,7 @@
  * yet (whether a mail will be opened, an event will come) is what the caller assumes. Conditions are answered from the contact as it is
  * now, and as the steps before would have changed it. Pure.
  */
-import type { ContactFacts } from '#src/templates/variables.ts'
+import type { ContactFacts } from '#src/contacts/facts.ts'
 import type { Program } from './program.ts'
 import type { SentMail } from './question.ts'
 import type { Step } from './steps.ts'

@@ -1,7 +1,7 @@
 /** The way of a contact through steps, by table: what is done, where it waits, what was passed. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { ContactFacts } from '#src/templates/variables.ts'
+import type { ContactFacts } from '#src/contacts/facts.ts'
 import { compileSteps } from './program.ts'
 import { readSteps, placedSteps, type Step } from './steps.ts'
 import { walk, type Traveller, type Walked, type WalkRules } from './walk.ts'

@@ -3,7 +3,7 @@
  * and where the contact then is; `carry-out.ts` does it, all of it or nothing. What a step changes in the contact, later steps of the same
  * walk see. A walk passes each step at most once, for steps are a tree.
  */
-import type { ContactFacts } from '#src/templates/variables.ts'
+import type { ContactFacts } from '#src/contacts/facts.ts'
 import { mergeProperties, type Heard, type Properties } from './heard.ts'
 import { branchOf, type Placed, type Program } from './program.ts'
 import { answer, type Known, type SentMail } from './question.ts'

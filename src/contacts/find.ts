@@ -5,6 +5,7 @@
 import { createBatcher } from '#src/batcher.ts'
 import { columnsOf } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
+import { CONTACT_FACTS, type ContactFacts } from './facts.ts'
 import { GHOST } from './ghost.ts'
 
 export type ContactName = { readonly id: string } | { readonly email: string }
@@ -17,18 +18,7 @@ export interface ContactQuestion {
 }
 
 /** As an answer has it: moments in ISO 8601. */
-export interface FoundContact {
-  readonly id: string
-  readonly email: string
-  readonly firstName: string | null
-  readonly lastName: string | null
-  readonly companyName: string | null
-  readonly jobTitle: string | null
-  readonly phoneNumber: string | null
-  readonly linkedin: string | null
-  readonly timezone: string | null
-  readonly tags: readonly string[]
-  readonly customAttributes: Readonly<Record<string, unknown>>
+export interface FoundContact extends ContactFacts {
   readonly customHeaders: Readonly<Record<string, unknown>> | null
   readonly score: number | null
   readonly verifiedAt: string | null
@@ -50,8 +40,7 @@ const BATCH = { max: 500, lanes: 2 }
 const ISO = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 const findText = (type: string, condition: string): string => `
-SELECT q.n::int AS n, c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName",
-  c.job_title AS "jobTitle", c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes",
+SELECT q.n::int AS n, ${CONTACT_FACTS},
   c.custom_headers AS "customHeaders", c.score, ${ISO('c.verified_at')} AS "verifiedAt", ${ISO('c.created_at')} AS "createdAt",
   ${ISO('c.updated_at')} AS "updatedAt", m.is_subscribed AS "isSubscribed",
   EXISTS (SELECT 1 FROM suppressions s WHERE s.workspace_id = c.workspace_id AND s.address = c.email) AS "isBlocked",

@@ -6,6 +6,7 @@
  * that changes may shift by those, pages of a quiet one never overlap or leave anybody out.
  */
 import { prepared, type Queryable, type Statement } from '#src/db.ts'
+import { CONTACT_FACTS, type ContactFacts } from './facts.ts'
 import { compareWith, FIRST_PLACE, orderBy, ORDERS, placeValues, SORTS, type Place, type Sort } from './sorts.ts'
 
 /** From an end this far costs no more than a mark. */
@@ -20,23 +21,16 @@ export interface MemberListing {
   readonly isSubscribedOnly: boolean
 }
 
-export interface Member {
-  readonly id: string
-  readonly email: string
-  readonly firstName: string | null
-  readonly lastName: string | null
-  readonly companyName: string | null
-  readonly jobTitle: string | null
-  readonly phoneNumber: string | null
-  readonly linkedin: string | null
-  readonly timezone: string | null
-  readonly tags: readonly string[]
-  readonly customAttributes: Readonly<Record<string, unknown>>
+export interface Member extends ContactFacts {
   readonly score: number | null
   readonly isSubscribed: boolean
   readonly createdAt: Date
   readonly updatedAt: Date
 }
+
+/** For a SELECT in which `c` is `contacts` and `m` its membership. */
+export const MEMBER_COLUMNS = `${CONTACT_FACTS}, c.score, m.is_subscribed AS "isSubscribed", c.created_at AS "createdAt",
+  c.updated_at AS "updatedAt"`
 
 export interface MemberPage {
   readonly members: readonly Member[]
@@ -131,12 +125,10 @@ function walkText(sort: Sort, direction: 'ASC' | 'DESC', statuses: readonly bool
      WHERE m.audience_id = $1 AND m.is_subscribed = ${status} AND ${bound}
      ORDER BY ${orderBy(sort, direction)} LIMIT $4::int + $5::int)`)
   return `
-  SELECT c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName", c.job_title AS "jobTitle",
-    c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes", c.score,
-    p.is_subscribed AS "isSubscribed", c.created_at AS "createdAt", c.updated_at AS "updatedAt"
+  SELECT ${MEMBER_COLUMNS}
   FROM (SELECT * FROM (${ranges.join(' UNION ALL ')}) m
-    ORDER BY sort_key ${direction}, contact_id ${direction} OFFSET $4::int LIMIT $5::int) p
-  JOIN contacts c ON c.id = p.contact_id ORDER BY p.sort_key ${direction}, p.contact_id ${direction}`
+    ORDER BY sort_key ${direction}, contact_id ${direction} OFFSET $4::int LIMIT $5::int) m
+  JOIN contacts c ON c.id = m.contact_id ORDER BY m.sort_key ${direction}, m.contact_id ${direction}`
 }
 
 const walks = (direction: 'ASC' | 'DESC', name: string, statuses: readonly boolean[]): Readonly<Record<Sort, Statement>> =>

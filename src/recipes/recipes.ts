@@ -8,10 +8,11 @@
 import { createShelf } from '#src/auth/shelf.ts'
 import { createBatcher } from '#src/batcher.ts'
 import { columnsOf } from '#src/columns.ts'
+import { CONTACT_FACTS, type ContactFacts } from '#src/contacts/facts.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import type { Recipe } from '#src/messages/claim.ts'
-import { mentionsOf, variablesOf, type ContactFacts } from '#src/templates/variables.ts'
+import { mentionsOf, variablesOf } from '#src/templates/variables.ts'
 import type { Renderer } from '#src/templates/render.ts'
 import type { Rendered } from '#src/templates/source.ts'
 import type { Links, MailRef } from '#src/tracking/links.ts'
@@ -144,8 +145,7 @@ interface KnownContact extends ContactFacts {
 }
 
 const CONTACTS = prepared('recipes-contacts', `
-SELECT i.ord::int AS ord, c.id, c.email, c.first_name AS "firstName", c.last_name AS "lastName", c.company_name AS "companyName",
-  c.job_title AS "jobTitle", c.phone_number AS "phoneNumber", c.linkedin, c.timezone, c.tags, c.custom_attributes AS "customAttributes",
+SELECT i.ord::int AS ord, ${CONTACT_FACTS},
   CASE WHEN c.opted_out_at IS NOT NULL THEN false WHEN i.audience_id IS NOT NULL THEN coalesce(m.is_subscribed, false) END AS "isSubscribed"
 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS i (workspace_id, contact_id, audience_id, ord)
 JOIN contacts c ON c.id = i.contact_id AND c.workspace_id = i.workspace_id

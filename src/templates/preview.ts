@@ -2,6 +2,7 @@
  * A template as somebody would get it, before it is sent: stored or only just written, filled in for a contact or with sample data. Its
  * links lead nowhere: whoever looks at a preview must not unsubscribe anybody. Nothing is stored.
  */
+import type { ContactFacts } from '#src/contacts/facts.ts'
 import type { Queryable } from '#src/db.ts'
 import { textFromHtml } from '#src/mail/html-text.ts'
 import { loadPartials } from './partial-store.ts'
@@ -11,7 +12,7 @@ import type { Review } from './review.ts'
 import type { Written } from './finish.ts'
 import type { Source } from './source.ts'
 import { findTemplate } from './store.ts'
-import { type ContactFacts, sampleVariables, variablesOf } from './variables.ts'
+import { sampleVariables, variablesOf } from './variables.ts'
 import { findWrittenVersion } from './version-list.ts'
 import { findTemplateVersion } from './versions.ts'
 import { finishWritten } from './written.ts'

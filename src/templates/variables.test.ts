@@ -1,7 +1,8 @@
 /** What mails may name: of whom, under which spellings, and that a contact's own attributes never hide what the table promises. */
 import assert from 'node:assert/strict'
+import type { ContactFacts } from '#src/contacts/facts.ts'
 import { createEngine } from './engine.ts'
-import { mentionsOf, sampleVariables, snakeOf, VARIABLE_NAMES, VARIABLES, variablesOf, type ContactFacts, type MailFacts } from './variables.ts'
+import { mentionsOf, sampleVariables, snakeOf, VARIABLE_NAMES, VARIABLES, variablesOf, type MailFacts } from './variables.ts'
 
 const CONTACT: ContactFacts = {
   id: 'c', email: 'ada@x.example', firstName: 'Ada', lastName: 'Lovelace', companyName: 'Engines', jobTitle: 'Analyst', phoneNumber: '1', linkedin: 'l',

@@ -3,21 +3,7 @@
  * same, a test compares them) and that `check` judges by. A contact's own attributes stand under `attributes` and, where no variable of
  * the table has their name, also by their bare name. Every name of two words may also be written with an underscore.
  */
-
-/** What is known of the one who gets the mail; a found contact is one. */
-export interface ContactFacts {
-  readonly id: string
-  readonly email: string
-  readonly firstName: string | null
-  readonly lastName: string | null
-  readonly companyName: string | null
-  readonly jobTitle: string | null
-  readonly phoneNumber: string | null
-  readonly linkedin: string | null
-  readonly timezone: string | null
-  readonly tags: readonly string[]
-  readonly customAttributes: Readonly<Record<string, unknown>>
-}
+import type { ContactFacts } from '#src/contacts/facts.ts'
 
 /** What the mail itself brings. */
 export interface MailFacts {
