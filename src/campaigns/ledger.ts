@@ -18,15 +18,23 @@ const LEAST_SLICE = 500
 /** As parameters of the statement below, after its ten. */
 const FIRST_OF_SEGMENT = 13
 
-const sliceText = (segment: string, follows: boolean): string => `
-WITH scanned AS MATERIALIZED (
+/** Members that the slice looks at, each once. Parameters: workspace, audiences, the contact before, the start, how many. */
+const scanText = ([workspace, audiences, after, start, limit]: readonly [string, string, string, string, string]): string => `
   SELECT DISTINCT ON (m.contact_id) m.contact_id, m.audience_id
-  FROM unnest($3::uuid[]) WITH ORDINALITY AS a (id, place)
-  JOIN audiences live ON live.id = a.id AND live.workspace_id = $2 AND live.deleted_at IS NULL
+  FROM unnest(${audiences}::uuid[]) WITH ORDINALITY AS a (id, place)
+  JOIN audiences live ON live.id = a.id AND live.workspace_id = ${workspace} AND live.deleted_at IS NULL
   CROSS JOIN LATERAL (
     SELECT contact_id, audience_id FROM memberships
-    WHERE audience_id = a.id AND is_subscribed AND contact_id > $4::uuid AND created_at <= $5 ORDER BY contact_id LIMIT $6) m
-  ORDER BY m.contact_id, a.place LIMIT $6
+    WHERE audience_id = a.id AND is_subscribed AND contact_id > ${after}::uuid AND created_at <= ${start} ORDER BY contact_id LIMIT ${limit}) m
+  ORDER BY m.contact_id, a.place LIMIT ${limit}`
+
+/** The zones that those have, each as it is written: there are more names than any list of zones has. */
+const ZONES = `
+SELECT DISTINCT c.timezone AS zone FROM (${scanText(['$1', '$2', '$3', '$4', '$5'])}) s JOIN contacts c ON c.id = s.contact_id
+WHERE c.workspace_id = $1 AND c.timezone IS NOT NULL`
+
+const sliceText = (segment: string, follows: boolean): string => `
+WITH scanned AS MATERIALIZED (${scanText(['$2', '$3', '$4', '$5', '$6'])}
 ), chosen AS (
   SELECT c.id, c.email, c.timezone, s.audience_id, row_number() OVER (ORDER BY c.id) + $7::bigint AS place
   FROM scanned s JOIN contacts c ON c.id = s.contact_id
@@ -63,18 +71,21 @@ export async function writeLedger(tx: Queryable, campaign: Running): Promise<{ c
   const segment = filter === null ? { sql: 'true', values: [] }
     : compileSegment(filter, { nowMs: startedAt.getTime(), first: FIRST_OF_SEGMENT })
   const limit = Math.max(LEAST_SLICE, Math.floor(SLICE / Math.max(1, audienceIds.length)))
+  const moments = await findMoments(tx, campaign, limit)
   const { rows: [row] } = await tx.query<{ chosen: number; isWritten: boolean }>(sliceText(segment.sql, followsId !== null), [
     id, workspaceId, audienceIds, campaign.lastContactId ?? NOBODY, startedAt, limit, campaign.written,
-    testPercent, testMinutes, campaign.sendMode === 'spread' ? campaign.spreadMinutes : null, zonesOf(campaign), followsId, ...segment.values,
+    testPercent, testMinutes, campaign.sendMode === 'spread' ? campaign.spreadMinutes : null, moments, followsId, ...segment.values,
   ])
   if (row === undefined) throw new Error('the campaign is gone from under its lock')
   return row
 }
 
-/** Moments by zone for PostgreSQL; '' is the campaign's own zone, for contacts that name none. */
-function zonesOf({ sendMode, localTime, timezone }: Running): string | null {
+/** Of the zones in a slice, for PostgreSQL; '' is the campaign's own zone, for contacts that name none. Null: the same moment for all. */
+async function findMoments(tx: Queryable, campaign: Running, limit: number): Promise<string | null> {
+  const { workspaceId, audienceIds, lastContactId, startedAt, sendMode, localTime } = campaign
   if (sendMode !== 'recipient_time' || localTime === null) return null
-  const moments = momentsByZone(localTime)
-  const own = moments.get(timezone ?? 'UTC') ?? moments.get('UTC')
-  return JSON.stringify(Object.fromEntries([...moments, ['', own] as const].map(([zone, moment]) => [zone, moment?.toISOString()])))
+  const { rows } = await tx.query<{ zone: string }>(ZONES, [workspaceId, audienceIds, lastContactId ?? NOBODY, startedAt, limit])
+  const own = campaign.timezone ?? 'UTC'
+  const moments = momentsByZone(localTime, [own, ...rows.map(({ zone }) => zone)])
+  return JSON.stringify({ ...Object.fromEntries(moments), '': moments.get(own) })
 }

@@ -1,0 +1,56 @@
+/** When the recipients of a ledger are due: by their own zones, whatever these are called, and with a test and a spread together. */
+import assert from 'node:assert/strict'
+import { newId } from '#src/id.ts'
+import { storeContent } from '#src/recipes/contents.ts'
+import { addAudience, addMembers } from '#test/support/campaign.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { createSender, type Sender } from '#test/support/sender.ts'
+import { writeLedger } from './ledger.ts'
+import { lockCampaign } from './running.ts'
+
+describe('times of a ledger', () => {
+  let ctx: TestContext
+  let sender: Sender
+  before(async () => {
+    ctx = await createContext()
+    sender = await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: 'ledger.example' })
+  })
+  after(() => ctx.close())
+
+  /** A campaign that has just begun, with more columns as they are given. */
+  async function begin(count: number, columns: Readonly<Record<string, unknown>>): Promise<string> {
+    const { workspaceId } = sender
+    const audienceId = await addAudience({ db: ctx.db, workspaceId })
+    await addMembers({ db: ctx.db, workspaceId }, audienceId, { count, domain: 'zone.example' })
+    const contentId = await storeContent(ctx.db, workspaceId, { templateId: null, templateVersion: null, subject: 'S', html: null, text: 'T' })
+    const id = newId()
+    const names = Object.keys(columns)
+    await ctx.db.query(
+      `INSERT INTO campaigns (id, workspace_id, name, status, audience_ids, from_email, domain_id, content_id, is_open, started_at${names.map((name) => `, ${name}`).join('')})
+       VALUES ($1, $2, 'C', 'SENDING', $3, $4, $5, $6, true, $7${names.map((_, i) => `, $${i + 8}`).join('')})`,
+      [id, workspaceId, [audienceId], `a@${sender.domain}`, sender.domainId, contentId, new Date(ctx.clock.now() + 1), ...Object.values(columns)])
+    return id
+  }
+  async function write(id: string): Promise<void> {
+    await ctx.db.transaction(async (tx) => {
+      const campaign = await lockCampaign(tx, id)
+      assert.ok(campaign !== null)
+      await writeLedger(tx, campaign)
+    })
+  }
+
+  it('each recipient has its own clock, by whatever name its zone is known', async () => {
+    const zones: Readonly<Record<string, string>> = {
+      'Asia/Kolkata': '03:30', 'Asia/Calcutta': '03:30', 'US/Pacific': '16:00', 'Europe/Kyiv': '06:00', 'europe/berlin': '07:00', GMT: '09:00',
+      'Etc/GMT+5': '14:00', 'America/Argentina/Buenos_Aires': '12:00',
+    }
+    const id = await begin(Object.keys(zones).length + 1, { send_mode: 'recipient_time', local_time: '2031-07-01_09:00:00', timezone: 'Asia/Kolkata' })
+    for (const [i, zone] of Object.keys(zones).entries())
+      await ctx.db.query('UPDATE contacts SET timezone = $3 WHERE workspace_id = $1 AND email = $2', [sender.workspaceId, `c${i + 1}@zone.example`, zone])
+    await write(id)
+    const { rows } = await ctx.db.query<{ zone: string | null; at: Date }>(
+      `SELECT c.timezone AS zone, l.sends_at AS at FROM campaign_recipients l JOIN contacts c ON c.id = l.contact_id WHERE campaign_id = $1`, [id])
+    const found = Object.fromEntries(rows.map(({ zone, at }) => [zone ?? '', at.toISOString().slice(11, 16)]))
+    assert.deepEqual(found, { ...zones, '': '03:30' })
+  })
+})
