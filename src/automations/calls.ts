@@ -11,12 +11,11 @@ import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import { idAt } from '#src/id.ts'
 import type { Outgoing } from '#src/outgoing.ts'
+import { fullLanes, type Room } from '#src/webhooks/lanes.ts'
+import { TRY_TIMEOUT_MS, WAITS_SECONDS } from '#src/webhooks/verdict.ts'
 
 /** Waiting in the process, the call itself and settling must fit. */
 export const LEASE_MS = 60_000
-export const TIMEOUT_MS = 10_000
-/** As of the webhooks of events. */
-const WAITS_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const
 const MOST_ANSWER = 500
 /** Days that a call is kept after it was made. */
 const KEPT_DAYS = 30
@@ -39,12 +38,10 @@ export function laneOf(workspaceId: string, url: string): string {
   return `${workspaceId} ${URL.parse(url)?.host ?? ''}`
 }
 
-/** How much the caller can take. */
-export interface Room {
-  readonly total: number
-  /** Of lanes not named below. */
-  readonly each: number
-  readonly lanes: ReadonlyMap<string, number>
+export interface Claim {
+  readonly jobs: readonly Call[]
+  /** Lanes that may have more. */
+  readonly unfinished: ReadonlySet<string>
 }
 
 // `fronts` jumps from lane to lane through the index: one probe a lane, however many calls there are
@@ -68,10 +65,10 @@ UPDATE automation_calls c SET leased_until = $2 FROM picked p WHERE c.id = p.id
 RETURNING c.id, c.lane, c.url, c.body, c.tries, c.leased_until AS "leasedUntil", p.room`)
 
 /** What is due, for `LEASE_MS`. */
-export async function claimCalls(db: Queryable, room: Room, nowMs: number): Promise<Call[]> {
+export async function claimCalls(db: Queryable, room: Room, nowMs: number): Promise<Claim> {
   const { rows } = await db.query<Call>(CLAIM, [
     new Date(nowMs), new Date(nowMs + LEASE_MS), room.each, room.total, [...room.lanes.keys()], [...room.lanes.values()]])
-  return rows
+  return { jobs: rows, unfinished: fullLanes(room, rows) }
 }
 
 export interface Told {
@@ -89,7 +86,7 @@ type Means = Pick<Context, 'clock' | 'config'> & { readonly outgoing: Outgoing }
 export async function makeCall({ outgoing, clock, config }: Means, call: Call): Promise<Told> {
   const { id, url, body, tries } = call
   const headers = { 'content-type': 'application/json', 'webhook-id': id, 'user-agent': 'Mailstead-Automation' }
-  const posted = await outgoing.post(url, { headers, body, timeoutMs: TIMEOUT_MS })
+  const posted = await outgoing.post(url, { headers, body, timeoutMs: TRY_TIMEOUT_MS })
   const said = posted.ok ? `${posted.status} ${posted.body}` : `${posted.reason}: ${posted.detail}`
   const told = { call, answer: said.replaceAll('\0', '').slice(0, MOST_ANSWER), durationMs: posted.durationMs, dueAt: null }
   if (posted.ok && posted.status >= 200 && posted.status < 300) return { ...told, state: 'delivered' }

@@ -7,6 +7,7 @@
  * All times are PostgreSQL's own: the clocks of several machines need not agree.
  */
 import { prepared, type Queryable } from '#src/db.ts'
+import { fullLanes, type Room } from './lanes.ts'
 
 /** Waiting in the process, the try itself (10 s) and settling must fit; a crash delays what was held by this. */
 export const LEASE_SECONDS = 60
@@ -21,14 +22,6 @@ export interface Claimed {
   readonly tries: number
   /** The fence: whoever settles must name it. */
   readonly leasedUntil: Date
-}
-
-/** How much the caller can take. */
-export interface Room {
-  readonly total: number
-  /** Of endpoints not named below. */
-  readonly each: number
-  readonly endpoints: ReadonlyMap<string, number>
 }
 
 export interface Claim {
@@ -86,20 +79,17 @@ interface ClaimRow {
   readonly room: number
 }
 
-/** Claims what is due, the oldest first. */
+/** Claims what is due, the oldest first. The lanes of `room` are endpoints. */
 export async function claimDeliveries(db: Queryable, room: Room): Promise<Claim> {
-  const endpoints = [[...room.endpoints.keys()], [...room.endpoints.values()]]
+  const endpoints = [[...room.lanes.keys()], [...room.lanes.values()]]
   const { rows } = await db.query<ClaimRow>(CLAIM, [...endpoints, room.each, room.total, LEASE_SECONDS])
   const taken = rows.filter((row) => row.event_id !== null)
-  const counts = new Map<string, number>()
-  for (const { endpoint_id: id } of taken) counts.set(id, (counts.get(id) ?? 0) + 1)
-  const full = [...room.endpoints].filter(([, most]) => most === 0).map(([id]) => id)
   return {
     deliveries: taken.map((row) => ({
       eventId: row.event_id ?? '', endpointId: row.endpoint_id, workspaceId: row.workspace_id, tx: row.tx, tries: row.tries,
       leasedUntil: row.leased_until,
     })),
-    unfinished: new Set([...full, ...taken.filter((row) => counts.get(row.endpoint_id) === row.room).map((row) => row.endpoint_id)]),
+    unfinished: fullLanes(room, taken.map((row) => ({ lane: row.endpoint_id, room: row.room }))),
     nextInMs: rows[0]?.next_in_ms ?? null,
     hasAbandoned: rows[0]?.has_abandoned ?? false,
   }

@@ -29,6 +29,14 @@ export interface LaneWork<J> {
   readonly onHungry: (lane: string) => void
 }
 
+/** How much the caller can take. */
+export interface Room {
+  readonly total: number
+  /** Of lanes not named below. */
+  readonly each: number
+  readonly lanes: ReadonlyMap<string, number>
+}
+
 // Lanes at rest are forgotten after this; what their window had learned is old by then.
 const REST_MS = 600_000
 
@@ -112,6 +120,16 @@ export class Lanes<J> {
     for (const resolve of this.#idle) resolve()
     this.#idle = []
   }
+}
+
+/** Lanes that got all they had room for, or had none: they may have more. */
+export function fullLanes(room: Room, taken: readonly { readonly lane: string; readonly room: number }[]): Set<string> {
+  const counts = new Map<string, number>()
+  for (const { lane } of taken) counts.set(lane, (counts.get(lane) ?? 0) + 1)
+  return new Set([
+    ...[...room.lanes].filter(([, most]) => most === 0).map(([lane]) => lane),
+    ...taken.filter((one) => counts.get(one.lane) === one.room).map(({ lane }) => lane),
+  ])
 }
 
 function adjusted(window: number, pace: Pace, max: number): number {

@@ -31,8 +31,8 @@ describe('webhook queue', () => {
     endpoint = (await world.register('http://127.0.0.1/')).endpoint
   })
 
-  const claim = (total = 100, each = 100, endpoints: ReadonlyMap<string, number> = new Map()): Promise<Claim> =>
-    claimDeliveries(world.ctx.db, { total, each, endpoints })
+  const claim = (total = 100, each = 100, lanes: ReadonlyMap<string, number> = new Map()): Promise<Claim> =>
+    claimDeliveries(world.ctx.db, { total, each, lanes })
   const claimOne = async (): Promise<Claimed> => {
     const [delivery] = (await claim()).deliveries
     assert.ok(delivery)

@@ -5,10 +5,10 @@
 import { backoffMs } from '#src/backoff.ts'
 import type { Posted } from '#src/outgoing.ts'
 
-/** Seconds after the first, second, … failed try. */
-const WAITS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const
+/** After the first, second, … failed try. */
+export const WAITS_SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000] as const
 
-export const MAX_TRIES = WAITS.length + 1
+export const MAX_TRIES = WAITS_SECONDS.length + 1
 /** For everything from the name to the answer. */
 export const TRY_TIMEOUT_MS = 10_000
 
@@ -30,7 +30,7 @@ export function judge(posted: Posted, tries: number, retryScale: number): Verdic
   if (error === null) return { state: 'delivered', nextInMs: null, isGone: false, error }
   if (posted.ok && posted.status === GONE) return { state: 'failed', nextInMs: null, isGone: true, error }
   if (tries + 1 >= MAX_TRIES) return { state: 'failed', nextInMs: null, isGone: false, error }
-  return { state: 'pending', nextInMs: backoffMs(WAITS, tries + 1, retryScale), isGone: false, error }
+  return { state: 'pending', nextInMs: backoffMs(WAITS_SECONDS, tries + 1, retryScale), isGone: false, error }
 }
 
 function troubleWith(status: number): string | null {

@@ -1,10 +1,9 @@
 /**
- * Sends webhooks: claims due deliveries from PostgreSQL, posts them, writes down what became of them. Woken by Redis when rows were stored,
- * by a timer set to the next due time, and every 15 s in any case, so that Redis may be away. Any number of workers share the table.
+ * Sends webhooks: the rules of their queue (posting.ts has the rounds). Woken by Redis when rows were stored, by a timer set to the next
+ * due time, and every 15 s in any case, so that Redis may be away.
  *
  * At least once: a process that dies between the receiver's answer and the commit has sent an event that comes again, with the same
- * webhook-id, when its lease has run out (60 s). PostgreSQL away: results are kept and written when it returns within the lease; nothing
- * new is claimed. Stopping waits 3 s for what is under way; what is not done by then is given back, uncounted.
+ * webhook-id, when its lease has run out (60 s). PostgreSQL away: results are kept and written when it returns within the lease.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBatcher } from '#src/batcher.ts'
@@ -15,96 +14,62 @@ import { createOutgoing } from '#src/outgoing.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
 import { openRedis, type Redis } from '#src/redis.ts'
 import { attemptDelivery } from '#src/webhooks/attempt.ts'
-import { claimDeliveries, LEASE_SECONDS, type Claim } from '#src/webhooks/claim.ts'
-import { Lanes, type Pace } from '#src/webhooks/lanes.ts'
+import { claimDeliveries, LEASE_SECONDS } from '#src/webhooks/claim.ts'
+import type { Pace, Room } from '#src/webhooks/lanes.ts'
 import { loadDeliveries, type Delivery } from '#src/webhooks/load.ts'
 import { createOpener } from '#src/webhooks/secret.ts'
 import { endAbandoned, releaseDeliveries, settleTries, type Tried } from '#src/webhooks/settle.ts'
-import { TRY_TIMEOUT_MS } from '#src/webhooks/verdict.ts'
-import { createAlarm } from './alarm.ts'
+import { createAlarm, type Alarm } from './alarm.ts'
 import type { Loop } from './loop.ts'
+import { paceWithin, startableMs, startPosting, type Taken } from './posting.ts'
 
 const BOUNDS = { slots: 512, firstWindow: 16, maxWindow: 64 }
-// A lane holds up to twice its window, so that it does not run dry while the next rows are claimed.
-const EACH = 2 * BOUNDS.firstWindow
-const MAX_CLAIM = 500
-const MAX_HELD = 2 * BOUNDS.slots
+const MOST_CLAIMED = 500
 const SETTLE = { max: 250, lanes: 2 }
 const SWEEP_MS = 15_000
-// A shower of wakes becomes 50 claims a second, each of a good size.
-const SPACING_MS = 20
 const AWAY_MS = 500
-const QUICK_MS = 1000
-const GRACE_MS = 3000
-/** After this a held delivery is not begun: its lease must outlast the try and its settling. */
-const STALE_MS = LEASE_SECONDS * 1000 - TRY_TIMEOUT_MS - 15_000
-
-interface Held {
-  readonly delivery: Delivery
-  readonly staleAt: number
-}
+const ENDING_SPACING_MS = 20
+const STALE_MS = startableMs(LEASE_SECONDS * 1000)
 
 export function startWebhooks(ctx: Context, redisUrl: string): Loop {
   const means = { outgoing: createOutgoing(ctx.config), clock: ctx.clock, retryScale: ctx.config.retryScale }
   const open = createOpener(ctx.vault)
-  const underWay = new Set<Delivery>()
-  const settler = createBatcher<Tried, null>((tried) => settle(ctx, tried), SETTLE)
-  const alarm = createAlarm(round, SPACING_MS)
-  const lanes = new Lanes<Held>(BOUNDS, { run: carryOut, onHungry: (lane) => { if (isHeldBack || unfinished.has(lane)) alarm.set(0) } })
-  let unfinished: ReadonlySet<string> = new Set()
-  let isHeldBack = false
-  let isAborted = false
+  const settler = createBatcher<Tried, null>((tried) => repeatSettling(ctx, tried), SETTLE)
+  const ending: Alarm = createAlarm(() => endAll(ctx, ending), ENDING_SPACING_MS)
 
-  async function round(): Promise<void> {
-    alarm.set(SWEEP_MS)
-    const total = Math.min(MAX_CLAIM, MAX_HELD - lanes.held)
-    isHeldBack = total <= 0
-    if (isHeldBack) return
-    const staleAt = performance.now() + STALE_MS
-    try {
-      const claim = await claimDeliveries(ctx.db, { total, each: EACH, endpoints: lanes.rooms() })
-      unfinished = claim.unfinished
-      if (claim.nextInMs !== null) alarm.set(claim.nextInMs + 1)
-      const ending = endAll(ctx, claim)
-      const deliveries = claim.deliveries.length === 0 ? [] : await loadDeliveries(ctx.db, claim.deliveries, open)
-      for (const delivery of deliveries) lanes.add(delivery.endpointId, { delivery, staleAt })
-      await ending
-    } catch (error) {
-      ctx.log.warn({ err: error }, 'webhooks could not be claimed; it is tried again')
-      alarm.set(AWAY_MS)
-    }
+  async function claim(room: Room): Promise<Taken<Delivery>> {
+    const { deliveries, unfinished, nextInMs, hasAbandoned } = await claimDeliveries(ctx.db, room)
+    if (hasAbandoned) ending.set(0)
+    const loaded = deliveries.length === 0 ? [] : await loadDeliveries(ctx.db, deliveries, open)
+    return { jobs: loaded.filter(({ target }) => target !== null), unfinished, nextInMs }
   }
 
-  async function carryOut({ delivery, staleAt }: Held): Promise<Pace> {
-    // its lease runs out soon; it is claimed again then
-    if (performance.now() > staleAt || delivery.target === null) return 'slow'
-    underWay.add(delivery)
-    const tried = await attemptDelivery(delivery, means)
-    if (isAborted && tried.verdict.state !== 'delivered') return 'bad'
+  async function settle(tried: Tried): Promise<Pace> {
     report(ctx, tried)
     await settler.add(tried).catch((error: unknown) => {
-      ctx.log.error({ err: error, event: delivery.eventId }, 'a webhook was tried and could not be settled; it comes again')
+      ctx.log.error({ err: error, event: tried.delivery.eventId }, 'a webhook was tried and could not be settled; it comes again')
     })
-    underWay.delete(delivery)
-    if (tried.verdict.nextInMs !== null) alarm.set(tried.verdict.nextInMs + 1)
-    if (tried.verdict.isGone) alarm.set(0)
+    if (tried.verdict.nextInMs !== null) posting.wake(tried.verdict.nextInMs + 1)
+    if (tried.verdict.isGone) posting.wake(0)
     return paceOf(tried)
   }
 
-  const subscriber = subscribe(ctx, redisUrl, () => alarm.set(0))
-  alarm.set(0)
+  const posting = startPosting<Delivery, Tried>(ctx.log, {
+    name: 'webhooks', bounds: BOUNDS, mostClaimed: MOST_CLAIMED, sweepMs: SWEEP_MS, staleMs: STALE_MS,
+    laneOf: ({ endpointId }) => endpointId,
+    claim,
+    attempt: (delivery) => attemptDelivery(delivery, means),
+    isDelivered: ({ verdict }) => verdict.state === 'delivered',
+    settle,
+    abort: () => means.outgoing.close(),
+    release: (deliveries) => releaseDeliveries(ctx.db, deliveries),
+  })
+  const subscriber = subscribe(ctx, redisUrl, () => posting.wake(0))
   return {
     stop: async () => {
-      await alarm.stop()
       subscriber.disconnect()
-      const waiting = lanes.clear().map(({ delivery }) => delivery)
-      await Promise.race([lanes.idle(), sleep(GRACE_MS, undefined, { ref: false })])
-      isAborted = true
-      means.outgoing.close()
-      await Promise.race([lanes.idle(), sleep(AWAY_MS)])
-      await releaseDeliveries(ctx.db, [...waiting, ...underWay]).catch((error: unknown) => {
-        ctx.log.warn({ err: error }, 'webhooks could not be given back; their lease runs out')
-      })
+      await posting.stop()
+      await ending.stop()
     },
   }
 }
@@ -120,16 +85,20 @@ function subscribe(ctx: Context, redisUrl: string, wake: () => void): Redis {
   return subscriber
 }
 
-async function endAll(ctx: Context, claim: Claim): Promise<void> {
-  for (let mayHaveMore = claim.hasAbandoned; mayHaveMore;) {
-    const result = await endAbandoned(ctx.db)
-    mayHaveMore = result.mayHaveMore
-    if (result.ended > 0) ctx.log.info({ count: result.ended }, 'webhooks ended: their endpoint is switched off')
+/** Ends what waits for endpoints that are switched off, a slice at a time; claims do not wait for it. */
+async function endAll(ctx: Context, again: Alarm): Promise<void> {
+  try {
+    const { ended, mayHaveMore } = await endAbandoned(ctx.db)
+    if (ended > 0) ctx.log.info({ count: ended }, 'webhooks ended: their endpoint is switched off')
+    if (mayHaveMore) again.set(0)
+  } catch (error) {
+    ctx.log.warn({ err: error }, 'webhooks of endpoints that are switched off could not be ended; it is tried again')
+    again.set(AWAY_MS)
   }
 }
 
 /** Repeats while PostgreSQL is away, as long as the leases last. */
-async function settle(ctx: Context, tried: readonly Tried[]): Promise<null[]> {
+async function repeatSettling(ctx: Context, tried: readonly Tried[]): Promise<null[]> {
   const until = performance.now() + STALE_MS
   for (;;) {
     try {
@@ -153,6 +122,6 @@ function report(ctx: Context, { delivery, verdict, record }: Tried): void {
 }
 
 function paceOf({ verdict, record }: Tried): Pace {
-  if (verdict.state === 'delivered') return record.durationMs <= QUICK_MS ? 'quick' : 'slow'
+  if (verdict.state === 'delivered') return paceWithin(record.durationMs)
   return record.status !== null && record.status < 429 ? 'slow' : 'bad'
 }
