@@ -9,7 +9,7 @@ import { followUp } from '#src/campaigns/follow-up.ts'
 import { moveCampaign, type CampaignMove, type CampaignName, type CampaignSets, type MoveResult } from '#src/campaigns/moves.ts'
 import { retryFailed } from '#src/campaigns/retry.ts'
 import { planStart, type PlannedStart } from '#src/campaigns/schedule.ts'
-import { judgeSendable, startCampaign, type Block } from '#src/campaigns/start.ts'
+import { judgeAndMove, startCampaign, type Block } from '#src/campaigns/start.ts'
 import { findCampaign } from '#src/campaigns/store.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
@@ -115,19 +115,22 @@ function named(_ctx: ApiContext, name: CampaignName, work: (name: CampaignName) 
   return isUuid(name.id) ? work({ ...name, id: name.id.toLowerCase() }) : Promise.resolve(NO_CAMPAIGN)
 }
 
+const NO_OWN_CLOCKS: Block = {
+  code: 'own-clocks', message: 'one with a test, or that is spread over a time, cannot go by the recipients\' own clocks', mayForce: false,
+}
+
 async function judgeAndSchedule(
   ctx: ApiContext, name: CampaignName, { planned, isForced }: { readonly planned: PlannedStart; readonly isForced: boolean },
 ): Handled {
-  const campaign = await findCampaign(ctx.db, name.workspaceId, name.id)
-  if (campaign === null) return NO_CAMPAIGN
-  if (planned.localTime !== null && (campaign.subjectB !== null || campaign.spreadMinutes !== null))
-    return refuse('CONFLICT', 'A campaign with a test or that is spread over a time cannot go by the recipients\' own clocks.')
-  const { blocks, sendable } = await judgeSendable(ctx, name.workspaceId, campaign)
-  if (sendable === null) return blocked(blocks)
-  const result = await moveCampaign(ctx.db, name, 'schedule', {
-    is_open: true, is_forced: isForced, scheduled_at: planned.scheduledAt, starts_at: planned.startsAt, timezone: planned.timezone,
-    local_time: planned.localTime, send_mode: planned.localTime === null ? 'at_once' : 'recipient_time',
+  const result = await judgeAndMove(ctx, name, async (tx, { subjectB, spreadMinutes }, { sendable, blocks }) => {
+    if (planned.localTime !== null && (subjectB !== null || spreadMinutes !== null)) return { kind: 'blocked', blocks: [NO_OWN_CLOCKS] }
+    if (sendable === null) return { kind: 'blocked', blocks }
+    return moveCampaign(tx, name, 'schedule', {
+      is_open: true, is_forced: isForced, scheduled_at: planned.scheduledAt, starts_at: planned.startsAt, timezone: planned.timezone,
+      local_time: planned.localTime, send_mode: planned.localTime === null ? 'at_once' : 'recipient_time',
+    })
   })
+  if (result.kind === 'blocked') return blocked(result.blocks)
   return told(ctx, name, result, 'The campaign is scheduled.')
 }
 

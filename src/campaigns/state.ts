@@ -8,7 +8,7 @@
  *                                  pause ▼ │ resume
  *                                      PAUSED
  *
- * fail ends one of which nothing was sent; cancel takes back what has not left; retry sends again to those whose mail failed.
+ * fail ends one that cannot begin at its time; cancel takes back what has not left; retry sends again to those whose mail failed.
  */
 export const CAMPAIGN_STATES = {
   DRAFT: 'was created, and is neither sent nor scheduled',
@@ -31,6 +31,6 @@ export const CAMPAIGN_MOVES = {
   dispatch: { from: ['SENDING'], to: 'SENT' },
   complete: { from: ['SENT'], to: 'COMPLETED' },
   retry: { from: ['SENT', 'COMPLETED'], to: 'SENDING' },
-  fail: { from: ['SCHEDULED', 'SENDING'], to: 'FAILED' },
+  fail: { from: ['SCHEDULED'], to: 'FAILED' },
   cancel: { from: ['SCHEDULED', 'SENDING', 'PAUSED', 'SENT'], to: 'CANCELLED' },
 } as const satisfies Record<string, { readonly from: readonly CampaignState[]; readonly to: CampaignState }>

@@ -1,0 +1,139 @@
+/** What happens to a campaign while it is being judged: somebody changes it, takes it back, or sets it to another time. */
+import assert from 'node:assert/strict'
+import { createRenderer, type Renderer } from '#src/templates/render.ts'
+import { addAudience, addMembers, BODY } from '#test/support/campaign.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { createSender, type Sender } from '#test/support/sender.ts'
+import { withParts } from './advance.ts'
+import { beginScheduled } from './begin.ts'
+import { moveCampaign } from './moves.ts'
+import { judgeSendable, startCampaign } from './start.ts'
+import { changeDraft, createCampaign, findCampaign } from './store.ts'
+
+describe('a campaign that is changed while it is judged', () => {
+  let ctx: TestContext
+  let sender: Sender
+  let renderer: Renderer
+  before(async () => {
+    ctx = await createContext()
+    renderer = createRenderer({ threads: 1 })
+    sender = await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: 'start.example' })
+  })
+  after(async () => {
+    await renderer.stop()
+    await ctx.close()
+  })
+  const nameOf = (id: string) => ({ workspaceId: sender.workspaceId, id })
+  async function draft(): Promise<string> {
+    const owner = { db: ctx.db, workspaceId: sender.workspaceId }
+    const audience = await addAudience(owner)
+    await addMembers(owner, audience, { count: 1, domain: 'start-members.example' })
+    const campaign = await createCampaign(ctx.db, sender.workspaceId, {
+      name: 'C', subject: 'Hello', body: BODY, fromEmail: `a@${sender.domain}`, audienceIds: [audience],
+    })
+    assert.ok(campaign !== null)
+    return campaign.id
+  }
+  /** Does something once, when the content is being looked at. */
+  function meanwhile(work: () => Promise<unknown>): Renderer {
+    let isDone = false
+    return {
+      ...renderer,
+      judge: async (source) => {
+        if (!isDone) {
+          isDone = true
+          await work()
+        }
+        return renderer.judge(source)
+      },
+    }
+  }
+  async function subjectOf(id: string): Promise<string | undefined> {
+    const { rows } = await ctx.db.query<{ subject: string }>(
+      'SELECT m.subject FROM campaigns k JOIN mail_contents m ON m.id = k.content_id WHERE k.id = $1', [id])
+    return rows[0]?.subject
+  }
+  async function schedule(id: string, at: Date): Promise<void> {
+    const moved = await moveCampaign(ctx.db, nameOf(id), 'schedule', { is_open: true, scheduled_at: at, starts_at: at, timezone: 'UTC' })
+    assert.equal(moved.kind, 'moved')
+  }
+  const now = (): Date => new Date(ctx.clock.now())
+
+  it('what is sent is what stood there when it moved', async () => {
+    const id = await draft()
+    const change = (): Promise<unknown> => changeDraft(ctx.db, sender.workspaceId, id, { subject: 'Corrected' })
+    assert.equal((await startCampaign({ ...ctx, renderer: meanwhile(change) }, nameOf(id))).kind, 'moved')
+    assert.equal(await subjectOf(id), 'Corrected')
+  })
+  it('what nobody has judged is not sent', async () => {
+    const id = await draft()
+    const change = (): Promise<unknown> => changeDraft(ctx.db, sender.workspaceId, id, { body: '<p>no way out</p>' })
+    assert.equal((await startCampaign({ ...ctx, renderer: meanwhile(change) }, nameOf(id))).kind, 'blocked')
+    assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'DRAFT')
+  })
+  it('one that is made a draft again does not begin', async () => {
+    const id = await draft()
+    await schedule(id, now())
+    const recall = (): Promise<unknown> => moveCampaign(ctx.db, nameOf(id), 'recall', { is_open: false, scheduled_at: null, starts_at: null })
+    await beginScheduled({ ...withParts(ctx), renderer: meanwhile(recall) }, nameOf(id))
+    assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'DRAFT')
+  })
+  it('one that is set to a later time does not begin, nor fail', async () => {
+    for (const body of [BODY, '<p>no way out</p>']) {
+      const id = await draft()
+      await schedule(id, now())
+      const later = new Date(ctx.clock.now() + 3_600_000)
+      const postpone = async (): Promise<void> => {
+        await moveCampaign(ctx.db, nameOf(id), 'recall', { is_open: false })
+        await changeDraft(ctx.db, sender.workspaceId, id, { body })
+        await schedule(id, later)
+      }
+      await beginScheduled({ ...withParts(ctx), renderer: meanwhile(postpone) }, nameOf(id))
+      const found = await findCampaign(ctx.db, sender.workspaceId, id)
+      assert.deepEqual([found?.status, found?.scheduledAt], ['SCHEDULED', later])
+    }
+  })
+  it('one that another worker has begun does not fail any more', async () => {
+    const id = await draft()
+    await schedule(id, now())
+    const begin = async (): Promise<void> => {
+      assert.equal((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'moved')
+      await ctx.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [sender.domainId])
+    }
+    // after the content is looked at and found broken, the other worker has begun it
+    const begun = meanwhile(begin)
+    const slow: Renderer = { ...begun, judge: async (source) => {
+      await begun.judge(source)
+      return [{ rule: 'cannot-be-rendered', level: 'error', part: 'body', line: null, message: 'it took too long' }]
+    } }
+    await beginScheduled({ ...withParts(ctx), renderer: slow }, nameOf(id))
+    await ctx.db.query(`UPDATE domains SET verification_status = 'verified' WHERE id = $1`, [sender.domainId])
+    assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'SENDING')
+  })
+  it('begun by hand, it leaves now, whatever clocks it was set to', async () => {
+    const id = await draft()
+    await schedule(id, new Date(ctx.clock.now() + 3_600_000))
+    await ctx.db.query(`UPDATE campaigns SET send_mode = 'recipient_time', local_time = '2031-01-01_09:00:00' WHERE id = $1`, [id])
+    assert.equal((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'moved')
+    assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.isRecipientTime, false)
+  })
+  it('what the renderer leaves alone for a while is of one workspace', async () => {
+    const keys = new Set<string>()
+    const watched: Renderer = { ...renderer, renderMany: (source, params) => {
+      keys.add(source.key)
+      return renderer.renderMany(source, params)
+    } }
+    const other = await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: 'other-start.example' })
+    for (const workspaceId of [sender.workspaceId, other.workspaceId]) {
+      const campaign = await createCampaign(ctx.db, workspaceId, { name: 'C', subject: 'S', body: BODY })
+      assert.ok(campaign !== null)
+      await judgeSendable({ db: ctx.db, renderer: watched }, workspaceId, campaign)
+    }
+    assert.equal(keys.size, 2)
+  })
+  it('the other subject of a test is judged as the first is', async () => {
+    const id = await draft()
+    await changeDraft(ctx.db, sender.workspaceId, id, { subjectB: 'Hello {{#if firstName}}', testPercent: 20, testMinutes: 60 })
+    assert.equal((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'blocked')
+  })
+})
