@@ -46,6 +46,8 @@ describe('campaigns before they leave', () => {
     assert.ok(minutes !== null && minutes < 1, String(minutes))
     const spread = await finish(36_000, { spread_minutes: 90 })
     assert.ok(spread !== null && spread > 80 && spread <= 90, String(spread))
+    const tested = await finish(36_000, { spread_minutes: 90, test: { subject_b: 'Other', minutes: 60 } })
+    assert.ok(tested !== null && tested > 140 && tested <= 150, String(tested))
   })
   it('red blocks the start, unless it is forced', async () => {
     const id = await create(0)

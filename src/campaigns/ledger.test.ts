@@ -53,4 +53,17 @@ describe('times of a ledger', () => {
     const found = Object.fromEntries(rows.map(({ zone, at }) => [zone ?? '', at.toISOString().slice(11, 16)]))
     assert.deepEqual(found, { ...zones, '': '03:30' })
   })
+  it('with a test and a spread those of the test get it at once, and the winner is spread over the rest', async () => {
+    const id = await begin(40, { send_mode: 'spread', spread_minutes: 100, subject_b: 'Other', test_percent: 20, test_minutes: 60 })
+    await write(id)
+    const { rows: [row] } = await ctx.db.query<{ test: number[]; rest: number[] }>(`
+      SELECT array_agg(m) FILTER (WHERE variant IS NOT NULL) AS test, array_agg(m) FILTER (WHERE variant IS NULL) AS rest
+      FROM (SELECT l.variant, extract(epoch FROM l.sends_at - k.started_at)::float8 / 60 AS m
+        FROM campaign_recipients l JOIN campaigns k ON k.id = l.campaign_id WHERE k.id = $1) t`, [id])
+    const { test, rest } = row ?? assert.fail()
+    assert.deepEqual(test, Array.from({ length: 8 }, () => 0))
+    const inQuarter = (quarter: number): number => rest.filter((minutes) => Math.floor((minutes - 60) / 25) === quarter).length
+    assert.equal(rest.length, 32)
+    for (const quarter of [0, 1, 2, 3]) assert.ok(Math.abs(inQuarter(quarter) - 8) <= 2, `${inQuarter(quarter)} in quarter ${quarter}`)
+  })
 })

@@ -2,7 +2,8 @@
  * Writes a campaign's ledger: one row for each contact that is to get it, in the order of their ids, a slice at a time, by one statement
  * that also notes how far it came. It is decided by how things were when the campaign started, so a slice that is written again writes
  * the same. Who gets it: a subscribed member of one of the audiences, once, who wants mail at all,
- * is on no suppression list and in the segment if there is one.
+ * is on no suppression list and in the segment if there is one. Of a test and a spread together, those of the test are due at once, and the
+ * rest is spread from the moment on at which the test is over.
  */
 import type { Queryable } from '#src/db.ts'
 import { compileSegment } from '#src/segments/compile.ts'
@@ -49,8 +50,8 @@ WITH scanned AS MATERIALIZED (${scanText(['$2', '$3', '$4', '$5', '$6'])}
   INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email, audience_id, variant, generation, sends_at)
   SELECT $1, id, $2, email, audience_id, variant, 1,
     CASE WHEN $11::jsonb IS NOT NULL THEN greatest(coalesce(($11::jsonb ->> timezone)::timestamptz, ($11::jsonb ->> '')::timestamptz), $5)
-      WHEN $8::int IS NOT NULL AND variant IS NULL THEN $5::timestamptz + $9::int * interval '1 minute'
-      WHEN $10::int IS NOT NULL THEN $5::timestamptz + $10::int * interval '1 minute' * (place * ${EVENLY}::float8 - floor(place * ${EVENLY}::float8))
+      WHEN variant IS NULL THEN $5::timestamptz + interval '1 minute' * (CASE WHEN $8::int IS NULL THEN 0 ELSE $9::int END
+        + coalesce($10::int, 0) * (place * ${EVENLY}::float8 - floor(place * ${EVENLY}::float8)))
       ELSE $5::timestamptz END
   FROM tested ORDER BY place
   ON CONFLICT (campaign_id, contact_id) DO NOTHING

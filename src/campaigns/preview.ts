@@ -67,7 +67,7 @@ export async function previewCampaign(ctx: Previewing, { workspaceId, quota }: A
   const neverMailedShare = sampled === 0 ? null : neverMailed / sampled
   const facts: Facts = { total: counted.total, quotaRoom, neverMailedShare, receivers, sender, trackingUrl: ctx.config.trackingUrl, subject: campaign.subject }
   return {
-    counted, receivers, quotaRoom, neverMailedShare, expectedFinish: finishOf(receivers, campaign.spreadMinutes, nowMs),
+    counted, receivers, quotaRoom, neverMailedShare, expectedFinish: finishOf(receivers, (campaign.testMinutes ?? 0) + (campaign.spreadMinutes ?? 0), nowMs),
     findings: [...blocks.map(findingOf), ...RULES.flatMap((rule) => rule(facts) ?? [])],
   }
 }
@@ -171,9 +171,9 @@ function roomOf(last: SourceDay | null, schedule: readonly number[], today: stri
   return amount === null ? Infinity : Math.max(0, amount - (isToday ? last.taken : 0))
 }
 
-/** When the slowest of the receivers whose rate is known would have it all, and not before the spread is over. */
-function finishOf(receivers: readonly ReceiverPreview[], spreadMinutes: number | null, nowMs: number): Date | null {
+/** When the slowest of the receivers whose rate is known would have it all, and not before test and spread are over. */
+function finishOf(receivers: readonly ReceiverPreview[], leastMinutes: number, nowMs: number): Date | null {
   if (receivers.some(({ recipients, warmUpRoom }) => warmUpRoom !== null && recipients > warmUpRoom)) return null
   const hours = receivers.flatMap(({ recipients, bestHour }) => bestHour === null || bestHour < TELLING_HOUR ? [] : [recipients / bestHour])
-  return hours.length === 0 ? null : new Date(nowMs + Math.max(...hours, (spreadMinutes ?? 0) / 60) * HOUR_MS)
+  return hours.length === 0 ? null : new Date(nowMs + Math.max(...hours, leastMinutes / 60) * HOUR_MS)
 }
