@@ -38,7 +38,7 @@ export interface DueEnrolment {
 
 const COLUMNS = `
 SELECT e.id, a.id AS "automationId", a.workspace_id AS "workspaceId", e.contact_id AS "contactId",
-  CASE WHEN e.version < a.moves_below THEN a.version ELSE e.version END AS version, e.step, e.properties, e.waits_for AS "waitsFor",
+  greatest(e.version, a.moves_below) AS version, e.step, e.properties, e.waits_for AS "waitsFor",
   e.heard, e.troubles, a.trigger_type AS "triggerType", a.trigger_key AS "triggerKey"`
 const TAKE = prepared('enrolments-take', `
 WITH ready AS MATERIALIZED (

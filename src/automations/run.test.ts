@@ -166,6 +166,21 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.deepEqual([(await tags()).length, (await tags()).includes('a|b')], [100, false])
   })
+  it('who moves goes on in the version that asked him to, also where a later one lets everybody finish', async () => {
+    await addContacts(1)
+    const steps = (name: string): readonly object[] => [{ type: 'delay', id: 'd', hours: 1 }, { ...tag(name), id: 't' }]
+    const id = await make(steps('first'))
+    await enrol(id)
+    await runSlice(parts)
+    for (const [name, isMoving] of [['second', true], ['third', false]] as const) {
+      const read = readSteps(steps(name))
+      assert.ok(read.ok)
+      assert.equal((await changeAutomation(ctx, workspaceId, id, { steps: read.steps, isMoving })).kind, 'done')
+    }
+    await dueNow(id)
+    await runSlice(parts)
+    assert.deepEqual(await tags(), ['second'])
+  })
   it('a template is in use while somebody finishes a version that sends it', async () => {
     await addContacts(1)
     await addDomain()

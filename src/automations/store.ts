@@ -130,7 +130,7 @@ export async function updateAutomation(tx: Queryable, id: string, before: Writte
     [id, name, status, trigger.type, JSON.stringify(trigger.config), trigger.key, trigger.startsAt, version])
 }
 
-/** Who is in an older version than this goes on in the current one, from its next step. */
+/** Who is in an older version than this goes on in it, from its next step. */
 export async function moveEnrolled(tx: Queryable, id: string, version: number): Promise<void> {
   await tx.query('UPDATE automations SET moves_below = $2 WHERE id = $1', [id, version])
 }

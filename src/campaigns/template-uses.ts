@@ -8,8 +8,8 @@ const USES = `
 SELECT 'automation' AS kind, a.name FROM automations a JOIN automation_versions v ON v.automation_id = a.id
 WHERE a.workspace_id = $1 AND a.status IN ('active', 'paused')
   AND jsonb_path_exists(v.steps, '$.**.template_id ? (@ == $id)', jsonb_build_object('id', $2::text))
-  AND (v.version = a.version OR v.version >= a.moves_below AND EXISTS (
-    SELECT FROM enrolments e WHERE e.automation_id = a.id AND e.version = v.version AND e.state = 'active'))
+  AND (v.version = a.version OR EXISTS (
+    SELECT FROM enrolments e WHERE e.automation_id = a.id AND greatest(e.version, a.moves_below) = v.version AND e.state = 'active'))
 UNION ALL
 SELECT 'campaign', name FROM campaigns
 WHERE workspace_id = $1 AND template_id = $2::uuid AND status IN ('SCHEDULED', 'SENDING', 'PAUSED')
