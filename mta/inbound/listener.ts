@@ -16,6 +16,7 @@ import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
 import type { Mac } from '#src/mail/verp.ts'
 import type { Tokens } from '#src/tracking/tokens.ts'
+import { Reply } from '#mta/server-reply.ts'
 import { createPeers, type Peers } from './peers.ts'
 import { readTarget, type Target } from './target.ts'
 
@@ -45,16 +46,6 @@ export interface ListenerParts {
   readonly certificate: Certificate
   /** Resolves when it is committed. May throw a Reply. */
   take(incoming: Incoming): Promise<void>
-}
-
-/** A reply in the words of smtp-server: an error with the code in front of the text. */
-export class Reply extends Error {
-  override readonly name = 'Reply'
-  readonly responseCode: number
-  constructor(responseCode: number, text: string) {
-    super(text)
-    this.responseCode = responseCode
-  }
 }
 
 const KEPT_OCTETS = 128 * 1024

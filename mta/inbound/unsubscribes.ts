@@ -10,7 +10,8 @@ import type { Attempts } from '#src/limits/attempts.ts'
 import { readHeaderText } from '#src/mail/header-text.ts'
 import { leave, type Leaver } from '#src/tracking/leaving.ts'
 import type { MailboxRef, Tokens } from '#src/tracking/tokens.ts'
-import { type Incoming, Reply } from './listener.ts'
+import { Reply } from '#mta/server-reply.ts'
+import type { Incoming } from './listener.ts'
 
 type Letter = Pick<Incoming, 'mailFrom' | 'raw' | 'peer'>
 

@@ -5,9 +5,9 @@
  */
 import { isDatabaseAway } from '#src/db.ts'
 import { networkOf } from '#src/network.ts'
+import { comeAgain, Reply } from '#mta/server-reply.ts'
 import { planOf, type SubmissionContext } from './context.ts'
 import { authenticate } from './login.ts'
-import { comeAgain, Reply } from './reply.ts'
 import { type Sender, senderOfKey } from './sender.ts'
 
 const NOBODY = new Reply(530, '5.7.0 Log in first: the password is an API key')

@@ -3,11 +3,11 @@
  * step.
  */
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server'
+import { Reply } from '#mta/server-reply.ts'
 import { admit } from './admit.ts'
 import type { SubmissionContext } from './context.ts'
 import { judgeMail, judgeRecipient } from './envelope.ts'
 import { logIn, MAX_FAILURES, STORES_AWAY } from './login.ts'
-import { Reply } from './reply.ts'
 import type { Sender } from './sender.ts'
 import { STEP_MS, type Visit } from './server.ts'
 import { type Handed, takeMail } from './take.ts'

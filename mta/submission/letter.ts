@@ -8,8 +8,8 @@ import { splitMessage } from '#mta/compose/message.ts'
 import { parseMailbox, splitMailboxes } from '#src/mail/address.ts'
 import { decodeWords, readHeaderText, readOctets } from '#src/mail/header-text.ts'
 import type { Mailbox } from '#src/messages/submission.ts'
+import { badContent, Reply } from '#mta/server-reply.ts'
 import { isOption, type MailOptions, readOptions } from './options.ts'
-import { badContent, Reply } from './reply.ts'
 
 export interface Letter {
   readonly fields: readonly Field[]

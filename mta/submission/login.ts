@@ -7,7 +7,7 @@ import type { Caller } from '#src/auth/keys.ts'
 import { isDatabaseAway } from '#src/db.ts'
 import type { AttemptLimit } from '#src/limits/attempts.ts'
 import { networkOf } from '#src/network.ts'
-import { comeAgain, Reply } from './reply.ts'
+import { comeAgain, Reply } from '#mta/server-reply.ts'
 import type { SubmissionContext } from './context.ts'
 
 /** Of one connection. */

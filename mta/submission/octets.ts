@@ -5,7 +5,7 @@
  * as two (RFC 5321 2.3.8).
  */
 import type { SMTPServerDataStream } from 'smtp-server'
-import { badContent, Reply } from './reply.ts'
+import { badContent, Reply } from '#mta/server-reply.ts'
 
 /** Octets of mails under way, in this process. */
 export interface Held {

@@ -5,10 +5,10 @@
 import { readHeaderText } from '#src/mail/header-text.ts'
 import type { Submission } from '#src/messages/submission.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
+import { badContent } from '#mta/server-reply.ts'
 import type { SubmissionContext } from './context.ts'
 import type { Letter } from './letter.ts'
 import { isOption } from './options.ts'
-import { badContent } from './reply.ts'
 
 const MAX_SUBJECT = 998
 const MAX_HEADERS = 100

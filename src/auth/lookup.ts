@@ -4,21 +4,10 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 import { prepared, type Queryable } from '#src/db.ts'
-import type { KeyKind } from './key-form.ts'
-import type { CallerAccount } from './keys.ts'
+import type { Caller } from './keys.ts'
 
-export interface StoredKey {
+export interface StoredKey extends Caller {
   readonly hash: Buffer
-  readonly keyId: string
-  readonly kind: KeyKind
-  readonly workspaceId: string
-  readonly scopes: readonly string[]
-  readonly domainId: string | null
-  readonly domain: string | null
-  readonly domainStatus: string | null
-  readonly account: CallerAccount | null
-  readonly plan: string
-  readonly replyTo: string | null
   readonly expiresAt: Date | null
 }
 

@@ -44,20 +44,12 @@ access_expires_at AS "accessExpiresAt", state, paused_reason AS "pausedReason", 
 json_build_object('connections', connections, 'messagesPerConnection', messages_per_connection, 'messagesPerMinute', messages_per_minute)
   AS limits, created_at AS "createdAt", updated_at AS "updatedAt"`
 
-export interface NewAccount {
-  readonly workspaceId: string
-  readonly kind: Account['kind']
-  readonly provider: string | null
-  readonly name: string
-  readonly host: string
-  readonly port: number
-  readonly security: Security
-  readonly username: string
-  readonly addresses: readonly string[]
+export interface SignIn extends Pick<Account, 'host' | 'port' | 'security' | 'username'> {
   /** The password or the refresh token. */
   readonly secret: string
-  readonly limits: AccountLimits
 }
+
+export type NewAccount = SignIn & Pick<Account, 'workspaceId' | 'kind' | 'provider' | 'name' | 'addresses' | 'limits'>
 
 type Storing = Pick<Context, 'db' | 'vault' | 'clock'>
 
@@ -117,14 +109,6 @@ export interface AccountChange {
   readonly limits?: Partial<AccountLimits> | undefined
   /** What is used to sign in changes: all that an attempt with the old one found out is void, and a pause ends. */
   readonly signIn?: SignIn | undefined
-}
-
-export interface SignIn {
-  readonly host: string
-  readonly port: number
-  readonly security: Security
-  readonly username: string
-  readonly secret: string
 }
 
 /** Null when there is no such account. */
