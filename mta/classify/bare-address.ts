@@ -1,12 +1,22 @@
-/** The address in a field of a report: after its type, without brackets, name, route or comment (RFC 3464 2.3.1, RFC 5322 4.4). */
+/**
+ * The address in a field of a report: after its type, without brackets, name, route or comment (RFC 3464 2.3.1, RFC 5322 4.4), and letters
+ * beyond ASCII read back where the report could not hold them (RFC 6533 3).
+ */
 import { parseAddress } from '#src/mail/address.ts'
 
 /** Null where there is none, such as in a local name. */
 export function bareAddress(value: string): string | null {
   const written = value.replace(/^\s*[\w-]+\s*;/, '').replace(/\([^)]*\)\s*$/, '').trim()
   const inner = /<([^<>]*)>[\s.;,]*$/.exec(written)?.[1] ?? written.replace(/[;,]+$/, '')
-  const text = inner.replace(/^@[^:]*:/, '').replace(/^(?:smtp|mailto):/i, '').trim()
+  const bare = inner.replace(/^@[^:]*:/, '').replace(/^(?:smtp|mailto):/i, '').trim()
+  const text = /^\s*utf-8\s*;/i.test(value) ? bare.replace(EMBEDDED, character) : bare
   return parseAddress(text).ok || /^[^\s@<>]+@[^\s@<>]+$/.test(text) ? text : null
+}
+
+const EMBEDDED = /\\x\{(0?[0-9A-F]{1,5}|10[0-9A-F]{4})\}/gi
+
+function character(_: string, hex: string): string {
+  return String.fromCodePoint(Number.parseInt(hex, 16))
 }
 
 /** Of a field that holds several. */

@@ -1,7 +1,7 @@
 /**
  * The families of families.ts in other languages than English, for texts in which English says nothing: German, French, Spanish,
- * Portuguese, Italian, Dutch, the Scandinavian ones, Polish, Czech, Russian, Turkish, Japanese, Chinese, Korean. Accents may be lost on
- * the way. A language that writes no spaces has no word boundaries either.
+ * Portuguese, Italian, Dutch, the Scandinavian ones, Finnish, Polish, Czech, Hungarian, Romanian, Greek, Russian, Ukrainian, Turkish,
+ * Japanese, Chinese, Korean. Accents may be lost on the way. A language that writes no spaces has no word boundaries either.
  */
 import type { Family } from './families.ts'
 import { words } from './words.ts'
@@ -17,6 +17,9 @@ const WHO_LATIN = String.raw`(?:benutzer|nutzer|empf[äa]e?nger\w*|adressat\w*|p
   + String.raw`u[żz]ytkownik\w*|kont[au]|skrzynk\w+|odbiorc\w+|u[žz]ivatel\w*|adres[áa]t\w*|kullan[ıi]c[ıi]\w*|al[ıi]c[ıi]\w*|hesap|`
   + String.raw`mailbox|`
   + String.raw`account|e-?mail)${END}`
+/** An address, as a notice of Exchange names it in the language of its organisation. */
+const ADDRESS_LATIN = String.raw`(?:direcci[óo]n|endere[çc]o|indirizzo|e-?post\w*|e-?mail\w*|mail\w*|adress?e?\w*|adres\w*|destinatari\w*|`
+  + String.raw`adresat\w*)`
 const GONE_LATIN = String.raw`(?:(?:un|on)bekannt\w*|ung[üu]e?ltig|(?:existiert|gibt es|besteht|bestaat) (?:\S+ )?ni(?:ch|e)t|`
   + String.raw`nicht (?:mehr )?(?:gefunden|bekannt|vorhanden|existent|g[üu]e?ltig|zugeordnet)|inconnue?|inexist[ae]nte?|`
   + String.raw`n['’]exist[ae]nt? (?:pas|plus)|n['’]existe (?:pas|plus)|invalide|introuvable|non (?:reconnue?|trouv[ée]e?|recens[ée]e?)|`
@@ -70,6 +73,22 @@ export const FAMILIES_ABROAD: readonly Family[] = [
     String.raw`\b${WHO_LATIN}[^.\n]{0,60}?[^\w.\n]${GONE_LATIN}`,
     String.raw`(?:пользовател|получател|адрес|ящик|аккаунт)[^.\n]{0,60}(?:не (?:найден|существует|зарегистрирован|известен)|неизвест|`
       + String.raw`отсутствует)`,
+    // what could not be found, before the word for an address
+    String.raw`(?:no se (?:ha )?(?:encontr[óo]|encontrado|pudo encontrar)|n[ãa]o (?:foi poss[íi]vel encontrar|`
+      + String.raw`foi encontrad[oa])|impossibile trovare|(?:gick inte|gikk ikke|kunne ikke|kan ikke|kan inte) (?:att )?(?:hitta|finde|`
+      + String.raw`finne)|nie (?:mo[żz]na|uda[łl]o si[ęe]) (?:odnale[źz][ćc]|`
+      + String.raw`znale[źz][ćc])|nelze naj[íi]t|konnte nicht gefunden werden:|introuvable ?:)[^.\n]{0,40}\b${ADDRESS_LATIN}`,
+    String.raw`\b${ADDRESS_LATIN}[^.\n]{0,40}\b(?:bulunamad[ıi]|kunne ikke bli funnet|blev ikke fundet|kunde inte hittas|`
+      + String.raw`nem tal[áa]lhat[óo]|nu (?:a fost g[ăa]sit[ăa]?|exist[ăa])|ei l[öo]ydy|ei ole olemassa)`,
+    String.raw`(?:k[äa]ytt[äa]j[äa]\S{0,3}|vastaanottaja\S{0,3}|osoite\S{0,3}|tili[äa]?) (?:\S+ )?ei (?:ole olemassa|l[öo]ydy|tunneta)|`
+      + String.raw`tuntematon (?:k[äa]ytt[äa]j[äa]|vastaanottaja|osoite)`,
+    String.raw`(?:felhaszn[áa]l[óo]|c[íi]mzett|postafi[óo]k|e-?mail c[íi]m) (?:\S+ )?nem (?:l[ée]tezik|tal[áa]lhat[óo])|`
+      + String.raw`ismeretlen (?:felhaszn[áa]l[óo]|c[íi]mzett)`,
+    String.raw`(?:utilizator\w*|destinatar\w*|adres[ae]\w*|c[ăa]su[țt]a\S*) (?:\S+ )?nu (?:exist[ăa]|a fost g[ăa]sit)|`
+      + String.raw`utilizator necunoscut`,
+    String.raw`(?:παραλήπτης|χρήστης|διεύθυνση|λογαριασμός)[^.\n]{0,40}δεν (?:υπάρχει|βρέθηκε)|άγνωστος (?:παραλήπτης|χρήστης)`,
+    String.raw`(?:користувач|одержувач|адрес|скриньк)[^.\n]{0,40}не (?:знайден|існує|зареєстрован)|`
+      + String.raw`невідом\S{1,3} (?:користувач|одержувач|адрес)`,
     String.raw`(?:нет такого|неизвестн\S{2,3}|несуществующ\S{2,3}) (?:пользовател|получател|адрес|ящик)`,
     String.raw`(?:宛先|ユーザ|アドレス|アカウント|受信者|受取人|メールボックス)[^。\n]{0,40}(?:存在し|見つかりません|見つかりませ|不明|誤り|間違|`
       + String.raw`ございません|ありません|無効|登録されてい)`,

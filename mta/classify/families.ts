@@ -9,6 +9,8 @@ export interface Reading {
   readonly class: string
   /** The address, or its domain, will never take mail. */
   readonly isHard: boolean
+  /** Only one server words it so, and means it, whenever it says it. */
+  readonly isSure?: boolean
 }
 
 export interface Family extends Reading {
@@ -18,7 +20,8 @@ export interface Family extends Reading {
 const soft = (name: string, says: RegExp): Family => ({ class: name, isHard: false, says })
 const hard = (name: string, says: RegExp): Family => ({ class: name, isHard: true, says })
 
-const WHO = String.raw`(?:users?|recipients?|mail ?box|mail ?drop|account|addressee|alias|e-?mail address|address|customer|subscriber|`
+const WHO = String.raw`(?:users?|recipients?|recipient ?address|mail ?box|mail ?drop|account|addressee|alias|e-?mail address|address|`
+  + String.raw`customer|subscriber|`
   + String.raw`login|name|user ?id|person)`
 const NEGATED = String.raw`(?:doe?s(?:n['’]?t| not)|do not|don't|did not|didn't|could not|couldn't|can(?:no|['’])t|`
   + String.raw`is(?:n['’]t| not)|was(?:n't| not)|are not|has not been|not)`
@@ -33,8 +36,8 @@ const GONE = String.raw`(?:(?:is |are |was |were )?(?:unknown|invalid|undefined|
 export const FAMILIES: readonly Family[] = [
   // an address that a directory refuses without saying that it is unknown: Microsoft's directory-based edge blocking
   hard('no-such-user', /\b5\.4\.1\b.{0,200}recipient\s+address\s+rejected:\s+access\s+denied/is),
-  // mail.ru's, whose first words blame the message
-  hard('no-such-user', /message was not accepted -- invalid mailbox/i),
+  // mail.ru's, which judges recipients after the message has come
+  { ...hard('no-such-user', /message was not accepted -- invalid mailbox/i), isSure: true },
   // X.2.1: the mailbox is there, and takes no mail (RFC 3463 3.3)
   soft('mailbox-disabled', /\b[45]\.2\.[01]\b.{0,60}mailbox (?:is )?(?:not available|unavailable)/i),
   soft('recipient-filter', words(
@@ -42,7 +45,7 @@ export const FAMILIES: readonly Family[] = [
       + String.raw`settings|$)`,
     String.raw`blocked by (?:the )?recipient|\b550:? +: +user unknown|user (?:has )?refused|recipients? (?:has |have )(?:refused|`
       + String.raw`declined|rejected)`,
-    String.raw`(?:not|no longer) accepting (?:e-?mail|messages?) from|(?:does not|doesn't) (?:wish|want) to receive`,
+    String.raw`(?:not|no longer) accept(?:ed|ing)? (?:(?:e-?)?mails? |messages? )?from|(?:does not|doesn't) (?:wish|want) to receive`,
     String.raw`does not accept e?-?mails? (?:in|from|with|that)`,
   )),
   soft('virus', /\b(?:virus|infected|malware|trojan|worm)\b/i),
@@ -69,14 +72,16 @@ export const FAMILIES: readonly Family[] = [
     String.raw`(?:client|sender|your|sending|this)\s(?:ip|host|server|address|network)[^.]{0,40}(?:rejected|denied|refused|`
       + String.raw`not (?:allowed|accepted|permitted|authorized))`,
     String.raw`host network not allowed|use the smtp server of your isp|bad (?:ip|sender) |dynamic[- ]ip|dial-?up|black-?hole`,
-    String.raw`(?:is|are|been) (?:currently )?(?:black)?listed (?:on|in|at|by)|\brbls?\d*\b|connection frequency|deny ?ip|abuse detected`,
+    String.raw`(?:is|are|been) (?:currently )?(?:black)?listed (?:on|in|at|by)|\brbls?\d*\b|connection frequency|deny ?ip|abuse detected|`
+      + String.raw`\bharvest`,
     String.raw`client host (?:rejected|bypass)|helo\b[^.\n]{0,40}(?:rejected|refused|denied|invalid|not found|blocked)`,
     String.raw`invalid (?:helo|ehlo)|(?:helo|ehlo) (?:command|name|argument)\b`,
   )),
   soft('spam', words(
     String.raw`\bspam\b|\bjunk\b|\bube\b|\buce\b|unsolicited|bulk (?:e-?)?mail|phish|content (?:was )?rejected`,
     String.raw`message content (?:is )?(?:not acceptable|rejected|blocked)|rejected (?:for|by) (?:policy|content)|spam-?trap`,
-    String.raw`(?:mail|message|content) (?:\S+ )?(?:filtered|denied|refused)|dt:spm|anti-?spam|content (?:was )?reject|\bu[bc]e\b`,
+    String.raw`(?:mail|message|content) (?:\S+ )?(?:filtered|denied|refused(?! - (?:address|recipient|user)))|dt:spm|`
+      + String.raw`anti-?spam|content (?:was )?reject|\bu[bc]e\b`,
   )),
   soft('greylisted', /gr[ae]y[- ]?list/i),
   soft('throttled', words(
@@ -97,6 +102,7 @@ export const FAMILIES: readonly Family[] = [
       + String.raw`too many (?:mails|messages)`
       + String.raw` (?:on|in)`,
   )),
+  soft('expired', /\b(?:message|mail) (?:has )?expired\b|\bin the queue (?:for )?too long/i),
   soft('too-large', words(
     String.raw`(?:message|mail|e-?mail|size|header|headers|line|data|it)\b[^.\n]{0,60}\b(?:too (?:large|big|long)|exceed\w*|`
       + String.raw`larger than|over)\b`,
@@ -119,6 +125,8 @@ export const FAMILIES: readonly Family[] = [
       + String.raw`mismatch)`,
     String.raw`verif\w* mail ?from|send(?:er|ing) domain|domain of sender|spf check|forger|no authorized sender|callout`,
     String.raw`(?:domain|it) may not exist or dns`,
+    String.raw`\byour (?:domain|host ?name|mail server)\b|\byour (?:e-?mail )?(?:address|account) (?:is|was|does|has|could|can)\b`,
+    String.raw`\byou(?:['’]re| are) (?:sending|writing|mailing) from|\byou (?:send|write|mail) from|sender address \S+ (?:is|was|does)\b`,
   )),
   soft('message-refused', words(
     String.raw`(?:header|message|mail|attachment|content|mime)\b[^.\n]{0,40}\b(?:error|not compliant|malformed|not accepted|`
@@ -137,7 +145,7 @@ export const FAMILIES: readonly Family[] = [
   soft('system', words(
     String.raw`unknown (?:mailer )?error|mailer error|(?:unknown|undefined) (?:failure|problem|reason|response|delivery (?:mode|error))`,
     String.raw`\b(?:can't|cannot|couldn['’]t|could not|unable to) (?:create|open|write|lock|switch|append|access)\b|i\/o error`,
-    String.raw`input\/output error`,
+    String.raw`input\/output error|local configuration error|temporarily (?:not|fail\w*)`,
   )),
   hard('moved', words(
     String.raw`${WHO}\b[^.\n]{0,60}\b(?:has moved|moved to|(?:has )?changed (?:his|her|their|its|to)|has (?:a )?new address)`,
@@ -183,8 +191,8 @@ export const FAMILIES: readonly Family[] = [
     String.raw`(?:could not|couldn't|can(?:no|')t|unable to) (?:be )?(?:found?|find|resolve|locate) (?:\S+ ){0,2}${WHO}`,
     String.raw`(?:doesn['’]t|does not|do not) have an? (?:\S+ )?account|no (?:such )?(?:\S+ )?(?:account|user) (?:here )?by that name`,
     String.raw`not (?:present|found) in (?:the |our )?(?:directory|ldap|database)|handle mail for (?:that|this) user|`
-      + String.raw`#5\.1\.0 address rejected`,
-    String.raw`recip(?:ient)?notfound|\bnosuchuser\b|\bno_such_user\b`,
+      + String.raw`\b5\.1\.0 address rejected`,
+    String.raw`recipients? (?:cannot|can't|could not) be verified|recip(?:ient)?notfound|\bnosuchuser\b|\bno_such_user\b`,
   )),
   soft('loop', /hop count|mail loop|routing loop|loops? back|too many hops|looping/i),
   soft('tls', /\bstarttls\b|not support tls|tls (?:required|negotiation|handshake|not)/i),

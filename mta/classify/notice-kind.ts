@@ -2,7 +2,7 @@
  * What kind of mail a notice is: a failure, a delay, or an automatic answer (RFC 3834), by its header and the families of its first words.
  */
 import { readHeaderText } from '#src/mail/header-text.ts'
-import type { Notice } from './notice.ts'
+import { addressesIn, type Notice } from './notice.ts'
 import { type Part, valueOf } from './mime.ts'
 import {
   ANSWER_SUBJECT, AWAY_WORDS, CHALLENGE, DAEMON, DELAY_SUBJECT, DELAY_WORDS, FAILURE_SUBJECT, FAILURE_WORDS, FINAL_WORDS, SURE_DELAY_WORDS,
@@ -34,7 +34,10 @@ export function isFailureNotice(mail: Part, notice: Notice): boolean {
   const isSaid = FAILURE_WORDS.test(beginning(notice, MAX_NOTICE))
   if (isFromServer(mail)) return isSaid || FAILURE_SUBJECT.test(head(mail, 'subject'))
   if (isAnswer(mail)) return false
-  return isSaid && (FAILURE_SUBJECT.test(head(mail, 'subject')) || /^\s*[245]\d\d[ -]/m.test(notice.text))
+  if (!isSaid) return false
+  // people write of payments that failed; a server names whom it could not reach
+  const isNamed = notice.entries.length > 0 || addressesIn(notice.text).length > 0
+  return (isNamed && FAILURE_SUBJECT.test(head(mail, 'subject'))) || /^\s*[245]\d\d[ -]/m.test(notice.text)
 }
 
 /** Somebody writes back, perhaps about a notice and with all of its words below. */

@@ -24,6 +24,8 @@ export const FAILURE_SUBJECT = words(
   String.raw`impossibile (?:recapitare|consegnare|inviare)|onbestelbaar|niet afgeleverd|niet bezorgd|kunde inte levereras|`
     + String.raw`kunne ikke leveres`,
   String.raw`niedostarczon|nie dostarczon|nedoru[čc]en|не (?:был[оа]? )?доставлен|недоставлен|возвра[щт]|teslim edilemedi`,
+  String.raw`kan (?:inte|ikke) leveres?ras?|kunne ikke levere|toimitus ep[äa]onnistui|k[ée]zbes[íi]thetetlen|nelivrat|`
+    + String.raw`n[ãa]o [ée] poss[íi]vel entregar|mancata consegna|не (?:може бути )?доставлено|αδύνατη η παράδοση`,
   String.raw`配信(?:できません|不能|エラー|失敗)|送信(?:できません|エラー|失敗)|配送(?:できません|エラー|失敗)|不達|戻り|エラー通知`,
   String.raw`退信|退回|(?:失败|失敗)|无法(?:投递|送达|发送)|無法(?:投遞|送達|傳遞)|未送达|未送達|반송|배달 ?(?:실패|불가)|전송 ?실패`,
 )
@@ -47,6 +49,9 @@ export const FAILURE_WORDS = words(
     + String.raw`impossibile (?:recap|conseg)`,
   String.raw`non [èe] stat[oa] (?:recapitat|consegnat)|niet (?:afgeleverd|bezorgd|worden)|inte levereras|ikke leveres|`
     + String.raw`nie (?:zosta[łl]\w* )?dostarcz`,
+  String.raw`falha na entrega|(?:gick|kunde) inte (?:att )?levereras?|gik ikke at levere|kunne ikke leveres? til|`
+    + String.raw`dostarczenie \S[^.\n]{0,80} nie powiod|teslim edileme|toimitus [^.\n]{0,60}ep[äa]onnistui|`
+    + String.raw`k[ée]zbes[íi]t\w*[^.\n]{0,60} (?:sikertelen|nem siker[üu]lt)`,
   String.raw`(?:не может быть|не (?:был[оа]? )?|невозможно )доставл?|配信(?:でき|され)ま|送信でき|配送でき|お届けでき|届けることができ`,
   String.raw`无法(?:投递|送达|发送|送到)|無法(?:投遞|送達|傳遞|傳送)|投递失败|发送失败|未能送达|退回|전송하지 못|배달되지`,
 )
@@ -75,7 +80,11 @@ export const ANSWER_SUBJECT = words(
     + String.raw`fuori (?:sede|ufficio)|respuesta autom|resposta autom|fuera de (?:la )?oficina|fora do escrit|ausencia|aus[êe]ncia|`
     + String.raw`autosvar|`
     + String.raw`fr[åa]nvaro|afwezig|poissaolo|nieobecno|автоответ|автоматический ответ|自動応答|自動返信|不在|休暇|自动(?:回复|答复)|自動回覆|`
-    + String.raw`自動回復|부재|자동 ?(?:응답|회신)|otomatik yan[ıi]t)`,
+    + String.raw`自動回復|부재|자동 ?(?:응답|회신)|otomatik yan[ıi]t|`
+    + String.raw`automaattinen|automatisk(?:t)? (?:svar|besked)|automatick[áa] odpov[ěe][ďd]|automatikus v[áa]lasz|r[ăa]spuns automat|`
+    + String.raw`automatyczna odpowied[źz]|odpowied[źz] automatyczna|automatski odgovor|samodejni odgovor|αυτόματη απάντηση|`
+    + String.raw`автоматична (?:відповідь|одговор)|автоматичен отговор|balasan otomatis|tr[ảa] l[ờo]i t[ựu] [đd][ộo]ng|`
+    + String.raw`ตอบกลับอัตโนมัติ|תשובה אוטומטית|מענה אוטומטי|رد تلقائي|الرد التلقائي)`,
 )
 /** Of a person who is not there, in a mail that says by its Precedence that nobody wrote it. */
 export const AWAY_WORDS = words(
@@ -93,5 +102,6 @@ export const CHALLENGE = words(
   String.raw`added to (?:the |my |your )?(?:\S+ )?(?:allowed|approved|white|guest)[- ]?list|(?:click|follow)[^.\n]{0,60} to (?:ensure|`
     + String.raw`complete|`
     + String.raw`release|approve)[^.\n]{0,30}(?:delivery|message|mail)`,
+  String.raw`only from senders (?:that )?i have approved|antispam uol|confirme (?:o seu endere[çc]o|su direcci[óo]n)`,
   String.raw`your (?:message|e-?mail) (?:is|has been) (?:waiting|held|quarantined)[^.\n]{0,80}(?:confirm|approv|click|reply)`,
 )

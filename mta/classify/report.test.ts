@@ -2,11 +2,21 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { arfOf, bombOf, dsnOf, outOfOfficeOf, textBounceOf } from '#test/support/reports.ts'
 import { SAMPLES, type Sample } from './notices.test-data.ts'
+import { ANSWERS, REPORTS, type ReportSample } from './reports.test-data.ts'
 import { readReport } from './report.ts'
 
 function mailOf({ from = 'MAILER-DAEMON@mx.b.example', subject, header, text }: Sample): Buffer {
   const head = [`From: ${from}`, 'To: shop@sender.example', `Subject: ${subject}`, ...(header === undefined ? [] : [header])]
   return Buffer.from(`${head.join('\n')}\n${text}`.replaceAll('\n', '\r\n'))
+}
+
+function reportOf({ groups, type = 'message/delivery-status', returned, text, header, ...sample }: ReportSample): Buffer {
+  if (groups === undefined) return mailOf({ ...sample, text, ...(header === undefined ? {} : { header }) })
+  const kind = `Content-Type: multipart/report; report-type=${type.slice('message/'.length)}; boundary="b1"`
+  const original = returned === undefined ? [] : [`message/rfc822\n\n${returned}`]
+  const parts = [`text/plain; charset=utf-8\n${text}`, `${type}\n\n${groups}\n`, ...original]
+  const body = `\n${parts.map((part) => `--b1\nContent-Type: ${part}\n`).join('')}--b1--\n`
+  return mailOf({ ...sample, header: header === undefined ? kind : `${header}\n${kind}`, text: body })
 }
 
 function reading(raw: Buffer | string): string {
@@ -19,6 +29,14 @@ function reading(raw: Buffer | string): string {
 
 describe('reports', () => {
   for (const sample of SAMPLES) it(`of ${sample.server}: ${sample.reading}`, () => assert.equal(reading(mailOf(sample)), sample.reading))
+
+  for (const sample of REPORTS) it(`of ${sample.server}: ${sample.reading}`, () => assert.equal(reading(reportOf(sample)), sample.reading))
+  for (const [who, subject, text, header] of ANSWERS) {
+    it(`of nobody (away, ${who})`, () => {
+      const sample = { server: who, from: 'Ann <ann@b.example>', subject, reading: 'autoreply', text: `\n${text}\n` }
+      assert.equal(reading(mailOf(header === undefined ? sample : { ...sample, header })), sample.reading)
+    })
+  }
 
   const DSN = dsnOf({ recipient: 'ann@b.example' })
   const MACHINE: readonly (readonly [what: string, raw: string, reading: string])[] = [

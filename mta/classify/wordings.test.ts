@@ -35,6 +35,10 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['550 x was not found in LDAP', 'no-such-user!'],
   ['550 #5.1.0 Address rejected.', 'no-such-user!'],
   ['550 5.7.1 Requested action not taken: mailbox not available', 'no-such-user!'],
+  ['550 Mail Refused - Address x@b.example Unknown - User not found', 'no-such-user!'],
+  ['550 5.1.0 Address rejected x@b.example', 'no-such-user!'],
+  ['550 The recipient cannot be verified. Please check all recipients', 'no-such-user!'],
+  ['550 RecipientAddress is invalid', 'no-such-user!'],
   // no such domain, no mail
   ['no valid MX hosts found', 'no-such-domain!'],
   ['554 because the domain is not reachable. Please check the domain', 'no-such-domain!'],
@@ -80,7 +84,18 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['550 Verify mailfrom failed: user unknown', 'sender-refused'],
   ['535 5.7.8 Invalid user name or password', 'authentication'],
   ['550 Message filtered', 'spam'],
+  ['550 Your domain has no MX records', 'sender-refused'],
+  ['553 Your mail server\'s host name was not found', 'sender-refused'],
+  ['550 Your e-mail address is not valid', 'sender-refused'],
+  ['550 The account you are sending from does not exist', 'sender-refused'],
+  ['550 The sender address shop@a.example is unknown', 'sender-refused'],
+  ['550 Directory harvest attack: invalid recipients', 'blocked'],
+  ['550 Not accepting mail from unknown users', 'recipient-filter'],
   // the way
+  ['550 mailbox is temporarily not found; migration in progress', 'system'],
+  ['554 5.3.5 Local configuration error: host unknown', 'system'],
+  ['I\'m not going to try again; this message has been in the queue too long.', 'expired'],
+  ['550 5.4.316 Message expired, connection refused(Socket error code 10061)', 'expired'],
   ['503 5.5.1 Bad sequence of commands after the address', 'protocol'],
   ['554 5.3.0 the user\'s program gave an unknown mailer error 255', 'system'],
   ['recipient could not be reached. Bad connection to the next host', 'unknown'],
@@ -106,6 +121,16 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['550 宛先のアドレスが見つかりません', 'no-such-user!'],
   ['550 收件人不存在', 'no-such-user!'],
   ['550 사용자를 찾을 수 없습니다', 'no-such-user!'],
+  ['550 No se encontró la dirección de correo', 'no-such-user!'],
+  ['550 Não foi possível encontrar o endereço', 'no-such-user!'],
+  ['550 Det gick inte att hitta e-postadressen', 'no-such-user!'],
+  ['550 Nie można odnaleźć adresu e-mail', 'no-such-user!'],
+  ['550 e-posta adresi bulunamadı', 'no-such-user!'],
+  ['550 Käyttäjää ei ole olemassa', 'no-such-user!'],
+  ['550 A felhasználó nem létezik', 'no-such-user!'],
+  ['550 Utilizatorul nu există', 'no-such-user!'],
+  ['550 Ο παραλήπτης δεν υπάρχει', 'no-such-user!'],
+  ['550 Користувача не знайдено', 'no-such-user!'],
   ['552 Das Postfach ist leider voll', 'mailbox-full'],
   ['552 La boîte aux lettres est pleine', 'mailbox-full'],
   ['552 El buzón está lleno', 'mailbox-full'],
@@ -159,6 +184,11 @@ describe('what servers say', () => {
       assert.equal(isConfirmed({ class: 'no-such-user', isHard: true }, status, command), isSo)
     })
   }
+
+  it('"invalid mailbox" after the mail is believed where its server judges recipients only then', () => {
+    const reading = readFailure('550 Message was not accepted -- invalid mailbox. Local mailbox x: user not found', null, 'data')
+    assert.equal(reading.isHard && isConfirmed(reading, null, 'data'), true)
+  })
 
   it('finds the command that was answered, and the innermost status', () => {
     assert.deepEqual(['said: 550 (in reply to RCPT TO command)', '(in reply to end of DATA command)', '>>> MAIL From:<a@b>',

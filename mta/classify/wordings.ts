@@ -48,13 +48,13 @@ export function readFailure(text: string, status: string | null, command: Comman
  * of a bare 550; their words are all there is.
  */
 export function isConfirmed(reading: Reading, status: string | null, command: Command | null): boolean {
-  if (reading.class !== 'no-such-user' || command === 'rcpt') return true
+  if (reading.class !== 'no-such-user' || reading.isSure === true || command === 'rcpt') return true
   return status === null || status === '5.5.0' ? command !== 'data' : /^[245]\.(?:1\.\d+|2\.1|4\.1)$/.test(status)
 }
 
 function readWords(text: string): Reading | null {
   const found = FAMILIES.find(({ says }) => says.test(text)) ?? FAMILIES_ABROAD.find(({ says }) => says.test(text))
-  return found === undefined ? null : { class: found.class, isHard: found.isHard }
+  return found ?? null
 }
 
 function readStatus(status: string | null): Reading {
