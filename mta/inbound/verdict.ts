@@ -52,7 +52,22 @@ const nothing = (result: Result, facts: Facts | null = null): Verdict => ({ kind
 export function judge(report: Report | null, subject: Subject | null, tries: number): Verdict {
   if (report === null) return nothing('unreadable')
   if (subject === null) return nothing('gone')
-  return JUDGES[report.kind](report, subject, tries)
+  const about = aboutOurs(report, subject.address)
+  return JUDGES[about.kind](about, subject, tries)
+}
+
+const KINDS: Readonly<Record<ReportedRecipient['action'], Report['kind']>> = {
+  failed: 'bounce', delayed: 'delay', delivered: 'delivered', relayed: 'delivered', expanded: 'delivered',
+}
+
+/** What is said of our recipient counts, where it is named: another, whom it stands for, may have failed beside it. */
+function aboutOurs(report: Report, address: string): Report {
+  const ours = report.kind === 'bounce' ? findOurs(report, address) : undefined
+  return ours === undefined ? report : { ...report, kind: KINDS[ours.action], recipients: [ours] }
+}
+
+function findOurs({ recipients }: Pick<Report, 'recipients'>, address: string): ReportedRecipient | undefined {
+  return recipients.find((one) => one.address.toLowerCase() === address.toLowerCase())
 }
 
 type Judge = (report: Report, subject: Subject, tries: number) => Verdict
@@ -96,8 +111,7 @@ const UNKNOWN: Facts = { address: null, hard: false, status: null, class: 'unkno
  * the same organisation is another name of the same mailbox. Of several that are not ours, the mildest counts.
  */
 export function factsOf({ recipients }: Pick<Report, 'recipients'>, address: string): Facts {
-  const same = recipients.find((one) => one.address.toLowerCase() === address.toLowerCase())
-  const chosen = same ?? recipients.find(({ hard }) => !hard) ?? recipients[0]
+  const chosen = findOurs({ recipients }, address) ?? recipients.find(({ hard }) => !hard) ?? recipients[0]
   if (chosen === undefined) return UNKNOWN
   const isForward = chosen.hard && organisationOf(chosen.address) !== organisationOf(address)
   return { ...pick(chosen), ...(isForward ? { class: 'forward-broken' } : {}) }
