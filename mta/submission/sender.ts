@@ -5,9 +5,9 @@
  */
 import type { RelayNetwork } from '#config/read.ts'
 import type { Caller, CallerAccount } from '#src/auth/keys.ts'
-import { createShelf } from '#src/auth/shelf.ts'
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/db.ts'
+import { createKeptAnswers } from '#src/kept-answers.ts'
 import { isInNetwork } from '#src/network.ts'
 import { destinationOf } from '#src/providers/destination.ts'
 import { findWorkspace } from '#src/workspaces/workspaces.ts'
@@ -61,8 +61,8 @@ const FRESH = { max: 10_000, ttlMs: 5000 }
 
 /** `networks` as the operator wrote them: the first that fits counts. */
 export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, networks: readonly RelayNetwork[]): Relays {
-  const senders = createShelf<Promise<Sender | null>>(ctx.clock, FRESH)
-  const verdicts = createShelf<Promise<Verdict>>(ctx.clock, FRESH)
+  const senders = createKeptAnswers<Sender | null>(ctx.clock, FRESH)
+  const verdicts = createKeptAnswers<Verdict>(ctx.clock, FRESH)
 
   async function loadSender(workspace: string): Promise<Sender | null> {
     const found = await findWorkspace(ctx.db, workspace)
@@ -73,7 +73,7 @@ export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, network
     const { id, plan } = found.workspace
     return {
       workspaceId: id, plan, keyId: null, destinationOf: (domain) => domain,
-      judge: (address) => remember(verdicts, `${id} ${domainOf(address)}`, () => loadVerdict(id, domainOf(address))),
+      judge: (address) => verdicts.find(`${id} ${domainOf(address)}`, () => loadVerdict(id, domainOf(address))),
     }
   }
 
@@ -84,21 +84,9 @@ export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, network
   }
 
   return {
-    find: (address) => remember(senders, address, () => {
+    find: (address) => senders.find(address, () => {
       const network = networks.find((one) => isInNetwork(address, one.network))
       return network === undefined ? Promise.resolve(null) : loadSender(network.workspace)
     }),
   }
-}
-
-/** One question for all who ask at once; one that fails is not remembered. */
-function remember<T>(shelf: ReturnType<typeof createShelf<Promise<T>>>, name: string, load: () => Promise<T>): Promise<T> {
-  const known = shelf.get(name)
-  if (known !== undefined) return known
-  const loading = load().catch((error: unknown) => {
-    shelf.drop(name)
-    throw error
-  })
-  shelf.put(name, loading)
-  return loading
 }

@@ -11,10 +11,10 @@ import { createBatcher } from '#src/batcher.ts'
 import type { Context } from '#src/context.ts'
 import type { Db, Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
+import { createShelf } from '#src/shelf.ts'
 import { hashKey, isKeyForm, type KeyKind, mintKey } from './key-form.ts'
 import { listen } from './listener.ts'
 import { findKeys, type StoredKey } from './lookup.ts'
-import { createShelf } from './shelf.ts'
 import { createUses } from './uses.ts'
 
 /** The connected account that a regular key is bound to. */

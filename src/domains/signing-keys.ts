@@ -6,6 +6,7 @@
 import { REGIONS, type Region } from '#config/regions.ts'
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/db.ts'
+import { createKeptAnswers } from '#src/kept-answers.ts'
 import { mailFromOf } from './records.ts'
 
 export interface SigningKey {
@@ -59,25 +60,14 @@ export async function loadSendingDomain(ctx: Pick<Context, 'db' | 'vault'>, doma
   return { kind: 'ready', keys, mailFrom: first.hasMailFrom ? mailFromOf(first.domain) : null, pool: first.egressPool ?? REGIONS[first.region].pool }
 }
 
-const FRESH_MS = 5000
+const FRESH = { max: 10_000, ttlMs: 5000 }
 
 export interface SendingDomainCache {
   find(domainId: string): Promise<SendingDomain>
 }
 
-/** One question to PostgreSQL for each domain every few seconds, however many messages ask. A question that fails is not remembered. */
+/** One question to PostgreSQL for each domain every few seconds, however many messages ask. */
 export function createSendingDomainCache(ctx: Pick<Context, 'db' | 'vault' | 'clock'>): SendingDomainCache {
-  const kept = new Map<string, { readonly found: Promise<SendingDomain>; readonly untilMs: number }>()
-  return {
-    find: (domainId) => {
-      const now = ctx.clock.now()
-      const known = kept.get(domainId)
-      if (known !== undefined && now < known.untilMs) return known.found
-      const found = loadSendingDomain(ctx, domainId)
-      found.catch(() => kept.delete(domainId))
-      kept.set(domainId, { found, untilMs: now + FRESH_MS })
-      if (kept.size > 10_000) kept.clear()
-      return found
-    },
-  }
+  const kept = createKeptAnswers<SendingDomain>(ctx.clock, FRESH)
+  return { find: (domainId) => kept.find(domainId, () => loadSendingDomain(ctx, domainId)) }
 }

@@ -6,7 +6,7 @@
  * Redis away: the same. PostgreSQL away: every waiting call rejects and nothing was promised; a commit whose answer was lost is a message
  * that the client may send again: its idempotency key is what prevents two.
  */
-import { createShelf, type Shelf } from '#src/auth/shelf.ts'
+import { createShelf, type Shelf } from '#src/shelf.ts'
 import { type Bounds, createBatcher } from '#src/batcher.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'

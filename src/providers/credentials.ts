@@ -3,6 +3,7 @@
  * account that was changed, paused or removed is used at most that long as it was; a question that fails is not remembered.
  */
 import type { Context } from '#src/context.ts'
+import { createKeptAnswers } from '#src/kept-answers.ts'
 import { findAccount, openSecret, type Account } from './accounts.ts'
 
 export type FoundAccount =
@@ -16,24 +17,11 @@ export interface Accounts {
   forget(id: string): void
 }
 
-const FRESH_MS = 2000
-const MOST_KEPT = 10_000
+const FRESH = { max: 10_000, ttlMs: 2000 }
 
 export function createAccounts(ctx: Pick<Context, 'db' | 'clock'>): Accounts {
-  const kept = new Map<string, { readonly found: Promise<FoundAccount>; readonly untilMs: number }>()
-  return {
-    find: (id) => {
-      const now = ctx.clock.now()
-      const known = kept.get(id)
-      if (known !== undefined && now < known.untilMs) return known.found
-      const found = load(ctx, id)
-      found.catch(() => kept.delete(id))
-      if (kept.size >= MOST_KEPT) kept.clear()
-      kept.set(id, { found, untilMs: now + FRESH_MS })
-      return found
-    },
-    forget: (id) => void kept.delete(id),
-  }
+  const kept = createKeptAnswers<FoundAccount>(ctx.clock, FRESH)
+  return { find: (id) => kept.find(id, () => load(ctx, id)), forget: (id) => kept.forget(id) }
 }
 
 async function load(ctx: Pick<Context, 'db'>, id: string): Promise<FoundAccount> {

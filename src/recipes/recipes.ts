@@ -5,7 +5,7 @@
  *
  * A contact that is gone, or a template that fails for one contact, is the answer for that mail alone. Rejects when a store is away.
  */
-import { createShelf } from '#src/auth/shelf.ts'
+import { createShelf } from '#src/shelf.ts'
 import { createBatcher } from '#src/batcher.ts'
 import { columnsOf } from '#src/columns.ts'
 import { CONTACT_FACTS, type ContactFacts } from '#src/contacts/facts.ts'

@@ -6,6 +6,7 @@ import type { Config } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import { trackingNameOf } from '#src/domains/records.ts'
+import { createKeptAnswers } from '#src/kept-answers.ts'
 
 /** Null: not said. */
 export interface TrackingWish {
@@ -122,26 +123,14 @@ export async function isTrackingName(db: Queryable, host: string): Promise<boole
   return trackingNameOf(domain) === host && ((await db.query(IS_OURS, [domain])).rowCount ?? 0) > 0
 }
 
-const FRESH_MS = 5000
-const MOST_KEPT = 10_000
+const FRESH = { max: 10_000, ttlMs: 5000 }
 
 export interface TrackingCache {
   find(workspaceId: string): Promise<WorkspaceTracking>
 }
 
-/** One question to PostgreSQL for each workspace every few seconds. A question that fails is not remembered. */
+/** One question to PostgreSQL for each workspace every few seconds. */
 export function createTrackingCache(ctx: Pick<Context, 'db' | 'config' | 'clock'>): TrackingCache {
-  const kept = new Map<string, { readonly found: Promise<WorkspaceTracking>; readonly untilMs: number }>()
-  return {
-    find: (workspaceId) => {
-      const now = ctx.clock.now()
-      const known = kept.get(workspaceId)
-      if (known !== undefined && now < known.untilMs) return known.found
-      const found = loadTracking(ctx, workspaceId)
-      found.catch(() => kept.delete(workspaceId))
-      if (kept.size >= MOST_KEPT) kept.clear()
-      kept.set(workspaceId, { found, untilMs: now + FRESH_MS })
-      return found
-    },
-  }
+  const kept = createKeptAnswers<WorkspaceTracking>(ctx.clock, FRESH)
+  return { find: (workspaceId) => kept.find(workspaceId, () => loadTracking(ctx, workspaceId)) }
 }

@@ -2,7 +2,7 @@
  * A bounded memory with an age: what is older than `ttlMs` is not given out, and beyond `max` entries the oldest goes.
  * A clock that was set back makes entries old, not immortal.
  */
-import type { Clock } from '#src/clock.ts'
+import type { Clock } from './clock.ts'
 
 export interface Shelf<T> {
   get(name: string): T | undefined
@@ -12,7 +12,12 @@ export interface Shelf<T> {
   readonly size: number
 }
 
-export function createShelf<T>(clock: Clock, bounds: { readonly max: number; readonly ttlMs: number }): Shelf<T> {
+export interface ShelfBounds {
+  readonly max: number
+  readonly ttlMs: number
+}
+
+export function createShelf<T>(clock: Clock, bounds: ShelfBounds): Shelf<T> {
   const entries = new Map<string, { readonly value: T; readonly at: number }>()
   return {
     get(name) {
