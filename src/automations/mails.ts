@@ -4,6 +4,7 @@
  */
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
+import { newDeliveries } from '#src/events/deliveries.ts'
 import type { News } from '#src/events/news.ts'
 import { NO_NEWS } from '#src/events/news.ts'
 import type { Due } from '#src/queue/schedule.ts'
@@ -56,12 +57,7 @@ WITH input AS (
     CASE WHEN state = 'suppressed' THEN jsonb_build_object('reason', 'suppressed', 'cause', cause, 'cause_kind', cause_kind) END, $19
   FROM input
   RETURNING id, workspace_id, type
-), new_deliveries AS (
-  INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
-  SELECT e.id, w.id, e.workspace_id, $19
-  FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]
-  RETURNING 1
-), known AS (
+), ${newDeliveries('$19')}, known AS (
   INSERT INTO automation_mails (enrolment_id, message_id, workspace_id, automation_id, step)
   SELECT enrolment_id, id, workspace_id, automation_id, step FROM input
 )

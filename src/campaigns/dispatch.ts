@@ -8,6 +8,7 @@
  */
 import { columnsOf } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
+import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/id.ts'
 import { takeSlice } from '#src/messages/quota.ts'
 import type { Due } from '#src/queue/schedule.ts'
@@ -98,12 +99,8 @@ WITH input AS MATERIALIZED (
 ), new_events AS (
   INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, created_at)
   SELECT event_id, $8, 'email.queued', id, 0, 1, email, $16 FROM input
-  RETURNING id, type
-), new_deliveries AS (
-  INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
-  SELECT e.id, w.id, $8, $16 FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = $8 AND w.is_active AND w.event_types && ARRAY['*', e.type]
-  RETURNING 1
-), dispatched AS (
+  RETURNING id, workspace_id, type
+), ${newDeliveries('$16')}, dispatched AS (
   UPDATE campaign_recipients l SET state = 'dispatched', is_waiting = false, apart = NULL, message_id = i.id, dispatched_at = $16, email = i.email
   FROM input i WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'
   RETURNING 1

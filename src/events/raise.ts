@@ -6,6 +6,7 @@
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
+import { newDeliveries } from './deliveries.ts'
 import { NO_NEWS, type News } from './news.ts'
 
 export interface WorkspaceEvent {
@@ -22,12 +23,7 @@ WITH new_events AS (
   SELECT id, workspace_id, type, recipient, data::jsonb,
   $6 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) AS e (id, workspace_id, type, recipient, data)
   RETURNING id, workspace_id, type
-), new_deliveries AS (
-  INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
-  SELECT e.id, w.id, e.workspace_id, $6
-  FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]
-  RETURNING 1
-)
+), ${newDeliveries('$6')}
 SELECT count(*) AS deliveries FROM new_deliveries`)
 
 /** Inside the transaction of the change. What it answers is for `announce`, after the commit. */

@@ -9,6 +9,7 @@
 import { binaryColumnsOf, type Column } from '#src/binary-columns.ts'
 import { jsonOrNull } from '#src/columns.ts'
 import { prepared, type Queryable, type Statement } from '#src/db.ts'
+import { newDeliveries } from '#src/events/deliveries.ts'
 import type { News } from '#src/events/news.ts'
 import { newId } from '#src/id.ts'
 import type { Attempt } from './outcome.ts'
@@ -87,12 +88,7 @@ WITH input AS (
   FROM unnest($28::bigint[], $29::smallint[], $30::uuid[], $31::text[], $32::text[]) AS e (ord, k, id, type, data)
   JOIN numbered v ON v.ord = e.ord
   RETURNING id, workspace_id, type
-), new_deliveries AS (
-  INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
-  SELECT e.id, w.id, e.workspace_id, $12
-  FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]
-  RETURNING 1
-)${ledgers === 'follow' ? FOLLOW : ''}
+), ${newDeliveries('$12')}${ledgers === 'follow' ? FOLLOW : ''}
 SELECT ARRAY(SELECT ord FROM moved) AS done, (SELECT count(*) FROM new_deliveries) AS deliveries,
   ARRAY(SELECT DISTINCT workspace_id::text FROM moved WHERE event_count > 0) AS workspaces`
 

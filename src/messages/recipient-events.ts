@@ -5,6 +5,7 @@
  */
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
+import { newDeliveries } from '#src/events/deliveries.ts'
 import { NO_NEWS, type News } from '#src/events/news.ts'
 
 export interface RecipientEvent {
@@ -48,12 +49,7 @@ WITH input AS (
   FROM input i JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
   LEFT JOIN alone a ON a.id = i.id LEFT JOIN shared s ON s.id = i.message_id
   RETURNING id, workspace_id, type
-), new_deliveries AS (
-  INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
-  SELECT e.id, w.id, e.workspace_id, $6
-  FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]
-  RETURNING 1
-), ledger AS (
+), ${newDeliveries('$6')}, ledger AS (
   UPDATE campaign_recipients l SET complained_at = CASE i.type WHEN 'email.complained' THEN $6 ELSE l.complained_at END,
     unsubscribed_at = CASE i.type WHEN 'email.unsubscribed' THEN coalesce(l.unsubscribed_at, $6) ELSE l.unsubscribed_at END
   FROM input i JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n

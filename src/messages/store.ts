@@ -8,6 +8,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { binaryColumnsOf, type Column } from '#src/binary-columns.ts'
 import { prepared, type Queryable } from '#src/db.ts'
+import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/id.ts'
 import { claimAtOnce, claimParameters, isKeyed, isKeyTaken } from './idempotency.ts'
 import { isOverQuota, quotaParameters, takeAtOnce } from './quota.ts'
@@ -51,12 +52,7 @@ new_messages AS (
     CASE WHEN state = 'suppressed' THEN jsonb_build_object('reason', 'suppressed', 'cause', cause, 'cause_kind', cause_kind) END, created_at
   FROM begun
   RETURNING id, workspace_id, type, created_at
-), new_deliveries AS (
-  INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
-  SELECT e.id, w.id, e.workspace_id, e.created_at
-  FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]
-  RETURNING 1
-)`
+), ${newDeliveries('e.created_at')}`
 const TOLD = `
 SELECT (SELECT count(*) FROM new_deliveries) AS deliveries, ARRAY(SELECT message_id || ':' || n FROM begun WHERE state = 'suppressed') AS suppressed`
 

@@ -7,6 +7,7 @@
 import { columnsOf, jsonOrNull } from '#src/columns.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable, type Statement } from '#src/db.ts'
+import { newDeliveries } from '#src/events/deliveries.ts'
 import { announce, NO_NEWS, type News } from '#src/events/news.ts'
 import { newId } from '#src/id.ts'
 import { judgeHits, JUDGED_AFTER_MS, type About, type Hit, type Past, type Told } from './judge.ts'
@@ -149,12 +150,7 @@ WITH input AS (
   FROM input i JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
   LEFT JOIN alone a ON a.message_id = i.message_id AND a.n = i.n LEFT JOIN shared s ON s.id = i.message_id
   RETURNING id, workspace_id, type
-), new_deliveries AS (
-  INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
-  SELECT e.id, w.id, e.workspace_id, now()
-  FROM new_events e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]
-  RETURNING 1
-)
+), ${newDeliveries('now()')}
 SELECT (SELECT count(*) FROM new_deliveries) AS deliveries, ARRAY(SELECT DISTINCT workspace_id::text FROM new_events) AS workspaces`)
 
 async function raise(tx: Queryable, told: readonly ToldHit[]): Promise<News> {

@@ -7,6 +7,7 @@ import { loadConfig } from '#config/load.ts'
 import { systemClock } from '#src/clock.ts'
 import type { Context } from '#src/context.ts'
 import { openDb } from '#src/db.ts'
+import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/id.ts'
 import { openRedis } from '#src/redis.ts'
 import { openVault } from '#src/vault.ts'
@@ -112,13 +113,11 @@ interface Emission {
 
 async function emit(ctx: Context, { workspaceId, messageId, count, type, data }: Emission): Promise<string[]> {
   const ids = Array.from({ length: count }, () => newId())
-  await ctx.db.query(`WITH e AS (
+  await ctx.db.query(`WITH new_events AS (
       INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
       SELECT id, $2, $3, $4, 0, nr, 'anna@example.com', $5, now()
-      FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, nr) RETURNING id, workspace_id, type, created_at)
-    INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at)
-    SELECT e.id, w.id, e.workspace_id, e.created_at
-    FROM e JOIN webhook_endpoints w ON w.workspace_id = e.workspace_id AND w.is_active AND w.event_types && ARRAY['*', e.type]`,
+      FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, nr) RETURNING id, workspace_id, type, created_at
+    ), ${newDeliveries('e.created_at')} SELECT`,
   [ids, workspaceId, type, messageId, data])
   wakeSender(ctx)
   return ids
