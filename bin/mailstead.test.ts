@@ -68,6 +68,13 @@ describe('bin/mailstead', function () {
     assert.equal(String(chunk), `${child.pid} [ 'queue', 'a b', '', '*' ]\n`)
   })
 
+  it('says where compiled code is kept before Node starts, unless it was said', () => {
+    run([])
+    writeFileSync(join(root, 'bin/mailstead.ts'), 'console.log(process.env.NODE_COMPILE_CACHE)')
+    assert.equal(run([]).out, `${join(root, 'node_modules/.cache/node')}\n`)
+    assert.equal(run([], { NODE_COMPILE_CACHE: '/nonexistent' }).out, '/nonexistent\n')
+  })
+
   it('finds its folder through links, relative ones too', () => {
     run([])
     mkdirSync(join(root, 'node_modules/.bin'))

@@ -57,8 +57,9 @@ function usage(): string {
   return `Usage: mailstead <command> [options]\n\n${rows.join('\n')}\n\n${more}\n`
 }
 
-// Compiled code is kept: it halves the time that five processes on two cores need to start. Where it cannot be kept, nothing happens.
-enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/node'))
+// As bin/mailstead does, for who starts this file by itself: threads and children find it in the environment.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/node')
+enableCompileCache(process.env['NODE_COMPILE_CACHE'])
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {

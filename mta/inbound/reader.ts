@@ -5,6 +5,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { Report } from '#mta/classify/report.ts'
+import { THREAD_ENV } from '#src/thread-env.ts'
 import type { Answer, Question } from './reader-thread.ts'
 
 export interface Reader<T = Report> {
@@ -33,7 +34,7 @@ export function createReader<T = Report>({ longestMs = LONGEST_MS, file = THREAD
   let fault: unknown = null
 
   function start(): Worker {
-    const fresh = new Worker(file, { resourceLimits: MEMORY, env: {}, execArgv: [], workerData })
+    const fresh = new Worker(file, { resourceLimits: MEMORY, env: THREAD_ENV, execArgv: [], workerData })
     fresh.on('exit', () => { if (thread === fresh) thread = null })
     fresh.on('error', (error) => { fault = isOutOfMemory(error) ? null : error })
     fresh.unref()
