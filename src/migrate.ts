@@ -2,14 +2,13 @@
  * Brings a database to this version: the migrations in `migrations/`, in order, once, under a lock that survives a crash of its holder,
  * then the partitions of the coming weeks, and the events that a dump brought. Running it again changes nothing.
  */
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import createKnex, { type Knex } from 'knex'
 import { Client } from 'pg'
+import { listMigrations, MIGRATIONS } from './migrations.ts'
 import { ensurePartitions } from './partitions.ts'
 import { adoptRestoredEvents } from './restored-events.ts'
 
-const FOLDER = join(import.meta.dirname, '..', 'migrations')
 // any number of processes may start together: one migrates, the others wait for it. "MAIL" in ASCII.
 const LOCK = 0x4d41494c
 
@@ -21,15 +20,10 @@ interface Migration {
 const source: Knex.MigrationSource<string> = {
   getMigrations: () => Promise.resolve(listMigrations()),
   getMigrationName: (name) => name,
-  getMigration: (name) => import(join(FOLDER, name)) as Promise<Migration>,
+  getMigration: (name) => import(join(MIGRATIONS, name)) as Promise<Migration>,
 }
 
 const SETTINGS = { migrationSource: source, tableName: 'migrations' }
-
-/** File names in the order they run. */
-export function listMigrations(): string[] {
-  return readdirSync(FOLDER).filter((name) => /^\d{3}-.*\.ts$/.test(name)).toSorted()
-}
 
 /** @throws with the cause when the database cannot be reached or a migration fails; a failed migration leaves nothing behind. */
 export async function migrate(databaseUrl: string): Promise<void> {

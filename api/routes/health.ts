@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { isRedisReady } from '#src/redis.ts'
 import { CONTENT_TYPE } from '#src/metrics/text.ts'
-import { listMigrations } from '#src/migrate.ts'
+import { listMigrations } from '#src/migrations.ts'
 import { route } from '#api/route.ts'
 import type { ApiContext } from '#api/context.ts'
 

@@ -2,7 +2,8 @@
 import { type Action, type Io, runAction } from '#bin/cli.ts'
 import { explainDatabase, withDatabase } from '#bin/cli-context.ts'
 import { loadConfig } from '#config/load.ts'
-import { listMigrations, migrate } from '#src/migrate.ts'
+import { migrate } from '#src/migrate.ts'
+import { listMigrations } from '#src/migrations.ts'
 
 const ACTION: Action = {
   usage: '',
