@@ -4,7 +4,7 @@
  * JSON or as a download, and never shown as a page.
  */
 import { Readable } from 'node:stream'
-import { simpleParser, type ParsedMail } from 'mailparser'
+import type { ParsedMail } from 'mailparser'
 import { z } from 'zod'
 import { refuse } from '#src/errors.ts'
 import { hexOf, isUuid } from '#src/id.ts'
@@ -112,6 +112,8 @@ async function partsOf(bytes: Buffer): Promise<Record<string, unknown>> {
 
 /** Null for what nobody can make sense of. */
 async function parse(bytes: Buffer): Promise<ParsedMail | null> {
+  // large, and most processes never need it
+  const { simpleParser } = await import('mailparser')
   try {
     return await simpleParser(bytes, { skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true, skipImageLinks: true })
   } catch {

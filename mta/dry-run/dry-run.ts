@@ -20,7 +20,7 @@ import { formatReply } from '#src/mail/reply.ts'
 import { resultOf, type DryRunOrder, type DryRunReport, type DryRunStep } from '#src/operator/dry-runs.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
 import type { Assembled } from '#mta/stages.ts'
-import { examine, type Examined } from './authentication.ts'
+import type { Examined } from './authentication.ts'
 import { findSender, judgePace, judgeQuota, judgeSuppression, judgeSuspension, type Sender } from './gates.ts'
 import { fail, ok, skipped, warn } from './steps.ts'
 
@@ -91,6 +91,8 @@ async function walkThrough(means: Means, order: DryRunOrder, { steps, lines }: {
   const mail = await composeMail(run)
   if (mail === null) return
   const sourceAddress = await travel(run, mail)
+  // with a verifier of mail that is large, and of no use to a process that only sends
+  const { examine } = await import('./authentication.ts')
   steps.push(...await examine(ctx.config, { ...mail, sourceAddress }))
 }
 

@@ -1,11 +1,11 @@
 /**
  * What there is to know about a mail that was taken: whose message it is, its From and Subject (the headers are parsed once),
  * and what each of its signatures is worth, judged by mailauth with the keys that the sandbox DNS publishes.
- * A mail that nobody can make sense of is still taken: what cannot be told is null.
+ * A mail that nobody can make sense of is still taken: what cannot be told is null. The parser and the verifier are large and are loaded
+ * with the first mail: outside of sandbox mode there may be none.
  */
 import { Resolver } from 'node:dns/promises'
-import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
-import { simpleParser, type ParsedMail } from 'mailparser'
+import type { ParsedMail } from 'mailparser'
 import { idOfHex } from '#src/id.ts'
 import { readReturnPath, type Mac } from '#src/mail/verp.ts'
 import type { DkimVerdict, TakenMail } from '#src/sandbox/inbox.ts'
@@ -39,6 +39,7 @@ export function createExaminer(dnsPort: number, mac: Mac): Examiner {
 async function readHeaders(raw: Buffer): Promise<ParsedMail | null> {
   const end = raw.indexOf('\r\n\r\n')
   const block = raw.subarray(0, Math.min(end < 0 ? raw.length : end + 4, MAX_HEADER_BYTES))
+  const { simpleParser } = await import('mailparser')
   try {
     return await simpleParser(block, { skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true })
   } catch {
@@ -54,6 +55,7 @@ function readMessageId(field: string | undefined): string | null {
 
 /** One verdict for each signature; none for a mail without. */
 async function judgeSignatures(raw: Buffer, resolver: Resolver): Promise<DkimVerdict[]> {
+  const { dkimVerify } = await import('mailauth/lib/dkim/verify.js')
   try {
     const { results } = await dkimVerify(raw, { strict: true, resolver: (name, type) => resolver.resolve(name, type) as Promise<string[][]> })
     return results.filter(({ status }) => status.result !== 'none').map(({ signingDomain, selector, algo, status }) => ({

@@ -3,7 +3,6 @@
  * mail that was taken. A play: what cannot be brought (no inbound role runs) is tried a few times and forgotten, as at a stop.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createTransport } from 'nodemailer'
 import type { Context } from '#src/context.ts'
 import { SANDBOX_MX } from '#src/sandbox/mx.ts'
 
@@ -33,6 +32,8 @@ export function createReturnMail({ config, log }: Pick<Context, 'config' | 'log'
   const under = new Set<Promise<void>>()
 
   async function bring(returned: Returned): Promise<void> {
+    // large, and seldom needed outside of sandbox mode
+    const { createTransport } = await import('nodemailer')
     for (let i = 0; i < TRIES && !stopping.signal.aborted; i++) {
       const port = i % 2 === 0 ? config.inboundPort : FALLBACK_PORT
       const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true, connectionTimeout: 2000 })

@@ -4,15 +4,9 @@
  */
 import Handlebars from 'handlebars'
 import { HELPERS, TemplateError } from './helpers.ts'
+import { PARTIAL_NAME, type PartialUse } from './partials.ts'
 
 const MAX_DEPTH = 100
-
-export const PARTIAL_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/i
-
-export interface PartialUse {
-  readonly name: string
-  readonly line: number
-}
 
 type Form = 'block' | 'value'
 

@@ -4,8 +4,7 @@
  */
 import { z } from 'zod'
 import type { Db, Queryable } from '#src/db.ts'
-import { PARTIAL_NAME } from './check.ts'
-import type { Partials } from './partials.ts'
+import { PARTIAL_NAME, type Partials } from './partials.ts'
 
 export const MAX_PARTIALS = 100
 /** Templates that one partial is put into. */

@@ -3,11 +3,18 @@
  * whatever becomes of the partial. A partial holds no partials, so there is no recursion. Places in the result are said in the words of
  * whoever wrote them: the line of the template, or that of the partial.
  */
-import type { PartialUse } from './check.ts'
 import { type Edit, write } from './edits.ts'
 import { findExpressions, lineAt } from './expressions.ts'
 import { TemplateError } from './helpers.ts'
 import type { SayLine } from './mjml.ts'
+
+export const PARTIAL_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/i
+
+/** Where a source names a partial. */
+export interface PartialUse {
+  readonly name: string
+  readonly line: number
+}
 
 /** By name. */
 export type Partials = Readonly<Record<string, string>>
