@@ -120,6 +120,8 @@ function putTogether(ctx: Context, redisUrl: string, started: Started & { readon
   })
   const dispatcher = createDispatcher(ctx, {
     siteOf: async (domain) => {
+      // what was stopped before this mail was accepted holds it
+      await suspensions.settled()
       // a stopped domain is not even looked up
       if (suspensions.find(domain) !== undefined) return suspendedSite(domain)
       const site = await siteOf(domain)
@@ -158,7 +160,7 @@ function listen(ctx: Context, redisUrl: string, parts: Pick<Parts, 'dispatcher' 
     else if (channel === ACCOUNT_TESTS_CHANNEL) accounts.test(message)
     else if (channel === DRY_RUN_CHANNEL) dryRuns.wake()
     else if (channel === SHAPING_CHANNEL) pacer.refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'))
-    else suspensions.refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions could not be read'))
+    else void suspensions.refresh()
   })
   // what was published while the connection was away was not heard
   subscriber.on('ready', () => dispatcher.kick('all'))

@@ -101,24 +101,38 @@ function announce(ctx: Wanted): Promise<unknown> {
 export interface SuspensionWatch {
   /** Why mail to a domain, or to the site that takes its mail where that is known, is stopped; undefined when it is not. */
   find(domain: string, site?: string): string | undefined
-  /** Looks again now. */
+  /** Looks again now. Never rejects: what was known before then holds until the next look. */
   refresh(): Promise<void>
+  /** Resolves when what was announced is known: `find` may then be trusted with mail that was accepted after it. */
+  settled(): Promise<void>
   stop(): void
 }
 
 /** @throws when PostgreSQL is away at the start. */
 export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
   let reasons = new Map<string, string>()
-  async function refresh(): Promise<void> {
+  let looking: Promise<void> = Promise.resolve()
+  async function look(): Promise<void> {
     reasons = new Map((await listSuspensions(ctx.db)).map(({ kind, subject, reason }) => [`${kind} ${subject}`, reason]))
   }
-  await refresh()
-  const timer = setInterval(() => void refresh()
-    .catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions could not be read')), LOOK_MS)
+  let isAsked = false
+  // one after another: an older look that comes back late must not undo a newer one
+  const refresh = (): Promise<void> => {
+    if (isAsked) return looking
+    isAsked = true
+    looking = looking.then(() => {
+      isAsked = false
+      return look()
+    }).catch((error: unknown) => { ctx.log.debug({ err: error }, 'suspensions could not be read') })
+    return looking
+  }
+  await look()
+  const timer = setInterval(() => void refresh(), LOOK_MS)
   return {
     find: (domain, site) => reasons.get(`domain ${domain}`) ?? reasons.get('domain *') ?? (site === undefined
       ? undefined : reasons.get(`site ${site}`)),
     refresh,
+    settled: () => looking,
     stop: () => clearInterval(timer),
   }
 }

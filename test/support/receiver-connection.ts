@@ -72,6 +72,11 @@ export class ReceiverConnection {
     void this.#work(async () => { await this.#perform('greeting', '', '') })
   }
 
+  /** It said goodbye: what comes behind is between the kernels. */
+  get isOver(): boolean {
+    return this.#socket.writableEnded
+  }
+
   destroy(): void {
     this.#isMute = true
     this.#gone.abort()

@@ -68,8 +68,8 @@ export async function startReceiver(script: ReceiverScript = {}, { host = '127.0
   const receiver: Receiver = {
     host, port: (server.address() as AddressInfo).port, ca: certificate.cert, messages, commands, script,
     get connections() { return connected },
-    get open() { return connections.size },
-    openFrom: (peer) => [...connections].filter((one) => one.peer === peer).length,
+    get open() { return [...connections].filter((one) => !one.isOver).length },
+    openFrom: (peer) => [...connections].filter((one) => one.peer === peer && !one.isOver).length,
     until: (count) => new Promise((resolve) => {
       if (messages.length >= count) resolve(messages)
       else waiting.add({ count, resolve })
