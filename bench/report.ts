@@ -134,12 +134,17 @@ function tarpitsTable(result: TarpitsResult): string {
   ].join('\n')
 }
 
-function campaignTable({ firstMailMs, ledgerRowsPerSecond, sendRate, plainRate, peakMb }: CampaignResult): string {
+function campaignTable({ firstMailMs, ledgerRowsPerSecond, sendRate, plainRate, sendCpuMs, plainCpuMs, peakMb }: CampaignResult): string {
   return [
     `  First mail after ${(firstMailMs / 1000).toFixed(1)} s; ledger ${ledgerRowsPerSecond.toFixed(0)} rows/s; then ${sendRate.toFixed(0)} mails/s,`
     + ` transactional mail of that size ${plainRate.toFixed(0)}/s: ${(sendRate / plainRate).toFixed(2)} of it.`,
+    `  CPU ms a message: ${costOf(sendCpuMs)}; of transactional mail: ${costOf(plainCpuMs)}.`,
     `  Peak memory: ${memoryOf(peakMb)}.`,
   ].join('\n')
+}
+
+function costOf(cpuMs: Readonly<Record<string, number>>): string {
+  return Object.entries(cpuMs).map(([name, ms]) => `${name} ${ms.toFixed(3)}`).join(', ')
 }
 
 function automationsTable({ seconds, instant, peakMb }: AutomationsResult): string {
@@ -151,7 +156,7 @@ function automationsTable({ seconds, instant, peakMb }: AutomationsResult): stri
 
 function trackingTable({ runs, toldAfterMs }: TrackingResult): string {
   const rows = runs.flatMap(({ rate, p50Ms, p99Ms, cpuMs, paced }) => [
-    [rate.toFixed(0), p50Ms.toFixed(1), p99Ms.toFixed(1), '', Object.entries(cpuMs).map(([name, ms]) => `${name} ${ms.toFixed(3)}`).join(', ')],
+    [rate.toFixed(0), p50Ms.toFixed(1), p99Ms.toFixed(1), '', costOf(cpuMs)],
     [`${PROMISED_RATE}, evenly`, paced.p50Ms.toFixed(1), paced.p99Ms.toFixed(1), paced.lateP99Ms.toFixed(1), ''],
   ])
   return [

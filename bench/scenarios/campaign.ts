@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Trouble } from '#bin/supervisor/trouble.ts'
 import type { MailsteadBench } from '#bench/bench.ts'
 import { monotonicMs } from '#bench/clock.ts'
-import { arrive, measure, peaks } from '#bench/contender.ts'
+import { arrive, costs, measure, peaks } from '#bench/contender.ts'
 import { readUsage, resetPeaks } from '#bench/cpu.ts'
 import { SENDER } from '#bench/dkim.ts'
 import { letterText } from '#bench/letter.ts'
@@ -23,6 +23,9 @@ export interface CampaignResult {
   /** Mails a second once the ledger was written, and of transactional mail beside it. */
   readonly sendRate: number
   readonly plainRate: number
+  /** CPU milliseconds a message by process, in the same windows. */
+  readonly sendCpuMs: Readonly<Record<string, number>>
+  readonly plainCpuMs: Readonly<Record<string, number>>
   readonly peakMb: Readonly<Record<string, number>>
   readonly offences: readonly string[]
 }
@@ -46,15 +49,17 @@ export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult
     const startedAt = monotonicMs()
     await call(admin, 'POST', `/campaigns/${id}/start`, JSON.stringify({ force: true }))
     const [firstAt, writtenAt] = await Promise.all([watchFirst(sink), watchLedger(admin, id, sizes.campaignContacts)])
-    const [sent, sentAt] = [await sink.progress(), monotonicMs()]
+    const [sent, sentAt, before] = [await sink.progress(), monotonicMs(), readUsage(mailstead.groups())]
     const enough = Math.min(sizes.campaignContacts, sent + sizes.campaignMails)
     await arrive(sink, enough)
-    const sendRate = ((await sink.progress() - sent) * 1000) / (monotonicMs() - sentAt)
-    const peakMb = peaks(readUsage(mailstead.groups()))
+    const count = await sink.progress() - sent
+    const sendRate = (count * 1000) / (monotonicMs() - sentAt)
+    const after = readUsage(mailstead.groups())
+    const [sendCpuMs, peakMb] = [withServer(costs(before, after, count)), peaks(after)]
     await call(admin, 'POST', `/campaigns/${id}/cancel`, '{}').catch(() => undefined) // it may be done by now
     const { doubled, unsigned } = await sink.finish()
     return {
-      contacts: sizes.campaignContacts, firstMailMs: firstAt - startedAt, sendRate, plainRate: plain.deliveredRate, peakMb,
+      contacts: sizes.campaignContacts, firstMailMs: firstAt - startedAt, sendRate, plainRate: plain.deliveredRate, sendCpuMs, plainCpuMs: plain.cpuMs, peakMb,
       ledgerRowsPerSecond: (sizes.campaignContacts * 1000) / (writtenAt - startedAt),
       offences: [
         ...plain.offences, ...(doubled > 0 ? [`campaign: ${doubled} mails delivered twice`] : []),
@@ -64,6 +69,11 @@ export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult
   } finally {
     await mailstead.stop('worker', 'mta', 'api')
   }
+}
+
+/** All of it, as measurements of a contender say it. */
+function withServer(cpuMs: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  return { server: Object.values(cpuMs).reduce((sum, one) => sum + one, 0), ...cpuMs }
 }
 
 async function measurePlain({ mailstead, sizes, receiver: { sink, port } }: MailsteadBench): ReturnType<typeof measure> {
