@@ -88,6 +88,8 @@ describe('campaigns', () => {
     ['an audience that is none', () => ({ audience_ids: ['x'] }), 'audience_ids'],
     ['a segment of nobody', () => ({ segment_id: newId() }), 'segment_id'],
     ['a sender that is none', () => ({ from: 'me' }), 'from'],
+    ['a name of two lines', () => ({ from: { email: 'me@a.example', name: 'a\r\nBcc: b@c.example' } }), 'from'],
+    ['a reply-to whose name is too long', () => ({ reply_to: { email: 'me@a.example', name: 'x'.repeat(256) } }), 'reply_to'],
     ['a subject of two lines', () => ({ subject: 'a\nb' }), 'subject'],
   ]
   for (const [why, fields, path] of REFUSED) {

@@ -44,7 +44,7 @@ const FORMS = [
   { type: 'object', properties: { email: { type: 'string' }, name: { type: 'string' } }, required: ['email'] },
   { type: 'null' },
 ]
-const named = z.object({ email: z.string(), name: z.string().max(MAX_NAME).nullish() })
+const named = z.object({ email: z.string(), name: line(MAX_NAME).nullish() })
 const sender = z
   .unknown()
   .optional()
@@ -118,7 +118,8 @@ function readSender(value: unknown, sink: Sink): Mailbox | null | undefined {
   if (value === '') return null
   const read = named.safeParse(value)
   const written = typeof value === 'string' ? value : read.data?.email
-  if (written === undefined) return complain(sink, 'must be an address or an object {email, name}')
+  const wrong = read.error?.issues.find(({ path }) => path[0] === 'name')
+  if (written === undefined) return complain(sink, wrong === undefined ? 'must be an address or an object {email, name}' : `its name ${wrong.message}`)
   const parsed = parseMailbox(written)
   if (!parsed.ok) return complain(sink, parsed.reason)
   return { email: parsed.mailbox.email, name: read.data?.name ?? parsed.mailbox.name }
