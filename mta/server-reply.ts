@@ -1,6 +1,6 @@
 /**
  * What a client is told: code, enhanced code (RFC 3463) and text. Thrown where something ends with it: smtp-server sends what it is
- * handed.
+ * handed. A reply is ASCII, whatever is quoted in it (RFC 6531 3.7.4.1).
  */
 export class Reply extends Error {
   override readonly name = 'Reply'
@@ -8,7 +8,7 @@ export class Reply extends Error {
 
   /** `text` begins with the enhanced code. */
   constructor(responseCode: number, text: string) {
-    super(text)
+    super(text.replaceAll(/[^\x20-\x7e]/g, '?'))
     this.responseCode = responseCode
   }
 }

@@ -100,7 +100,7 @@ function readTags(options: Draft, value: string): string | null {
 /** A JSON object, or `name=value` with commas or semicolons between them; several fields add up. */
 function readMetadata(options: Draft, value: string): string | null {
   const read = value.startsWith('{') ? readObject(value) : readPairs(value)
-  if (read === null) return 'must be a JSON object or name=value, …'
+  if (read === null) return 'must be a JSON object or name=value, ...'
   const entries = Object.entries(read)
   if (entries.some(([name]) => name === '' || name.length > MAX_NAME)) return `a name has 1 to ${MAX_NAME} characters`
   if (!entries.every(([, one]) => isPlain(one))) return `is flat: texts of at most ${MAX_TEXT} characters, numbers, true, false and null`

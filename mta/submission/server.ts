@@ -1,11 +1,12 @@
 /**
- * smtp-server as a submission port needs it. It is changed in six places, each because there is no option for it:
+ * smtp-server as a submission port needs it. It is changed in seven places, each because there is no option for it:
  * - its greeting comes at once (mta/prompt-greeting.ts): the pause would hold every client that opens a connection for each mail to ten
  *   mails a second;
  * - AUTH is neither offered nor taken where the password could be read on the way;
  * - a reply that brings its own enhanced code gets no second one;
  * - every visit has a deadline besides the idle timeout, so that a client that sends a byte now and then is cut off too;
  * - after QUIT nothing is read: most programs have hung up by then, and to hear that as an error costs more than the goodbye;
+ * - an address without angle brackets is taken, as old programs write it;
  * - a visit's number is counted, not drawn: a client that connects for each mail pays for both.
  */
 import type { Socket } from 'node:net'
@@ -63,6 +64,14 @@ export class Visit extends PromptConnection {
     delete this.session.disabledCommands
   }
 
+  override handler_MAIL(command: Buffer, callback: () => void): void {
+    super.handler_MAIL(bracketed(command), callback)
+  }
+
+  override handler_RCPT(command: Buffer, callback: () => void): void {
+    super.handler_RCPT(bracketed(command), callback)
+  }
+
   override handler_QUIT(command: Buffer, callback: () => void): void {
     super.handler_QUIT(command, callback)
     if (!this.secure) this.#socket.destroySoon()
@@ -77,6 +86,12 @@ export class Visit extends PromptConnection {
   get #mayLogIn(): boolean {
     return this.secure || this.#server.mayLogInPlain || this.isLocal
   }
+}
+
+const BARE = /^(mail from|rcpt to):[ \t]*([^<>\s]+@[^<>\s]+)(?=[ \t]|$)/i
+
+function bracketed(command: Buffer): Buffer {
+  return Buffer.from(command.toString('latin1').replace(BARE, '$1:<$2>'), 'latin1')
 }
 
 export class SubmissionServer extends SMTPServer {

@@ -29,6 +29,7 @@ const accepted: readonly [written: string, address: string, needsSmtputf8?: bool
 ]
 
 const refused: readonly [written: string, reason: RegExp][] = [
+  ['j\ufffdrg@b.example', /not UTF-8/],
   ['', /empty/],
   ['a', /no "@"/],
   ['__proto__', /no "@"/],

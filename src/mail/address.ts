@@ -116,6 +116,8 @@ function refuse(reason: string): Refusal {
 
 function readLocal(text: string): Piece {
   if (text === '') return refuse('there is nothing before the "@"')
+  // what stands for octets that were no text
+  if (text.includes('\ufffd')) return refuse('the part before the "@" is not UTF-8')
   const isQuoted = text.startsWith('"')
   const content = isQuoted ? unquote(text) : text
   if (content === null) return refuse('the quoted local part is not well formed')
