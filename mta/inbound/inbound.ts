@@ -3,6 +3,7 @@
  * applying are apart: 250 means that the report is stored, and what is stored is applied by whichever inbound process comes to it, after a
  * crash too. Only unsubscribing is done at once.
  */
+import { createAlarm, type Alarm } from '#src/alarm.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
 import { createAttempts } from '#src/limits/attempts.ts'
@@ -42,7 +43,7 @@ export async function startInbound(ctx: Context, registry: Registry = createRegi
   const tlsReader = createTlsReportReader(ctx.config)
   const tlsReading = startApplying(ctx, () => readTlsReports(ctx, tlsReader, registry))
   const attempts = createAttempts(ctx.redis, ctx.clock)
-  const taking = createTaking(ctx, recent, () => applying.wake())
+  const taking = createTaking(ctx, recent, () => applying.set(0))
   const letters = createLetterBox(() => ctx.clock.now())
   const recipientOf = ({ target, raw }: Incoming): Arrived['recipient'] => {
     if (target.kind === 'return-path') return target
@@ -50,7 +51,7 @@ export async function startInbound(ctx: Context, registry: Registry = createRegi
   }
   const takeTlsReport = async (incoming: Incoming): Promise<void> => {
     await takeByMail(ctx, attempts, incoming)
-    tlsReading.wake()
+    tlsReading.set(0)
   }
   const takeReport = async (incoming: Incoming): Promise<void> => {
     const recipient = recipientOf(incoming)
@@ -83,57 +84,22 @@ export async function startInbound(ctx: Context, registry: Registry = createRegi
   }
 }
 
-interface Applying {
-  wake(): void
-  /** Waits for the round under way. */
-  stop(): Promise<void>
+/** One round at a time, at once when something was stored. A round that fails is done again. */
+function startApplying(ctx: Context, round: () => Promise<boolean>): Alarm {
+  const alarm = createAlarm(async () => {
+    alarm.set(await roundOf(ctx, round))
+  }, 0)
+  alarm.set(0)
+  return alarm
 }
 
-/** One round at a time, at once when something was stored. A round that fails is done again. */
-function startApplying(ctx: Context, round: () => Promise<boolean>): Applying {
-  let isStopped = false
-  let isWoken = false
-  let ring = (): void => undefined
-
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      ring = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-  }
-
-  async function tryRound(): Promise<boolean> {
-    try {
-      return await round()
-    } catch (error) {
-      const isUsual = isDatabaseAway(error) || isWorthRepeating(error)
-      ctx.log[isUsual ? 'debug' : 'error']({ err: error }, 'reports could not be applied; they are tried again')
-      await pause(RETRY_MS)
-      return false
-    }
-  }
-
-  async function run(): Promise<void> {
-    while (!isStopped) {
-      isWoken = false
-      const isMore = await tryRound()
-      if (!isMore && !isWoken && !isStopped) await pause(LOOK_MS)
-    }
-  }
-
-  const running = run()
-  return {
-    wake: () => {
-      isWoken = true
-      ring()
-    },
-    stop: async () => {
-      isStopped = true
-      ring()
-      await running
-    },
+/** Answers when the next one should be, ms. */
+async function roundOf(ctx: Context, round: () => Promise<boolean>): Promise<number> {
+  try {
+    return await round() ? 0 : LOOK_MS
+  } catch (error) {
+    const isUsual = isDatabaseAway(error) || isWorthRepeating(error)
+    ctx.log[isUsual ? 'debug' : 'error']({ err: error }, 'reports could not be applied; they are tried again')
+    return RETRY_MS
   }
 }

@@ -4,13 +4,13 @@
  * the work; two slices are under way at a time, so that one waits for PostgreSQL while the other is prepared. Stopping waits for these.
  */
 import { loadPlans } from '#config/plans.ts'
+import { createAlarm } from '#src/alarm.ts'
 import { findNextDue, listJoined } from '#src/automations/due.ts'
 import { enrolMembers } from '#src/automations/moments.ts'
 import { runSlice, type RunParts } from '#src/automations/run.ts'
 import type { Context } from '#src/context.ts'
 import { AUTOMATIONS_CHANNEL, EVENTS_CHANNEL } from '#src/queue/keys.ts'
 import { openRedis } from '#src/redis.ts'
-import { createAlarm } from './alarm.ts'
 import type { Loop } from './loop.ts'
 
 const SWEEP_MS = 1000

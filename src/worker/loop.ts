@@ -2,6 +2,7 @@
  * A loop of the worker: does its work, waits, does it again; never twice at once, and never ends because one round failed.
  * `stop` waits for the round under way.
  */
+import { createAlarm } from '#src/alarm.ts'
 import type { Log } from '#src/log.ts'
 
 export interface Loop {
@@ -15,33 +16,14 @@ export interface LoopSpec {
   readonly round: () => Promise<boolean>
 }
 
-export function startLoop(log: Log, spec: LoopSpec): Loop {
-  let isStopped = false
-  let wake = (): void => undefined
-  async function run(): Promise<void> {
-    while (!isStopped) {
-      const isMore = await spec.round().catch((error: unknown) => {
-        log.warn({ err: error, loop: spec.name }, 'a round failed; it is repeated')
-        return false
-      })
-      if (!isMore && !isStopped) await pause(spec.everyMs)
-    }
-  }
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
+export function startLoop(log: Log, { name, everyMs, round }: LoopSpec): Loop {
+  const alarm = createAlarm(async () => {
+    const isMore = await round().catch((error: unknown) => {
+      log.warn({ err: error, loop: name }, 'a round failed; it is repeated')
+      return false
     })
-  }
-  const running = run()
-  return {
-    stop: async () => {
-      isStopped = true
-      wake()
-      await running
-    },
-  }
+    alarm.set(isMore ? 0 : everyMs)
+  }, 0)
+  alarm.set(0)
+  return { stop: () => alarm.stop() }
 }

@@ -7,10 +7,10 @@
  * Stopping waits 3 s for what is under way; what is not done by then is broken off and given back, uncounted.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createAlarm } from '#src/alarm.ts'
 import type { Log } from '#src/log.ts'
 import { Lanes, type Bounds, type Pace, type Room } from '#src/webhooks/lanes.ts'
 import { TRY_TIMEOUT_MS } from '#src/webhooks/verdict.ts'
-import { createAlarm } from './alarm.ts'
 import type { Loop } from './loop.ts'
 
 export interface Taken<J> {

@@ -6,6 +6,7 @@
  * webhook-id, when its lease has run out (60 s). PostgreSQL away: results are kept and written when it returns within the lease.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createAlarm, type Alarm } from '#src/alarm.ts'
 import { createBatcher } from '#src/batcher.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
@@ -19,7 +20,6 @@ import type { Pace, Room } from '#src/webhooks/lanes.ts'
 import { loadDeliveries, type Delivery } from '#src/webhooks/load.ts'
 import { createOpener } from '#src/webhooks/secret.ts'
 import { endAbandoned, releaseDeliveries, settleTries, type Tried } from '#src/webhooks/settle.ts'
-import { createAlarm, type Alarm } from './alarm.ts'
 import type { Loop } from './loop.ts'
 import { paceWithin, startableMs, startPosting, type Taken } from './posting.ts'
 
