@@ -35,6 +35,22 @@ function socketOf(url: string): { path: string; db: number; password?: string } 
   return { path: decodeURIComponent(parsed.pathname), db: Number(parsed.searchParams.get('db') ?? 0), ...(password === null ? {} : { password }) }
 }
 
+export interface Hearing {
+  readonly heard: (channel: string, message: string) => void
+  /** From now on messages are heard: at first, and after Redis was away. What was published before was not. */
+  readonly isListening: () => void
+}
+
+/** A connection that hears what is published; `disconnect` ends it. */
+export function listenTo(url: string, log: Log, channels: readonly string[], { heard, isListening }: Hearing): Redis {
+  const subscriber = openRedis(url, log, 'subscriber')
+  subscriber.on('message', heard)
+  subscriber.on('ready', () => {
+    subscriber.subscribe(...channels).then(isListening, (error: unknown) => log.debug({ err: error }, 'subscribing waits for Redis'))
+  })
+  return subscriber
+}
+
 /** Waits for a fresh connection; false when Redis does not answer in time. */
 export function whenReady(redis: Redis, ms: number): Promise<boolean> {
   if (redis.status === 'ready') return Promise.resolve(true)

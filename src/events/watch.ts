@@ -4,7 +4,7 @@
  */
 import type { Log } from '#src/log.ts'
 import { EVENTS_CHANNEL } from '#src/queue/keys.ts'
-import { openRedis } from '#src/redis.ts'
+import { listenTo } from '#src/redis.ts'
 
 const MOST_OF_ONE = 50
 const MOST_IN_ALL = 2000
@@ -32,17 +32,13 @@ export function createEventWatch(redisUrl: string, log: Log): EventWatch {
   const waiting = new Map<string, Set<() => void>>()
   const stopping = new AbortController()
   let count = 0
-  const subscriber = openRedis(redisUrl, log, 'subscriber')
   const wakeAll = (): void => {
     for (const wakes of waiting.values()) for (const wake of wakes) wake()
   }
-  subscriber.on('message', (_channel: string, workspaces: string) => {
+  const wakeReaders = (_channel: string, workspaces: string): void => {
     for (const id of workspaces.split(',')) for (const wake of waiting.get(id) ?? []) wake()
-  })
-  // what was published while the connection was away was not heard
-  subscriber.on('ready', () => {
-    subscriber.subscribe(EVENTS_CHANNEL).then(wakeAll, (error: unknown) => log.debug({ err: error }, 'subscribing waits for Redis'))
-  })
+  }
+  const subscriber = listenTo(redisUrl, log, [EVENTS_CHANNEL], { heard: wakeReaders, isListening: wakeAll })
 
   function open(workspaceId: string, gone: AbortSignal): Waiter | null {
     const wakes = waiting.get(workspaceId) ?? new Set()

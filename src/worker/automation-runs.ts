@@ -10,7 +10,7 @@ import { enrolMembers } from '#src/automations/moments.ts'
 import { runSlice, type RunParts } from '#src/automations/run.ts'
 import type { Context } from '#src/context.ts'
 import { AUTOMATIONS_CHANNEL, EVENTS_CHANNEL } from '#src/queue/keys.ts'
-import { openRedis } from '#src/redis.ts'
+import { listenTo } from '#src/redis.ts'
 import type { Loop } from './loop.ts'
 
 const SWEEP_MS = 1000
@@ -51,16 +51,12 @@ export function startAutomations(ctx: Context, redisUrl: string): Loop {
     }
   }
 
-  const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
-  subscriber.on('message', (channel: string, workspaces: string) => {
-    if (channel === AUTOMATIONS_CHANNEL) alarm.set(0)
-    else if (workspaces.split(',').some((id) => joined.has(id))) alarm.set(GATHER_MS)
-  })
-  // what was published while the connection was away was not heard
-  subscriber.on('ready', () => {
-    subscriber.subscribe(AUTOMATIONS_CHANNEL, EVENTS_CHANNEL).then(() => alarm.set(0), (error: unknown) => {
-      ctx.log.debug({ err: error }, 'subscribing waits for Redis')
-    })
+  const subscriber = listenTo(redisUrl, ctx.log, [AUTOMATIONS_CHANNEL, EVENTS_CHANNEL], {
+    heard: (channel, workspaces) => {
+      if (channel === AUTOMATIONS_CHANNEL) alarm.set(0)
+      else if (workspaces.split(',').some((id) => joined.has(id))) alarm.set(GATHER_MS)
+    },
+    isListening: () => alarm.set(0),
   })
   alarm.set(0)
   return {

@@ -13,7 +13,7 @@ import { isDatabaseAway } from '#src/db.ts'
 import { isWorthRepeating } from '#src/messages/move.ts'
 import { createOutgoing } from '#src/outgoing.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
-import { openRedis, type Redis } from '#src/redis.ts'
+import { listenTo } from '#src/redis.ts'
 import { attemptDelivery } from '#src/webhooks/attempt.ts'
 import { claimDeliveries, LEASE_SECONDS } from '#src/webhooks/claim.ts'
 import type { Pace, Room } from '#src/webhooks/lanes.ts'
@@ -64,7 +64,8 @@ export function startWebhooks(ctx: Context, redisUrl: string): Loop {
     abort: () => means.outgoing.close(),
     release: (deliveries) => releaseDeliveries(ctx.db, deliveries),
   })
-  const subscriber = subscribe(ctx, redisUrl, () => posting.wake(0))
+  const wake = (): void => posting.wake(0)
+  const subscriber = listenTo(redisUrl, ctx.log, [WEBHOOKS_CHANNEL], { heard: wake, isListening: wake })
   return {
     stop: async () => {
       subscriber.disconnect()
@@ -72,17 +73,6 @@ export function startWebhooks(ctx: Context, redisUrl: string): Loop {
       await ending.stop()
     },
   }
-}
-
-function subscribe(ctx: Context, redisUrl: string, wake: () => void): Redis {
-  const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
-  subscriber.on('message', wake)
-  subscriber.on('ready', () => {
-    subscriber.subscribe(WEBHOOKS_CHANNEL).then(wake, (error: unknown) => {
-      ctx.log.debug({ err: error }, 'webhooks could not subscribe; the next connection does')
-    })
-  })
-  return subscriber
 }
 
 /** Ends what waits for endpoints that are switched off, a slice at a time; claims do not wait for it. */
