@@ -28,6 +28,10 @@ describe('judging of hits', () => {
     it('three within five seconds, and also the first of them', () => assert.deepEqual(rules({ due: [hit(0, 'a'), hit(2000, 'b'), hit(4000, 'c')] }), Array(3).fill('all-links')))
     it('two within a second', () => assert.deepEqual(rules({ due: [hit(0, 'a'), hit(900, 'b')] }), ['all-links', 'all-links']))
     it('two within three seconds are a quick person', () => assert.deepEqual(rules({ due: [hit(0, 'a'), hit(3000, 'b')] }), [null, null]))
+    it('three of which no five seconds have all are a person, also the one in the middle', () => {
+      assert.deepEqual(rules({ due: [hit(0, 'a'), hit(2600, 'b'), hit(5200, 'c')] }), [null, null, null])
+      assert.deepEqual(rules({ due: [hit(0, 'a'), hit(4000, 'b'), hit(8000, 'c'), hit(8900, 'd')] }), [null, 'all-links', 'all-links', 'all-links'])
+    })
     it('the same link twice is one', () => assert.deepEqual(rules({ due: [hit(0, 'a'), hit(100, 'a')] }), [null]))
     it('by those that came later', () => assert.deepEqual(rules({ due: [hit(0, 'a')], later: [hit(500, 'b')] }), ['all-links']))
     it('by those that were told', () => assert.deepEqual(rules({ due: [hit(4000, 'c')], past: [told(0, 'a', true, false), told(2000, 'b', true, false)] }), ['all-links']))

@@ -74,6 +74,14 @@ function judgeTime({ atMs }: Hit, { sentAtMs, isOpen }: About): string | null {
 
 function judgePace({ url, atMs }: Hit, clicks: readonly Hit[]): string | null {
   if (url === null) return null
-  const linksWithin = (ms: number): number => new Set(clicks.filter((click) => Math.abs(click.atMs - atMs) <= ms).map((click) => click.url)).size
-  return TOO_FAST.some(({ links, ms }) => linksWithin(ms) >= links) ? 'all-links' : null
+  return TOO_FAST.some(({ links, ms }) => {
+    const near = clicks.filter((click) => Math.abs(click.atMs - atMs) <= ms)
+    // any stretch of that length with this click in it: it begins with one of those before it
+    const starts = near.filter((click) => click.atMs <= atMs)
+    return starts.some((start) => countLinks(near.filter((click) => click.atMs >= start.atMs && click.atMs - start.atMs <= ms)) >= links)
+  }) ? 'all-links' : null
+}
+
+function countLinks(clicks: readonly Hit[]): number {
+  return new Set(clicks.map(({ url }) => url)).size
 }
