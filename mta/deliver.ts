@@ -63,10 +63,13 @@ async function withSession({ stages, gate, claimed }: Entering, work: () => Prom
   }
 }
 
-/** It waited long: its address may have come on the suppression list, or its time be over. */
+/** It waited long: its address may have come on the suppression list, its contact have left, or its time be over. */
 async function overMeanwhile(stages: Stages, claimed: Claimed): Promise<Outcome | null> {
+  const { workspaceId, recipe } = claimed
   try {
-    return overBefore({ ...claimed, suppression: await stages.suppression(claimed) }, stages)
+    const [suppression, contact] = await Promise.all([
+      stages.suppression(claimed), recipe === null ? null : stages.contact({ workspaceId, ...recipe })])
+    return overBefore({ ...claimed, suppression, contact }, stages)
   } catch (error) {
     return trouble(error)
   }
@@ -137,14 +140,11 @@ async function draftOf(stages: Stages, claimed: Claimed): Promise<Draft | Outcom
   return { ...content, ...texts, messageId, attachments }
 }
 
-/** Mail of a campaign or an automation is made when it is sent: whoever left in the meantime does not get it. */
 function draftOfRecipe(made: Made, { content, messageId }: Claimed): Draft | Outcome {
   if (made.kind === 'mail') {
     const { subject, html, text, headers } = made
     return { ...content, subject, html, text, headers: [...content.headers, ...headers], messageId, attachments: [] }
   }
-  if (made.kind === 'unsubscribed')
-    return { kind: 'suppressed', reason: 'suppressed', detail: 'it has unsubscribed since the mail was queued', cause: 'unsubscribed', causeKind: 'unsubscribe' }
   const detail = made.kind === 'contact-gone' ? 'the contact was deleted' : `the template cannot be rendered for this contact: ${made.reason}`
   return { kind: 'failed', reason: made.kind, detail }
 }
@@ -155,13 +155,21 @@ export function isOver(claimed: Claimed, stages: Pick<Stages, 'now' | 'lifetimeS
 }
 
 function overBefore(claimed: Claimed, stages: Pick<Stages, 'now' | 'lifetimeSeconds'>): Outcome | null {
-  return suppressed(claimed) ?? tooLate(claimed, stages)
+  return suppressed(claimed) ?? unwanted(claimed) ?? tooLate(claimed, stages)
 }
 
 function suppressed({ suppression }: Claimed): Outcome | null {
   if (suppression === null) return null
   const detail = `the address is on the suppression list: ${suppression.cause}`
   return { kind: 'suppressed', reason: 'suppressed', detail, cause: suppression.cause, causeKind: suppression.kind }
+}
+
+/** Whom the mail of a campaign or an automation is for has left the audience since, wants no mail at all, or was deleted. */
+function unwanted({ recipe, contact }: Claimed): Outcome | null {
+  if (recipe === null) return null
+  if (contact === null) return { kind: 'failed', reason: 'contact-gone', detail: 'the contact was deleted' }
+  if (contact.isSubscribed !== false) return null
+  return { kind: 'suppressed', reason: 'suppressed', detail: 'it has unsubscribed since the mail was queued', cause: 'unsubscribed', causeKind: 'unsubscribe' }
 }
 
 function tooLate(claimed: Claimed, stages: Pick<Stages, 'now' | 'lifetimeSeconds'>): Outcome | null {

@@ -20,6 +20,7 @@ import { createBreaker, type Breaker } from '#mta/transport/breaker.ts'
 import { createTransport, type Transport } from '#mta/transport/by-source.ts'
 import { createDirect } from '#mta/transport/direct.ts'
 import type { OpeningParts, Resolve } from '#mta/transport/opening.ts'
+import { loadMailContacts, type MailContact, type MailContactRef } from '#src/contacts/mail-contacts.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { loadAttachments, loadTexts, lookUpSuppressions, type Addressee, type Claimed, type Texts } from '#src/messages/claim.ts'
 import { createRecipes, type Made, type RecipeMail } from '#src/recipes/recipes.ts'
@@ -47,6 +48,8 @@ export interface Stages {
   families(hosts: readonly Host[]): Promise<ReadonlySet<4 | 6>>
   /** Whether its address is on the suppression list by now. */
   suppression(recipient: Pick<Claimed, 'workspaceId' | 'address'>): Promise<Claimed['suppression']>
+  /** Whom a recipe is for, by now. */
+  contact(ref: MailContactRef): Promise<MailContact | null>
   tlsPolicy(domain: string, hosts: readonly Host[]): Promise<TlsPolicy>
   /** Its signing keys and where its bounces come to. */
   sendingDomain(domainId: string | null): Promise<SendingDomain>
@@ -90,6 +93,7 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
   const accounts = startAccounts(ctx)
   const domains = createSendingDomainCache(ctx)
   const suppressions = createBatcher((wanted: Addressee[]) => lookUpSuppressions(ctx.db, wanted), { max: LOOK_UP_BATCH, lanes: 1 })
+  const contacts = createBatcher((wanted: MailContactRef[]) => loadMailContacts(ctx.db, wanted), { max: LOOK_UP_BATCH, lanes: 1 })
   // one thread keeps far ahead of the senders; a second one costs 30 MB, and a batch for each costs more than a full one
   const renderer = createRenderer({ threads: 1 })
   const [links, tracking] = [createLinks(ctx), createTrackingCache(ctx)]
@@ -102,6 +106,7 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     whyNot: (path) => breaker.whyNot(path),
     families: (hosts) => familiesOf(router, hosts),
     suppression: (recipient) => suppressions.add(recipient),
+    contact: (ref) => contacts.add(ref),
     tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
     sendingDomain: (domainId) => domainId === null ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null, pool: REGIONS[DEFAULT_REGION].pool }) : domains.find(domainId),
     texts: (messageId) => loadTexts(ctx.db, messageId),

@@ -2,9 +2,11 @@
  * The claim: the one UPDATE that makes a waiting recipient ours, and loads what is needed to send it in the same round trip.
  * It is guarded by the state, the due time and the lease, so a recipient that stands twice in Redis, or was settled meanwhile, is simply not
  * returned, and a process whose lease was taken away gets nothing. It also says who is suppressed by now: a recipient of mail that was
- * scheduled or deferred may have come on the list since it was accepted. Mail of a stopped workspace or campaign is not given to anybody.
+ * scheduled or deferred may have come on the list since it was accepted. Whom the mail of a campaign or an automation is for is loaded for
+ * all of a claim at once. Mail of a stopped workspace or campaign is not given to anybody.
  */
 import { columnsOf } from '#src/columns.ts'
+import { loadMailContacts, type MailContact } from '#src/contacts/mail-contacts.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import { heldByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
@@ -111,6 +113,8 @@ export interface Claimed {
   readonly submitted: SubmittedEnvelope | null
   readonly campaignId: string | null
   readonly recipe: Recipe | null
+  /** Whom a recipe is for; null where the contact was deleted, and for all other mail. */
+  readonly contact: MailContact | null
   /** What the message itself says; null: as the workspace has it. */
   readonly trackOpens: boolean | null
   readonly trackClicks: boolean | null
@@ -138,17 +142,23 @@ export interface Content {
   readonly isLarge: boolean
 }
 
-/** Claims and loads; answers only those that are now in `sending` under this lease. */
+/**
+ * Claims and loads; answers only those that are now in `sending` under this lease. Rejects when the contacts of what was claimed cannot be
+ * loaded: what became of the claim is then not known to the caller, as when its answer is lost.
+ */
 export async function claimRecipients(db: Queryable, lease: number, wanted: readonly { messageId: string; n: number }[], now: Date): Promise<Claimed[]> {
   const { rows } = await db.query<ClaimedRow>(CLAIM, [...columnsOf(wanted, [(w) => w.messageId, (w) => w.n]), lease, now])
-  return rows.map((row) => claimedOf(row, lease))
+  const refs = new Map(rows.flatMap((row) => row.recipe === null ? [] : [[row, { workspaceId: row.workspace_id, ...row.recipe }]]))
+  const contacts = await loadMailContacts(db, [...refs.values()])
+  const places = new Map([...refs.keys()].map((row, i) => [row, i]))
+  return rows.map((row) => claimedOf(row, lease, contacts[places.get(row) ?? -1] ?? null))
 }
 
-function claimedOf(row: ClaimedRow, lease: number): Claimed {
+function claimedOf(row: ClaimedRow, lease: number, contact: MailContact | null): Claimed {
   return {
     messageId: row.message_id, n: row.n, workspaceId: row.workspace_id, domainId: row.domain_id, tier: row.tier, address: row.address, domain: row.domain,
     attempt: row.attempts, lease, tries: row.tries, beganAt: row.began_at, dueAt: row.due_at, expiresAt: row.expires_at, recipientCount: row.recipient_count, submitted: row.submitted,
-    campaignId: row.campaign_id, recipe: row.recipe, trackOpens: row.track_opens, trackClicks: row.track_clicks,
+    campaignId: row.campaign_id, recipe: row.recipe, contact, trackOpens: row.track_opens, trackClicks: row.track_clicks,
     suppression: row.cause === null ? null : { cause: row.cause, kind: row.cause_kind ?? '' },
     content: {
       createdAt: row.created_at, from: { email: row.from_email, name: row.from_name }, replyTo: row.reply_to, to: row.to_list, cc: row.cc_list ?? [],

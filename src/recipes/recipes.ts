@@ -1,14 +1,12 @@
 /**
- * From a recipe to what a mail says: content and contact are loaded for many at once, rendered in the threads that can be killed, and given
- * the headers of unsubscribing. A text part that nobody wrote is made in those threads too: it takes longer than the rest of the rendering,
+ * From a recipe and its contact to what a mail says: rendered in the threads that can be killed, together with all that are asked for in
+ * the same moment, and given the headers of unsubscribing. Whether the contact may have it is not judged here. A text part that nobody wrote is made in those threads too: it takes longer than the rest of the rendering,
  * and the event loop has mail to send. The same recipe of the same contact makes the same mail. Nothing of it is stored.
  *
  * A contact that is gone, or a template that fails for one contact, is the answer for that mail alone. Rejects when a store is away.
  */
 import { createShelf } from '#src/shelf.ts'
-import { createBatcher } from '#src/batcher.ts'
-import { columnsOf } from '#src/columns.ts'
-import { CONTACT_FACTS, type ContactFacts } from '#src/contacts/facts.ts'
+import { loadMailContacts, type MailContact } from '#src/contacts/mail-contacts.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import type { Recipe } from '#src/messages/claim.ts'
@@ -25,8 +23,8 @@ export interface RecipeMail {
   readonly workspaceId: string
   readonly campaignId: string | null
   readonly recipe: Recipe
-  /** Somebody looks at what was sent: who has unsubscribed since may do so too. */
-  readonly isForReader?: true
+  /** Whom it is for; null when the contact was deleted. */
+  readonly contact: MailContact | null
 }
 
 export type Made =
@@ -41,8 +39,6 @@ export type Made =
   }
   /** The contact was deleted. */
   | { readonly kind: 'contact-gone' }
-  /** It is no longer subscribed to the audience that it gets the mail as a member of. */
-  | { readonly kind: 'unsubscribed' }
   | { readonly kind: 'cannot-render'; readonly reason: string }
 
 export interface Recipes {
@@ -56,8 +52,6 @@ export interface RecipeParts {
   readonly tracking: TrackingCache
 }
 
-/** Mails that are made together: as many as a thread renders in one trip, a few times. */
-const BATCH = { max: 128, lanes: 4 }
 const KEPT = { max: 500, ttlMs: 60_000 }
 
 export function createRecipes({ ctx, renderer, links, tracking }: RecipeParts): Recipes {
@@ -83,7 +77,7 @@ export function createRecipes({ ctx, renderer, links, tracking }: RecipeParts): 
   }
 
   /** The params of one mail as JSON, and whom its links are about. */
-  async function fill(mail: RecipeMail, contact: ContactFacts, content: MailContent): Promise<{ ref: MailRef; params: string }> {
+  async function fill(mail: RecipeMail, contact: MailContact, content: MailContent): Promise<{ ref: MailRef; params: string }> {
     const { messageId, n, workspaceId, recipe } = mail
     const { base } = await tracking.find(workspaceId)
     const ref = { base, messageId, n, workspaceId, contactId: recipe.contactId, audienceId: recipe.audienceId }
@@ -96,12 +90,11 @@ export function createRecipes({ ctx, renderer, links, tracking }: RecipeParts): 
     return { ref, params: JSON.stringify(params) }
   }
 
-  async function finish(mail: RecipeMail, contact: KnownContact | null): Promise<Made> {
-    if (contact === null) return { kind: 'contact-gone' }
-    if (contact.isSubscribed === false && mail.isForReader !== true) return { kind: 'unsubscribed' }
+  async function make(mail: RecipeMail): Promise<Made> {
+    if (mail.contact === null) return { kind: 'contact-gone' }
     const content = await contentOf(mail)
     if (content === null) return { kind: 'cannot-render', reason: 'its content is gone' }
-    const { ref, params } = await fill(mail, contact, content)
+    const { ref, params } = await fill(mail, mail.contact, content)
     const { id, subject, html, text } = content
     const [rendered] = await renderer.renderMany({ key: id, subject, html, text, makesText: true }, [params])
     return rendered === undefined ? { kind: 'cannot-render', reason: 'nothing came of it' } : mailOf(rendered, ref)
@@ -113,12 +106,7 @@ export function createRecipes({ ctx, renderer, links, tracking }: RecipeParts): 
     return { kind: 'mail', subject: oneLine(subject), html, text, headers: links.listUnsubscribe(ref), ref }
   }
 
-  const batcher = createBatcher<RecipeMail, Made>(async (mails) => {
-    const contacts = await loadContacts(ctx.db, mails)
-    // rendered in the same turn, they travel to a thread together
-    return Promise.all(mails.map((mail, i) => finish(mail, contacts[i] ?? null)))
-  }, BATCH)
-  return { make: (mail) => batcher.add(mail) }
+  return { make }
 }
 
 const VIEW = ['viewInBrowserUrl', 'view_in_browser_url']
@@ -137,26 +125,6 @@ function eventOf({ params }: Recipe): Readonly<Record<string, unknown>> | undefi
 /** What a contact brings into a subject must not begin a header of its own. */
 function oneLine(subject: string): string {
   return subject.replaceAll(/\p{Cc}+/gu, ' ')
-}
-
-interface KnownContact extends ContactFacts {
-  /** Null: the mail belongs to no audience, and the contact takes such mail. */
-  readonly isSubscribed: boolean | null
-}
-
-const CONTACTS = prepared('recipes-contacts', `
-SELECT i.ord::int AS ord, ${CONTACT_FACTS},
-  CASE WHEN c.opted_out_at IS NOT NULL THEN false WHEN i.audience_id IS NOT NULL THEN coalesce(m.is_subscribed, false) END AS "isSubscribed"
-FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS i (workspace_id, contact_id, audience_id, ord)
-JOIN contacts c ON c.id = i.contact_id AND c.workspace_id = i.workspace_id
-LEFT JOIN memberships m ON m.audience_id = i.audience_id AND m.contact_id = i.contact_id`)
-
-/** In the order of the mails. */
-async function loadContacts(db: Queryable, mails: readonly RecipeMail[]): Promise<(KnownContact | undefined)[]> {
-  const columns = columnsOf(mails, [(m) => m.workspaceId, (m) => m.recipe.contactId, (m) => m.recipe.audienceId])
-  const { rows } = await db.query<KnownContact & { ord: number }>(CONTACTS, columns)
-  const byPlace = new Map(rows.map((row) => [row.ord - 1, row]))
-  return mails.map((_, i) => byPlace.get(i))
 }
 
 const CAMPAIGN_NAME = prepared('recipes-campaign-name', 'SELECT name FROM campaigns WHERE workspace_id = $1 AND id = $2')
@@ -180,6 +148,6 @@ export async function renderRecipe(parts: RecipeParts, messageId: string, n = 0)
   const { rows: [row] } = await parts.ctx.db.query<StoredRecipe>(STORED, [messageId])
   if (row === undefined) return null
   const { workspaceId, campaignId, ...recipe } = row
-  const mail = { messageId, n, workspaceId, campaignId, recipe, isForReader: true as const }
-  return createRecipes(parts).make(mail)
+  const [contact = null] = await loadMailContacts(parts.ctx.db, [row])
+  return createRecipes(parts).make({ messageId, n, workspaceId, campaignId, recipe, contact })
 }
