@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict'
 import { hexOf, newId } from '#src/id.ts'
 import { CAMPAIGN_MOVES } from '#src/campaigns/state.ts'
+import { openLog } from '#src/log.ts'
+import { EPOCH_KEY } from '#src/queue/keys.ts'
+import { openRedis, whenReady } from '#src/redis.ts'
 import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
 import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
 
@@ -88,6 +91,20 @@ describe('campaigns before they leave', () => {
       })
     }
   }
+  it('resumed, its own mail is put on the schedule again, and nobody else\'s', async () => {
+    const redis = openRedis(api.redis.url, openLog({ logLevel: 'silent' }, 'test'))
+    try {
+      assert.ok(await whenReady(redis, 5000))
+      await redis.set(EPOCH_KEY, 'filled')
+      const id = await create(1)
+      await api.db.query(`UPDATE campaigns SET status = 'PAUSED' WHERE id = $1`, [id])
+      assert.equal((await campaigns.call('POST', `/${id}/resume`)).status, 200)
+      assert.equal(await redis.get(EPOCH_KEY), 'filled')
+      assert.equal((await api.db.query(`SELECT FROM let_go WHERE kind = 'campaign' AND subject = $1`, [id])).rowCount, 1)
+    } finally {
+      redis.disconnect()
+    }
+  })
   it('of nobody, or of another workspace: 404', async () => {
     const other = await api.addTenant()
     const id = await create(1)

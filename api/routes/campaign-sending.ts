@@ -11,9 +11,10 @@ import { retryFailed } from '#src/campaigns/retry.ts'
 import { planStart, type PlannedStart } from '#src/campaigns/schedule.ts'
 import { judgeAndMove, startCampaign, type Block } from '#src/campaigns/start.ts'
 import { findCampaign } from '#src/campaigns/store.ts'
+import type { Queryable } from '#src/db.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
-import { EPOCH_KEY } from '#src/queue/keys.ts'
+import { letGoAgain } from '#src/queue/suspensions.ts'
 import type { ApiContext } from '#api/context.ts'
 import { route, type Answer, type AnyRoute } from '#api/route.ts'
 import { listRed, look } from './campaign-preview.ts'
@@ -61,8 +62,8 @@ interface PlainMove {
   readonly summary: string
   readonly done: string
   readonly sets: (now: Date) => CampaignSets
-  /** After it. */
-  readonly afterwards?: (ctx: ApiContext) => Promise<unknown>
+  /** With it, in the same transaction. */
+  readonly also?: (tx: Queryable, name: CampaignName) => Promise<void>
 }
 const PLAIN: readonly PlainMove[] = [
   { move: 'recall', path: 'recall', summary: 'Make a draft of a scheduled campaign again', done: 'The campaign is a draft again.',
@@ -70,19 +71,21 @@ const PLAIN: readonly PlainMove[] = [
   { move: 'pause', path: 'pause', summary: 'Pause a campaign: nothing more of it leaves until it is resumed', done: 'The campaign is paused.',
     sets: () => ({ reason: 'paused by hand' }) },
   { move: 'resume', path: 'resume', summary: 'Go on with a paused campaign', done: 'The campaign goes on.', sets: () => ({ reason: null }),
-    // what waits in the queue was not given to anybody meanwhile: all of it is put on the schedule again
-    afterwards: ({ redis }) => redis.del(EPOCH_KEY) },
+    // what waits in the queue was not given to anybody meanwhile, and may not be on the schedule any more
+    also: (tx, { id }) => letGoAgain(tx, { kind: 'campaign', subject: id }) },
   { move: 'cancel', path: 'cancel', summary: 'Cancel a campaign: what has not left is taken back', done: 'The campaign is cancelled.',
     sets: (now) => ({ reason: 'cancelled by hand', ended_at: now }) },
 ]
 
-const plainMoves = PLAIN.map(({ move, path, summary, done, sets, afterwards }) => route({
+const plainMoves = PLAIN.map(({ move, path, summary, done, sets, also }) => route({
   name: `${move}-campaign`, summary, method: 'POST', paths: [`/public/campaigns/:id/${path}`], access: ACCESS, params: byId, status: 200,
   answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
   handle: (ctx, { caller, params }) => named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) => {
-    const result = await moveCampaign(ctx.db, name, move, sets(new Date(ctx.clock.now())))
-    // Redis away: the worker finds what waits by itself
-    if (result.kind === 'moved') await afterwards?.(ctx).catch(() => undefined)
+    const result = await ctx.db.transaction(async (tx) => {
+      const moved = await moveCampaign(tx, name, move, sets(new Date(ctx.clock.now())))
+      if (moved.kind === 'moved') await also?.(tx, name)
+      return moved
+    })
     return told(ctx, name, result, done)
   }),
 }))

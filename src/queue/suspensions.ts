@@ -73,6 +73,12 @@ function letGo(which: string): string {
     ON CONFLICT (kind, subject) DO UPDATE SET at = excluded.at`
 }
 
+/** What was held back without a suspension, such as a campaign that was paused: put on the schedule again. In the transaction that lets it go. */
+export async function letGoAgain(tx: Queryable, { kind, subject }: Stopped): Promise<void> {
+  await tx.query(`INSERT INTO let_go (kind, subject, at) VALUES ($1, $2, clock_timestamp())
+    ON CONFLICT (kind, subject) DO UPDATE SET at = excluded.at`, [kind, subject])
+}
+
 /** False when it was not suspended. */
 export async function resume(ctx: Wanted, stopped: Stopped | string): Promise<boolean> {
   const { kind, subject } = stoppedOf(stopped)
