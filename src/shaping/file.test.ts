@@ -97,6 +97,15 @@ const WRONG: readonly [what: string, file: string, line: number, text: RegExp][]
   ['a narrower rule after a wider one', rules('{name: a, code: [421, 451], action: slow}', '{name: b, receiver: google, code: 421, text: busy, action: slow}'), 7, /never match/],
   ['the same pattern twice', rules('{name: a, text: "too m", action: slow}', '{name: b, code: 421, text: "too m", action: slow}'), 7, /never match/],
   ['a text that the pattern before it finds', rules('{name: a, text: "too (many|much)", action: slow}', '{name: b, text: "too many clients", action: slow}'), 7, /never match/],
+  ['a rule that two before it take together', rules('{name: a, code: 421, text: busy, action: slow}', '{name: b, code: [450, 451], text: busy, action: slow}',
+    '{name: c, code: [421, 451], text: busy, action: tell}'), 8, /never match.*a and b come/],
+  ['a rule of all receivers after rules of each', rules('{name: a, receiver: [google, default], text: busy, action: slow}',
+    '{name: b, receiver: transport-map, text: busy, action: slow}', '{name: c, text: busy, action: tell}'), 8, /never match/],
+  ['a pattern of which each part is found before', rules('{name: a, text: "too (many|much)", action: slow}', '{name: b, text: "wait (a|the)", action: slow}',
+    '{name: c, text: "too many clients|wait a bit", action: tell}'), 8, /never match/],
+  ['a part of an earlier pattern', rules('{name: a, text: "busy|too m.ny", action: slow}', '{name: b, code: 421, text: "too m.ny", action: tell}'), 7, /never match/],
+  ['a beginning in the middle of a pattern', rules('{name: a, text: "too^many", action: slow}'), 6, /never match/],
+  ['an end in the middle of a pattern', rules('{name: a, text: "busy$now|full$x", action: slow}'), 6, /never match/],
   ['a code that is no refusal', rules('{name: a, code: 250, action: slow}'), 6, /refusals/],
   ['a suspension without a time', rules('{name: a, code: 421, action: suspend}'), 6, /time/],
   ['a time without a suspension', rules('{name: a, code: 421, action: slow, for: 2h}'), 6, /only suspend/],
@@ -115,7 +124,8 @@ describe('the linter of shaping files', () => {
     assert.deepEqual(lintShaping(rules(
       '{name: a, receiver: google, text: "too many", action: slow}', '{name: b, text: "too many", action: tell}', '{name: c, code: 421, text: "^too", action: slow}',
       '{name: d, code: 421, text: "is too", action: slow}', '{name: e, code: 421, enhanced: 4.7.0, action: slow}', '{name: f, code: 421, action: slow}',
-      '{name: g, receiver: google, action: suspend, for: 90s, of: workspace}',
+      '{name: g, receiver: google, action: suspend, for: 90s, of: workspace}', '{name: h, code: [450, 451], text: "a|b", action: slow}',
+      '{name: i, code: [451, 452], text: "a|b", action: slow}', '{name: j, code: 450, text: "a|c[|]d", action: slow}', '{name: k, text: "(^a|b$)|[$^]|x$|y\\\\$z|a?^b", action: slow}', '{name: l, code: 450, text: "a|", action: slow}',
     )), [])
   })
   it('takes any text for a file without failing', () => {
