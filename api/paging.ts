@@ -1,5 +1,6 @@
 /** Lists in pages: `page` from 1, `limit` 50 unless told, at most 1000 (more is refused, not cut). Answers have both shapes of a list. */
 import { z } from 'zod'
+import type { Page, PageWish } from '#src/page.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 1000
@@ -24,17 +25,8 @@ const limit = whole
 /** The query of a list that has nothing but pages. */
 export const paging = z.object({ page, limit })
 
-export interface Page<T> {
-  readonly items: readonly T[]
-  readonly total: number
-}
-
 /** The `data` of a list answer, its items under their own name. */
-export function pageData<T>(
-  name: string,
-  found: Page<T>,
-  asked: { readonly page: number; readonly limit: number },
-): Record<string, unknown> {
+export function pageData<T>(name: string, found: Page<T>, asked: PageWish): Record<string, unknown> {
   const { total } = found
   return {
     [name]: found.items,

@@ -102,7 +102,7 @@ export const listScheduledEmails = route({
   answer: scheduledPage,
   errors: ['SERVICE_UNAVAILABLE'],
   handle: async (ctx, { caller, query }) => {
-    const { emails, total } = await listScheduled(ctx.db, caller.workspaceId, query.page, query.limit)
+    const { emails, total } = await listScheduled(ctx.db, caller.workspaceId, query)
     return {
       body: {
         success: true,

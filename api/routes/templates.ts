@@ -37,7 +37,7 @@ const list = route({
   name: 'list-templates', summary: 'The templates of the workspace, newest first', method: 'GET', paths: templatePaths(''),
   access: 'any', query: paging, status: 200, answer: pageOf('templates', template), errors: [],
   handle: async (ctx, { caller, query }) => {
-    const { templates, total } = await listTemplates(ctx.db, caller.workspaceId, query.page, query.limit)
+    const { templates, total } = await listTemplates(ctx.db, caller.workspaceId, query)
     const data = pageData('templates', { items: templates.map(present), total }, query)
     return { body: { success: true, message: `${total} templates.`, data } }
   },

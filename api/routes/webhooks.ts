@@ -87,8 +87,8 @@ const list = route({
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, query }) => {
     if (query.id !== undefined) return show(ctx, caller.workspaceId, query.id)
-    const { endpoints, total } = await listEndpoints(ctx.db, caller.workspaceId, query.page, query.limit)
-    const data = pageData('webhooks', { items: endpoints.map(present), total }, query)
+    const { items, total } = await listEndpoints(ctx.db, caller.workspaceId, query)
+    const data = pageData('webhooks', { items: items.map(present), total }, query)
     return { body: { success: true, message: `${total} webhook endpoints.`, data } }
   },
 })

@@ -7,6 +7,7 @@
 import { jsonOrNull } from '#src/columns.ts'
 import { GHOST } from '#src/contacts/ghost.ts'
 import { prepared, type Queryable } from '#src/db.ts'
+import { readPage, type Page, type PageWish } from '#src/page.ts'
 import { MOST_HEARD, type Properties as EventProperties } from './heard.ts'
 import type { EnrolmentState, Status } from './state.ts'
 
@@ -106,19 +107,13 @@ export interface Enrolment {
 }
 
 /** Who is or was in an automation, the newest first, of one state or (null) of all. */
-export async function listEnrolments(
-  db: Queryable,
-  automationId: string,
-  { page, limit, state }: { readonly page: number; readonly limit: number; readonly state: EnrolmentState | null },
-): Promise<{ items: Enrolment[]; total: number }> {
-  const own = 'e.automation_id = $1 AND ($2::text IS NULL OR e.state = $2)'
-  const [{ rows: items }, { rows: [counted] }] = await Promise.all([
-    db.query<Enrolment>(`
-      SELECT e.id, e.contact_id AS "contactId", c.email, e.state, e.version, e.step, e.due_at AS "dueAt", e.reason,
-        e.created_at AS "createdAt", e.ended_at AS "endedAt"
-      FROM (SELECT * FROM enrolments e WHERE ${own} ORDER BY e.id DESC LIMIT $3 OFFSET $4) e JOIN contacts c ON c.id = e.contact_id
-      ORDER BY e.id DESC`, [automationId, state, limit, (page - 1) * limit]),
-    db.query<{ total: number }>(`SELECT count(*) AS total FROM enrolments e WHERE ${own}`, [automationId, state]),
-  ])
-  return { items, total: counted?.total ?? 0 }
+export function listEnrolments(
+  db: Queryable, automationId: string, wish: PageWish & { readonly state: EnrolmentState | null },
+): Promise<Page<Enrolment>> {
+  return readPage(db, {
+    columns: `e.id, e.contact_id AS "contactId", c.email, e.state, e.version, e.step, e.due_at AS "dueAt", e.reason,
+      e.created_at AS "createdAt", e.ended_at AS "endedAt"`,
+    from: 'enrolments e', joins: 'JOIN contacts c ON c.id = e.contact_id', where: 'e.automation_id = $1 AND ($2::text IS NULL OR e.state = $2)',
+    order: 'e.id DESC', values: [automationId, wish.state],
+  }, wish)
 }

@@ -3,6 +3,7 @@
  * contact.
  */
 import type { Queryable } from '#src/db.ts'
+import { readPage, type Page, type PageWish } from '#src/page.ts'
 import { loadContactsOf } from './due.ts'
 import { findObstacles, type MailStepOf } from './mail-steps.ts'
 import { compileSteps } from './program.ts'
@@ -38,18 +39,11 @@ export interface CallLine {
 }
 
 /** What its webhook steps had to tell, the newest first. */
-export async function listCalls(
-  db: Queryable,
-  automationId: string,
-  { page, limit }: { readonly page: number; readonly limit: number },
-): Promise<{ items: CallLine[]; total: number }> {
-  const [{ rows: items }, { rows: [counted] }] = await Promise.all([
-    db.query<CallLine>(`
-      SELECT id, step, url, state, tries, due_at AS "dueAt", answer, created_at AS "createdAt" FROM automation_calls
-      WHERE automation_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`, [automationId, limit, (page - 1) * limit]),
-    db.query<{ total: number }>('SELECT count(*) AS total FROM automation_calls WHERE automation_id = $1', [automationId]),
-  ])
-  return { items, total: counted?.total ?? 0 }
+export function listCalls(db: Queryable, automationId: string, wish: PageWish): Promise<Page<CallLine>> {
+  return readPage(db, {
+    columns: 'id, step, url, state, tries, due_at AS "dueAt", answer, created_at AS "createdAt"', from: 'automation_calls',
+    where: 'automation_id = $1', order: 'id DESC', values: [automationId],
+  }, wish)
 }
 
 interface Order {

@@ -3,6 +3,7 @@
  * in a row of their own that is never changed. Another workspace's automation is as good as none.
  */
 import type { Queryable } from '#src/db.ts'
+import { readPage, type Page, type PageWish } from '#src/page.ts'
 import type { Status } from './state.ts'
 import { placedSteps, type Step } from './steps.ts'
 import type { Trigger, TriggerType } from './triggers.ts'
@@ -30,35 +31,25 @@ const COUNTS = ['enrolled', 'completed', 'active'].map((name) => `a.${name}_coun
 const COLUMNS = `a.id, a.name, a.status, a.trigger_type AS "triggerType", a.trigger_config AS "triggerConfig", a.version,
   v.step_count AS "stepCount", ${COUNTS}, a.created_at AS "createdAt", a.updated_at AS "updatedAt"`
 /** What is not folded yet belongs to the counts. */
-const FROM = `FROM automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
+const JOINS = `JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
   CROSS JOIN LATERAL (SELECT coalesce(sum(enrolled), 0)::bigint AS enrolled, coalesce(sum(completed), 0)::bigint AS completed,
     coalesce(sum(active), 0)::bigint AS active FROM enrolment_changes c WHERE c.automation_id = a.id) n`
 
 /** Of any status. */
 export async function findAutomation(db: Queryable, workspaceId: string, id: string): Promise<Automation | null> {
-  const statement = `SELECT ${COLUMNS}, v.steps ${FROM} WHERE a.workspace_id = $1 AND a.id = $2`
+  const statement = `SELECT ${COLUMNS}, v.steps FROM automations a ${JOINS} WHERE a.workspace_id = $1 AND a.id = $2`
   const { rows } = await db.query<Automation>(statement, [workspaceId, id])
   return rows[0] ?? null
 }
 
-export interface AutomationPage {
-  readonly items: readonly AutomationRow[]
-  readonly total: number
-}
-
 /** The newest first, of one status or (null) of all. */
-export async function listAutomations(
-  db: Queryable,
-  workspaceId: string,
-  { page, limit, status }: { readonly page: number; readonly limit: number; readonly status: Status | null },
-): Promise<AutomationPage> {
-  const own = 'a.workspace_id = $1 AND ($2::text IS NULL OR a.status = $2)'
-  const [{ rows: items }, { rows: [counted] }] = await Promise.all([
-    db.query<AutomationRow>(`SELECT ${COLUMNS} ${FROM} WHERE ${own} ORDER BY a.id DESC LIMIT $3 OFFSET $4`,
-      [workspaceId, status, limit, (page - 1) * limit]),
-    db.query<{ total: number }>(`SELECT count(*) AS total FROM automations a WHERE ${own}`, [workspaceId, status]),
-  ])
-  return { items, total: counted?.total ?? 0 }
+export function listAutomations(
+  db: Queryable, workspaceId: string, wish: PageWish & { readonly status: Status | null },
+): Promise<Page<AutomationRow>> {
+  const where = 'a.workspace_id = $1 AND ($2::text IS NULL OR a.status = $2)'
+  return readPage(db, {
+    columns: COLUMNS, from: 'automations a', joins: JOINS, where, order: 'a.id DESC', values: [workspaceId, wish.status],
+  }, wish)
 }
 
 export async function countAutomations(db: Queryable, workspaceId: string): Promise<number> {

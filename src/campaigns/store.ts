@@ -4,6 +4,7 @@
  */
 import type { Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
+import { readPage, type Page, type PageWish } from '#src/page.ts'
 import type { CampaignState } from './state.ts'
 
 export const MAX_CAMPAIGNS = 10_000
@@ -107,18 +108,11 @@ export async function findCampaign(db: Queryable, workspaceId: string, id: strin
 }
 
 /** The newest first, in one state or (null) in any. */
-export async function listCampaigns(
-  db: Queryable,
-  workspaceId: string,
-  { page, limit, status }: { readonly page: number; readonly limit: number; readonly status: CampaignState | null },
-): Promise<{ items: CampaignRow[]; total: number }> {
-  const own = 'workspace_id = $1 AND ($2::text IS NULL OR status = $2)'
-  const [{ rows: items }, { rows: [counted] }] = await Promise.all([
-    db.query<CampaignRow>(`SELECT ${ROW} FROM campaigns WHERE ${own} ORDER BY id DESC LIMIT $3 OFFSET $4`,
-      [workspaceId, status, limit, (page - 1) * limit]),
-    db.query<{ total: number }>(`SELECT count(*) AS total FROM campaigns WHERE ${own}`, [workspaceId, status]),
-  ])
-  return { items, total: counted?.total ?? 0 }
+export function listCampaigns(
+  db: Queryable, workspaceId: string, wish: PageWish & { readonly status: CampaignState | null },
+): Promise<Page<CampaignRow>> {
+  const where = 'workspace_id = $1 AND ($2::text IS NULL OR status = $2)'
+  return readPage(db, { columns: ROW, from: 'campaigns', where, order: 'id DESC', values: [workspaceId, wish.status] }, wish)
 }
 
 /** Why it was left alone. */

@@ -3,6 +3,7 @@
  * waits for the batch under way, which counts; the next one finds its lease gone and writes nothing.
  */
 import type { Queryable } from '#src/db.ts'
+import { readPage, type Page, type PageWish } from '#src/page.ts'
 import type { Layout } from './layout.ts'
 
 /** Where an import stands, a sentence each. */
@@ -69,15 +70,8 @@ export async function findImport(db: Queryable, workspaceId: string, id: string)
 }
 
 /** The newest first. */
-export async function listImports(
-  db: Queryable, workspaceId: string, { page, limit }: { readonly page: number; readonly limit: number },
-): Promise<{ readonly items: readonly Import[]; readonly total: number }> {
-  const [{ rows }, total] = await Promise.all([
-    db.query<Import>(`SELECT ${COLUMNS} FROM imports WHERE workspace_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`,
-      [workspaceId, limit, (page - 1) * limit]),
-    db.query<{ total: number }>('SELECT count(*) AS total FROM imports WHERE workspace_id = $1', [workspaceId]),
-  ])
-  return { items: rows, total: total.rows[0]?.total ?? 0 }
+export function listImports(db: Queryable, workspaceId: string, wish: PageWish): Promise<Page<Import>> {
+  return readPage(db, { columns: COLUMNS, from: 'imports', where: 'workspace_id = $1', order: 'id DESC', values: [workspaceId] }, wish)
 }
 
 export async function listErrors(db: Queryable, importId: string): Promise<RowError[]> {

@@ -5,6 +5,7 @@
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { announce } from '#src/events/news.ts'
+import { readPage, type PageWish } from '#src/page.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { moveRecipients, type Moving } from './move.ts'
 import type { Mailbox } from './submission.ts'
@@ -28,19 +29,17 @@ interface ScheduledRow {
 
 const WAITS = `m.workspace_id = $1 AND m.scheduled_at IS NOT NULL AND EXISTS (SELECT FROM recipients r WHERE r.message_id = m.id AND r.state = 'scheduled')`
 
-/** One page, soonest first, and how many there are. `page` counts from 1. */
-export async function listScheduled(db: Queryable, workspaceId: string, page: number, limit: number): Promise<{ emails: ScheduledView[]; total: number }> {
-  const [{ rows }, { rows: counts }] = await Promise.all([
-    db.query<ScheduledRow>(
-      `SELECT m.id, m.scheduled_at, m.timezone, m.from_email, m.from_name, m.to_list, m.subject, m.tier, m.recipient_count, m.created_at
-       FROM messages m WHERE ${WAITS} ORDER BY m.scheduled_at, m.id LIMIT $2 OFFSET $3`, [workspaceId, limit, (page - 1) * limit]),
-    db.query<{ total: number }>(`SELECT count(*) AS total FROM messages m WHERE ${WAITS}`, [workspaceId]),
-  ])
-  const emails = rows.map((row): ScheduledView => ({
+const COLUMNS = 'm.id, m.scheduled_at, m.timezone, m.from_email, m.from_name, m.to_list, m.subject, m.tier, m.recipient_count, m.created_at'
+
+/** Soonest first. */
+export async function listScheduled(db: Queryable, workspaceId: string, wish: PageWish): Promise<{ emails: ScheduledView[]; total: number }> {
+  const listing = { columns: COLUMNS, from: 'messages m', where: WAITS, order: 'm.scheduled_at, m.id', values: [workspaceId] }
+  const { items, total } = await readPage<ScheduledRow>(db, listing, wish)
+  const emails = items.map((row): ScheduledView => ({
     id: row.id, scheduledAt: row.scheduled_at, timezone: row.timezone ?? 'UTC', from: { email: row.from_email, name: row.from_name }, to: row.to_list,
     subject: row.subject, tier: row.tier, recipientsCount: row.recipient_count, createdAt: row.created_at,
   }))
-  return { emails, total: counts[0]?.total ?? 0 }
+  return { emails, total }
 }
 
 /** Takes a scheduled message back. `gone`: it, or a part of it, has left for the queue or was taken back before. */

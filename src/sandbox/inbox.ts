@@ -4,6 +4,7 @@
  */
 import { prepared, type Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
+import { readPage, type Page, type PageWish } from '#src/page.ts'
 
 /** What one signature was worth. `result` is one of RFC 8601 2.7.1: pass, fail, neutral, policy, temperror, permerror. */
 export interface DkimVerdict {
@@ -80,18 +81,10 @@ export interface CapturedLine extends InboxLine {
 }
 
 /** What a workspace's messages brought here, the newest first. */
-export async function listCaptured(
-  db: Queryable,
-  workspaceId: string,
-  { page, limit }: { readonly page: number; readonly limit: number },
-): Promise<{ items: CapturedLine[]; total: number }> {
-  const [{ rows: items }, { rows: [counted] }] = await Promise.all([
-    db.query<CapturedLine>(
-      `SELECT ${COLUMNS}, octet_length(raw) AS size FROM sandbox_inbox WHERE workspace_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`,
-      [workspaceId, limit, (page - 1) * limit]),
-    db.query<{ total: number }>('SELECT count(*) AS total FROM sandbox_inbox WHERE workspace_id = $1', [workspaceId]),
-  ])
-  return { items, total: counted?.total ?? 0 }
+export function listCaptured(db: Queryable, workspaceId: string, wish: PageWish): Promise<Page<CapturedLine>> {
+  return readPage(db, {
+    columns: `${COLUMNS}, octet_length(raw) AS size`, from: 'sandbox_inbox', where: 'workspace_id = $1', order: 'id DESC', values: [workspaceId],
+  }, wish)
 }
 
 /** Null: the workspace has none with this id. */

@@ -1,6 +1,7 @@
 /** Segments of a workspace: a name for a filter; made, found, listed, changed, deleted; always together with the workspace's id. */
 import type { Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
+import { readPage, type Page, type PageWish } from '#src/page.ts'
 import type { Filter } from './filter.ts'
 
 export const MAX_SEGMENTS = 500
@@ -39,16 +40,8 @@ export async function findSegment(db: Queryable, workspaceId: string, id: string
 }
 
 /** The newest first. */
-export async function listSegments(
-  db: Queryable, workspaceId: string, { page, limit }: { readonly page: number; readonly limit: number },
-): Promise<{ readonly items: readonly Segment[]; readonly total: number }> {
-  const [{ rows }, total] = await Promise.all([
-    db.query<Segment>(
-      `SELECT ${COLUMNS} FROM segments WHERE workspace_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3`,
-      [workspaceId, limit, (page - 1) * limit]),
-    db.query<{ total: number }>('SELECT count(*) AS total FROM segments WHERE workspace_id = $1', [workspaceId]),
-  ])
-  return { items: rows, total: total.rows[0]?.total ?? 0 }
+export function listSegments(db: Queryable, workspaceId: string, wish: PageWish): Promise<Page<Segment>> {
+  return readPage(db, { columns: COLUMNS, from: 'segments', where: 'workspace_id = $1', order: 'id DESC', values: [workspaceId] }, wish)
 }
 
 /** Null when there is none. */

@@ -3,6 +3,7 @@
  * address, so that a list of any length is exported with one slice in memory.
  */
 import type { Queryable } from '#src/db.ts'
+import { readPage, type PageWish } from '#src/page.ts'
 import type { CauseKind, CauseReply } from './cause.ts'
 
 export interface Suppression {
@@ -45,18 +46,13 @@ export interface SuppressionPage {
   readonly total: number
 }
 
-/** `page` counts from 1. */
 export async function listSuppressions(
-  db: Queryable, workspaceId: string, filter: ListFilter, { page, limit }: { readonly page: number; readonly limit: number },
+  db: Queryable, workspaceId: string, filter: ListFilter, wish: PageWish,
 ): Promise<SuppressionPage> {
-  const which = [workspaceId, filter.prefix, filter.kind, filter.after, filter.before]
-  const [{ rows }, { rows: [count] }] = await Promise.all([
-    db.query<Row>(
-      `SELECT ${COLUMNS} FROM suppressions WHERE ${WHERE} ORDER BY created_at DESC, address DESC LIMIT $6 OFFSET $7`,
-      [...which, limit, (page - 1) * limit]),
-    db.query<{ total: number }>(`SELECT count(*) AS total FROM suppressions WHERE ${WHERE}`, which),
-  ])
-  return { suppressions: rows.map(suppressionOf), total: count?.total ?? 0 }
+  const values = [workspaceId, filter.prefix, filter.kind, filter.after, filter.before]
+  const listing = { columns: COLUMNS, from: 'suppressions', where: WHERE, order: 'created_at DESC, address DESC', values }
+  const { items, total } = await readPage<Row>(db, listing, wish)
+  return { suppressions: items.map(suppressionOf), total }
 }
 
 /** Those of the addresses that are on the list, by address. */

@@ -97,7 +97,7 @@ describe('stored templates', () => {
     const { id } = await saved(mine, {})
     assert.equal(await findTemplate(db, theirs, id), null)
     assert.deepEqual(await save(theirs, { id, body: 'stolen' }), { kind: 'not-found' })
-    assert.deepEqual(await listTemplates(db, theirs, 1, 10), { templates: [], total: 0 })
+    assert.deepEqual(await listTemplates(db, theirs, { page: 1, limit: 10 }), { templates: [], total: 0 })
     assert.equal((await findTemplate(db, mine, id))?.body, '<p>{{name}}</p>')
   })
 
@@ -110,8 +110,8 @@ describe('stored templates', () => {
     const ids: string[] = []
     for (const name of ['a', 'b', 'c']) ids.unshift((await saved(mine, { name })).id)
     await saved(theirs, {})
-    const first = await listTemplates(db, mine, 1, 2)
-    const second = await listTemplates(db, mine, 2, 2)
+    const first = await listTemplates(db, mine, { page: 1, limit: 2 })
+    const second = await listTemplates(db, mine, { page: 2, limit: 2 })
     assert.deepEqual([...first.templates, ...second.templates].map((template) => template.id), ids)
     assert.deepEqual([first.total, second.total, second.templates.length], [3, 3, 1])
   })
@@ -119,7 +119,7 @@ describe('stored templates', () => {
   it('are not stored when they cannot be compiled', async () => {
     const result = await save(mine, { body: '\n{{foo bar}}' })
     assert.equal(result.kind === 'invalid' && result.reason.startsWith('the body, line 2: there is no helper "foo"'), true)
-    assert.equal((await listTemplates(db, mine, 1, 10)).total, 0)
+    assert.equal((await listTemplates(db, mine, { page: 1, limit: 10 })).total, 0)
   })
 
   const WRONG: readonly [what: string, fields: object][] = [

@@ -7,6 +7,7 @@
 import { z } from 'zod'
 import type { Db, Queryable } from '#src/db.ts'
 import { isUuid, newId } from '#src/id.ts'
+import { readPage, type PageWish } from '#src/page.ts'
 import type { Finished } from './finish.ts'
 import { loadPartials, lockPartials, MAX_USERS, type PartialVersions } from './partial-store.ts'
 import { guessPartials } from './partials.ts'
@@ -199,11 +200,9 @@ export interface TemplatePage {
   readonly total: number
 }
 
-const LIST = `SELECT ${COLUMNS} FROM templates WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3`
-
-/** Newest first. `page` counts from 1. */
-export async function listTemplates(db: Queryable, workspaceId: string, page: number, limit: number): Promise<TemplatePage> {
-  const { rows } = await db.query<TemplateRow>(LIST, [workspaceId, limit, (page - 1) * limit])
-  const { rows: [count] } = await db.query<{ n: number }>('SELECT count(*) AS n FROM templates WHERE workspace_id = $1', [workspaceId])
-  return { templates: rows.map(fromRow), total: count?.n ?? 0 }
+/** Newest first. */
+export async function listTemplates(db: Queryable, workspaceId: string, wish: PageWish): Promise<TemplatePage> {
+  const listing = { columns: COLUMNS, from: 'templates', where: 'workspace_id = $1', order: 'created_at DESC, id DESC', values: [workspaceId] }
+  const { items, total } = await readPage<TemplateRow>(db, listing, wish)
+  return { templates: items.map(fromRow), total }
 }

@@ -1,5 +1,6 @@
 /** The versions of a template as their author wrote them. Another workspace's template has none. */
 import type { Queryable } from '#src/db.ts'
+import { readPage, type PageWish } from '#src/page.ts'
 import { CONTENT, fromRow, type Template, type TemplateRow } from './store.ts'
 
 /** A version as it was saved. */
@@ -19,16 +20,9 @@ export interface VersionPage {
 }
 
 /** The latest first. */
-export async function listVersions(
-  db: Queryable,
-  workspaceId: string,
-  id: string,
-  page: { readonly page: number; readonly limit: number },
-): Promise<VersionPage> {
-  const { rows } = await db.query<TemplateRow>(
-    `SELECT ${VERSION} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 ORDER BY version DESC LIMIT $3 OFFSET $4`,
-    [id, workspaceId, page.limit, (page.page - 1) * page.limit])
-  const { rows: [count] } = await db.query<{ n: number }>(
-    'SELECT count(*) AS n FROM template_versions WHERE template_id = $1 AND workspace_id = $2', [id, workspaceId])
-  return { versions: rows.map(fromRow), total: count?.n ?? 0 }
+export async function listVersions(db: Queryable, workspaceId: string, id: string, wish: PageWish): Promise<VersionPage> {
+  const where = 'template_id = $1 AND workspace_id = $2'
+  const listing = { columns: VERSION, from: 'template_versions', where, order: 'version DESC', values: [id, workspaceId] }
+  const { items, total } = await readPage<TemplateRow>(db, listing, wish)
+  return { versions: items.map(fromRow), total }
 }

@@ -4,6 +4,7 @@
  */
 import type { Queryable } from '#src/db.ts'
 import { idOfHex, isUuid } from '#src/id.ts'
+import { readPage, type PageWish } from '#src/page.ts'
 import { wakeSender, type Endpoint, type Wakeable } from './endpoints.ts'
 
 export interface DeliveryView {
@@ -35,11 +36,9 @@ export interface AttemptView {
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
-export interface LogFilter {
+export interface LogFilter extends PageWish {
   readonly state: DeliveryState | null
   readonly eventId: string | null
-  readonly page: number
-  readonly limit: number
 }
 
 /** `evt_<hex>` or the uuid itself; null when it is neither. */
@@ -58,18 +57,14 @@ export interface LogPage {
 
 /** The newest event first. */
 export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: LogFilter): Promise<LogPage> {
-  const which = [endpoint.id, filter.state, filter.eventId]
-  const [{ rows }, total] = await Promise.all([
-    db.query<Omit<DeliveryView, 'attempts'>>(
-      `SELECT d.event_id AS "eventId", e.type, d.state, d.tries, d.created_at AS "createdAt",
-         CASE d.state WHEN 'pending' THEN d.due_at END AS "nextTryAt"
-       FROM (SELECT * FROM webhook_deliveries d WHERE ${WHERE} ORDER BY d.event_id DESC LIMIT $4 OFFSET $5) d
-       LEFT JOIN events e ON e.workspace_id = d.workspace_id AND e.tx = d.tx AND e.id = d.event_id ORDER BY d.event_id DESC`,
-      [...which, filter.limit, (filter.page - 1) * filter.limit]),
-    db.query<{ total: number }>(`SELECT count(*) AS total FROM webhook_deliveries d WHERE ${WHERE}`, which),
-  ])
-  const attempts = await listAttempts(db, endpoint.id, rows.map((row) => row.eventId))
-  return { deliveries: rows.map((row) => ({ ...row, attempts: attempts.get(row.eventId) ?? [] })), total: total.rows[0]?.total ?? 0 }
+  const { items, total } = await readPage<Omit<DeliveryView, 'attempts'>>(db, {
+    columns: `d.event_id AS "eventId", e.type, d.state, d.tries, d.created_at AS "createdAt",
+      CASE d.state WHEN 'pending' THEN d.due_at END AS "nextTryAt"`,
+    from: 'webhook_deliveries d', joins: 'LEFT JOIN events e ON e.workspace_id = d.workspace_id AND e.tx = d.tx AND e.id = d.event_id',
+    where: WHERE, order: 'd.event_id DESC', values: [endpoint.id, filter.state, filter.eventId],
+  }, filter)
+  const attempts = await listAttempts(db, endpoint.id, items.map((row) => row.eventId))
+  return { deliveries: items.map((row) => ({ ...row, attempts: attempts.get(row.eventId) ?? [] })), total }
 }
 
 async function listAttempts(db: Queryable, endpointId: string, eventIds: readonly string[]): Promise<Map<string, AttemptView[]>> {

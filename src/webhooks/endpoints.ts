@@ -8,6 +8,7 @@
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
+import { readPage, type Page, type PageWish } from '#src/page.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
 import { newSecret, ROTATION_HOURS, sealSecret } from './secret.ts'
 
@@ -49,11 +50,6 @@ export interface Shown {
   readonly secret: string
 }
 
-export interface EndpointPage {
-  readonly endpoints: readonly Endpoint[]
-  readonly total: number
-}
-
 type Sealing = Pick<Context, 'db' | 'vault'>
 
 const DELETED = 'deleted'
@@ -72,14 +68,8 @@ export async function createEndpoint(ctx: Sealing, workspaceId: string, order: E
 }
 
 /** The newest first. */
-export async function listEndpoints(db: Queryable, workspaceId: string, page: number, limit: number): Promise<EndpointPage> {
-  const [{ rows }, total] = await Promise.all([
-    db.query<Endpoint>(
-      `SELECT ${COLUMNS} FROM webhook_endpoints WHERE ${OWN} ORDER BY id DESC LIMIT $2 OFFSET $3`,
-      [workspaceId, limit, (page - 1) * limit]),
-    db.query<{ total: number }>(`SELECT count(*) AS total FROM webhook_endpoints WHERE ${OWN}`, [workspaceId]),
-  ])
-  return { endpoints: rows, total: total.rows[0]?.total ?? 0 }
+export function listEndpoints(db: Queryable, workspaceId: string, wish: PageWish): Promise<Page<Endpoint>> {
+  return readPage(db, { columns: COLUMNS, from: 'webhook_endpoints', where: OWN, order: 'id DESC', values: [workspaceId] }, wish)
 }
 
 export async function findEndpoint(db: Queryable, workspaceId: string, id: string): Promise<Endpoint | null> {
