@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const PROGRAM = join(import.meta.dirname, 'mailstead')
@@ -119,8 +119,22 @@ describe('mailstead', function () {
     assert.deepEqual(names.filter((name) => !existsSync(join(import.meta.dirname, 'commands', `${name}.ts`))), [])
   })
 
+  it('compile leaves the roles nothing to compile', () => {
+    const cache = mkdtempSync('/tmp/mailstead-compiled-')
+    const env = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: cache, DATA_DIR: '/nonexistent' }
+    const kept = (...args: string[]): readonly string[] => {
+      spawnSync(process.execPath, [`${PROGRAM}.ts`, ...args], { env })
+      return readdirSync(cache, { recursive: true, encoding: 'utf8' }).toSorted()
+    }
+    const compiled = kept('compile')
+    assert.ok(compiled.length > 300, `${compiled.length} files`)
+    // without stores they end as soon as they are loaded
+    for (const role of ['api', 'worker', 'mta']) assert.deepEqual(kept(role), compiled, role)
+    rmSync(cache, { recursive: true })
+  })
+
   const wrong: readonly (readonly string[])[] = [
-    ['nope'], ['toString'], ['../mailstead'], ['start', 'now'], ['mta', '--roles', 'all'], ['mta', '--role', 'x'],
+    ['nope'], ['compile', 'now'], ['toString'], ['../mailstead'], ['start', 'now'], ['mta', '--roles', 'all'], ['mta', '--role', 'x'],
   ]
   for (const args of wrong) {
     it(`${args.join(' ')} is wrong use: usage on stderr, exit code 2`, () => {

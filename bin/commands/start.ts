@@ -9,6 +9,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Children, rolesFor, startChildren } from '#bin/supervisor/children.ts'
+import { compileAhead } from '#bin/supervisor/compile-ahead.ts'
 import { type Lock, takeLock } from '#bin/supervisor/lock.ts'
 import { sandboxPorts } from '#bin/supervisor/sandbox-ports.ts'
 import { lockFile, openStores, type Stores } from '#bin/supervisor/stores.ts'
@@ -46,9 +47,11 @@ export async function run(args: string[]): Promise<number> {
 async function serve(config: Config, stop: AbortSignal): Promise<void> {
   const undo: (() => Promise<void>)[] = []
   try {
+    const compiled = compileAhead()
     const stores = await openStores(config, say, stop)
     undo.unshift(() => stores.stop())
     await migrateWhenUp(stores.databaseUrl, stop)
+    await compiled
     const children = await startRoles(config, stores, stop)
     undo.unshift(() => children.stop())
     await awaitReady(config, stop)
