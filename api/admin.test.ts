@@ -154,6 +154,8 @@ describe('the operator\'s endpoints', () => {
       const query = new URLSearchParams(given).toString()
       assert.deepEqual([(await call('DELETE', `/suspensions?${query}`)).status,
         (await call('DELETE', `/suspensions?${query}`)).status], [200, 404])
+      await ok(call('POST', '/suspensions', given))
+      assert.deepEqual([(await call('DELETE', '/suspensions', given)).status, (await call('DELETE', '/suspensions', given)).status], [200, 404])
     }
     const wrong = [{}, { domain: 'a.example', site: 's' }, { workspace: 'nobody' }, { campaign: 'x' },
       { domain: 'a.example', until: '2020-01-01' }]

@@ -64,11 +64,14 @@ const stop = route({
   },
 })
 
+const toLetGo = z.object({ ...subject, receiver: text.meta({ description: 'as listed: one that a rule about replies has stopped' }) })
+
 const letGo = route({
-  name: 'admin-resume', summary: 'Let mail go again that was stopped', method: 'DELETE', paths: ['/admin/suspensions'], access: 'operator',
-  query: z.object({ ...subject, receiver: text.meta({ description: 'as listed: one that a rule about replies has stopped' }) }),
-  status: 200, answer: plainAnswer, errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
-  handle: async (ctx, { query: { receiver: pace, ...given }, headers, address }) => {
+  name: 'admin-resume', summary: 'Let mail go again that was stopped',
+  description: 'What is meant stands in the query or in the body.', method: 'DELETE', paths: ['/admin/suspensions'], access: 'operator',
+  query: toLetGo, body: toLetGo.default({}), status: 200, answer: plainAnswer, errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
+  handle: async (ctx, { query, body, headers, address }) => {
+    const { receiver: pace, ...given } = { ...body, ...query }
     if (pace !== undefined && Object.keys(given).length === 0) return letReceiverGo(ctx, pace, operatorName(headers, address))
     const read = await readStopped(given, ctx.db)
     if (!read.ok) return invalid(read.details)
