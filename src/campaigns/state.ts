@@ -4,9 +4,9 @@
  *
  *   DRAFT ─schedule→ SCHEDULED ─start→ SENDING ─dispatch→ SENT ─complete→ COMPLETED
  *     ▲─────recall──────┘                │ ▲▲           │           │
- *     └─────────start────────────────────│ ││ ←──retry──┴───────────┘   (DRAFT may start at once)
- *                                  pause ▼ │ resume
- *                                      PAUSED
+ *     └─────────start────────────────────│ ││ ←──retry──┼───────────┘   (DRAFT may start at once)
+ *                                  pause ▼ │ resume     │
+ *                                      PAUSED ←───pause─┘
  *
  * fail ends one that cannot begin at its time; cancel takes back what has not left; retry sends again to those whose mail failed.
  */
@@ -26,7 +26,7 @@ export const CAMPAIGN_MOVES = {
   schedule: { from: ['DRAFT'], to: 'SCHEDULED' },
   recall: { from: ['SCHEDULED'], to: 'DRAFT' },
   start: { from: ['DRAFT', 'SCHEDULED'], to: 'SENDING' },
-  pause: { from: ['SENDING'], to: 'PAUSED' },
+  pause: { from: ['SENDING', 'SENT'], to: 'PAUSED' },
   resume: { from: ['PAUSED'], to: 'SENDING' },
   dispatch: { from: ['SENDING'], to: 'SENT' },
   complete: { from: ['SENT'], to: 'COMPLETED' },
