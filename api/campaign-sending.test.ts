@@ -5,7 +5,7 @@ import { CAMPAIGN_MOVES } from '#src/campaigns/state.ts'
 import { openLog } from '#src/log.ts'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { openRedis, whenReady } from '#src/redis.ts'
-import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
+import { addAudience, addMembers, BODY, campaignsOf } from '#test/support/campaign.ts'
 import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
 
 describe('campaigns before they leave', () => {
@@ -51,6 +51,18 @@ describe('campaigns before they leave', () => {
     assert.ok(spread !== null && spread > 80 && spread <= 90, String(spread))
     const tested = await finish(36_000, { spread_minutes: 90, test: { subject_b: 'Other', minutes: 60 } })
     assert.ok(tested !== null && tested > 140 && tested <= 150, String(tested))
+  })
+  it('what the headers say is looked at, of a test in both subjects', async () => {
+    const template = await api.call('POST', '/templates/save', { key: api.regular, body: { name: 'T', subject: 'Fwd: x', body: BODY } })
+    const cases: readonly (readonly [fields: object, level: string])[] = [
+      [{ subject: ' ' }, 'red'], [{ subject: 'RE: your order' }, 'yellow'], [{ test: { subject_b: 'Re[2]: x' } }, 'yellow'],
+      [{ template_id: textOf(template.body['data']?.['id']), html: undefined, subject: undefined }, 'yellow'], [{ subject: 'Regards: spring' }, 'none'],
+    ]
+    for (const [fields, level] of cases) {
+      const seen = await preview(await create(1, fields))
+      const found = ['red', 'yellow'].filter((one) => codes(seen, one).includes('subject'))
+      assert.deepEqual(found, level === 'none' ? [] : [level], JSON.stringify(fields))
+    }
   })
   it('red blocks the start, unless it is forced', async () => {
     const id = await create(0)

@@ -47,6 +47,7 @@ export type Previewing = Starting & { readonly config: Pick<Config, 'warmUp' | '
 /** Receivers ask more of those who send so many (Gmail and Yahoo, since 2024). */
 const BULK = 5000
 const MANY_NEW = 0.5
+const LIKE_A_REPLY = /^\s*(?:re|fwd?|aw|wg)\s*(?:\[\d+\])?:/i
 /** An hour with fewer deliveries tells what there was to send, not how much the receiver takes. */
 const TELLING_HOUR = 1000
 const HOUR_MS = 3600 * 1000
@@ -59,13 +60,14 @@ interface Asked {
 
 export async function previewCampaign(ctx: Previewing, { workspaceId, quota }: Asked, campaign: Campaign): Promise<Preview> {
   const nowMs = ctx.clock.now()
-  const [{ blocks }, counted, quotaRoom, sender] = await Promise.all([
+  const [{ blocks, sendable }, counted, quotaRoom, sender] = await Promise.all([
     judgeSendable(ctx, workspaceId, campaign), countRecipients(ctx.db, workspaceId, campaign, nowMs),
     readRoom(ctx.db, workspaceId, quota, new Date(nowMs)), findSenderFacts(ctx.db, workspaceId, campaign.fromEmail)])
   const receivers = await describeReceivers(ctx, counted, { pool: sender?.pool ?? null, nowMs })
   const { sampled, neverMailed } = await sampleNew(ctx.db, { workspaceId, counted, nowMs }, campaign)
   const neverMailedShare = sampled === 0 ? null : neverMailed / sampled
-  const facts: Facts = { total: counted.total, quotaRoom, neverMailedShare, receivers, sender, trackingUrl: ctx.config.trackingUrl, subject: campaign.subject }
+  const subjects = [sendable?.content.subject ?? campaign.subject, campaign.subjectB].filter((subject) => subject !== null)
+  const facts: Facts = { total: counted.total, quotaRoom, neverMailedShare, receivers, sender, trackingUrl: ctx.config.trackingUrl, subjects }
   return {
     counted, receivers, quotaRoom, neverMailedShare, expectedFinish: finishOf(receivers, (campaign.testMinutes ?? 0) + (campaign.spreadMinutes ?? 0), nowMs),
     findings: [...blocks.map(findingOf), ...RULES.flatMap((rule) => rule(facts) ?? [])],
@@ -83,7 +85,8 @@ interface Facts {
   readonly receivers: readonly ReceiverPreview[]
   readonly sender: SenderFacts | null
   readonly trackingUrl: string
-  readonly subject: string | null
+  /** Of a test both. */
+  readonly subjects: readonly string[]
 }
 
 type Rule = (facts: Facts) => Finding | null
@@ -110,6 +113,9 @@ const RULES: readonly Rule[] = [
     const message = 'no valid DMARC record was seen at the sending domain'
     return total > BULK ? red('dmarc', `${message}, and large receivers refuse that of who sends so many`) : yellow('dmarc', message)
   },
+  ({ subjects }) => subjects.some((subject) => subject.trim() === '') ? red('subject', 'the subject is empty') : null,
+  ({ subjects }) => subjects.some((subject) => LIKE_A_REPLY.test(subject))
+    ? yellow('subject', 'the subject begins as that of a reply or a forwarded mail does: filters, and the law of some countries, take that for deceit') : null,
   ({ trackingUrl }) => trackingUrl.startsWith('https:') ? green('list-unsubscribe', 'one-click unsubscribing by HTTPS and by mail')
     : yellow('list-unsubscribe', 'the unsubscribe link is not HTTPS: receivers do not show it (RFC 8058 4)'),
 ]
