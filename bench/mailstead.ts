@@ -165,6 +165,7 @@ function submissionSettings(ports: readonly number[]): Record<string, string> {
 async function provision(env: Readonly<Record<string, string>>): Promise<Access> {
   const command = (...args: string[]): Promise<string> => runCommand(args, env)
   const ask = async <T>(...args: string[]): Promise<T> => JSON.parse(await command(...args, '--json')) as T
+  await command('compile') // as `start` does: a process that compiles for itself has other figures
   await command('migrate')
   const workspace = await ask<{ id: string }>('workspace', 'create', '--name', WORKSPACE, '--plan', 'enterprise')
   const domain = await ask<unknown>('domain', 'add', '--workspace', workspace.id, SENDER_DOMAIN)
