@@ -15,7 +15,7 @@ import type { StepContent } from './sources.ts'
 import { mayMove, type Status } from './state.ts'
 import type { Step } from './steps.ts'
 import {
-  countAutomations, findAutomation, insertAutomation, lockAutomation, moveEnrolled, updateAutomation, type Automation, type Written,
+  countAutomations, findAutomation, insertAutomation, lockAutomation, moveEnrolled, moveMoment, updateAutomation, type Automation, type Written,
 } from './store.ts'
 import { readTrigger, type Trigger, type TriggerType } from './triggers.ts'
 
@@ -88,6 +88,8 @@ export function changeAutomation(ctx: AutomationStore, workspaceId: string, id: 
     await updateAutomation(tx, id, before, next)
     if (next.version !== before.version) await storeOwnBodies(tx, { workspaceId, automationId: id, version: next.version }, change.contents ?? [])
     if (change.isMoving === true && next.version !== before.version) await moveEnrolled(tx, id, next.version)
+    const [from, to] = [before.trigger.startsAt, next.trigger.startsAt]
+    if (from !== null && from.getTime() !== to?.getTime()) await moveMoment(tx, id, { from, to, now: new Date(ctx.clock.now()) })
     return done(tx, workspaceId, id)
   })
 }

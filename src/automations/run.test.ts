@@ -166,6 +166,22 @@ describe('slices of automations', () => {
     await runSlice(parts)
     assert.deepEqual([(await tags()).length, (await tags()).includes('a|b')], [100, false])
   })
+  it('who was enrolled for a moment begins at the moment that it is moved to', async () => {
+    await addContacts(1)
+    const at = (hours: number): string => new Date(ctx.clock.now() + hours * 3_600_000).toISOString()
+    const id = await make([tag('x')], { triggerType: 'date_time', triggerConfig: { at: at(1) } })
+    await enrol(id)
+    const due = async (): Promise<Date | undefined> =>
+      (await ctx.db.query<{ at: Date }>('SELECT due_at AS at FROM enrolments WHERE automation_id = $1', [id])).rows[0]?.at
+    for (const hours of [50, 2]) {
+      const moment = at(hours)
+      assert.equal((await changeAutomation(ctx, workspaceId, id, { triggerConfig: { at: moment } })).kind, 'done')
+      assert.equal((await due())?.toISOString(), moment)
+    }
+    assert.equal((await changeAutomation(ctx, workspaceId, id, { triggerType: 'manual', triggerConfig: {} })).kind, 'done')
+    await runSlice(parts)
+    assert.deepEqual(await tags(), ['x'])
+  })
   it('who moves goes on in the version that asked him to, also where a later one lets everybody finish', async () => {
     await addContacts(1)
     const steps = (name: string): readonly object[] => [{ type: 'delay', id: 'd', hours: 1 }, { ...tag(name), id: 't' }]

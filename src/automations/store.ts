@@ -121,6 +121,12 @@ export async function updateAutomation(tx: Queryable, id: string, before: Writte
     [id, name, status, trigger.type, JSON.stringify(trigger.config), trigger.key, trigger.startsAt, version])
 }
 
+/** Who was enrolled for a moment, and has not begun, begins at the new one; null: now. */
+export async function moveMoment(tx: Queryable, id: string, { from, to, now }: { readonly from: Date; readonly to: Date | null; readonly now: Date }): Promise<void> {
+  await tx.query(`UPDATE enrolments SET due_at = greatest($3, $4::timestamptz) WHERE automation_id = $1 AND state = 'active' AND due_at = $2`,
+    [id, from, to, now])
+}
+
 /** Who is in an older version than this goes on in it, from its next step. */
 export async function moveEnrolled(tx: Queryable, id: string, version: number): Promise<void> {
   await tx.query('UPDATE automations SET moves_below = $2 WHERE id = $1', [id, version])
