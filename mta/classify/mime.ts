@@ -134,11 +134,11 @@ function* walkOwn(part: Part): Generator<Part> {
   for (const child of part.children) yield* walkOwn(child)
 }
 
-/** The text of a part, its transfer encoding and charset undone; HTML is left as it is. */
+/** The text of a part, its transfer encoding and charset undone, its lines ended by LF; HTML is left as it is. */
 export function textOf(part: Part): string {
   const encoding = (valueOf(part.fields, 'content-transfer-encoding') ?? '').trim().toLowerCase()
   const octets = DECODERS.get(encoding)?.(part.body) ?? Buffer.from(part.body, 'latin1')
-  return cutLines(decodeCharset(octets, part.params['charset']))
+  return cutLines(decodeCharset(octets, part.params['charset']).replace(/\r\n?/g, '\n'))
 }
 
 const DECODERS: ReadonlyMap<string, (text: string) => Buffer> = new Map([

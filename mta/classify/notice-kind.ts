@@ -2,7 +2,7 @@
  * What kind of mail a notice is: a failure, a delay, or an automatic answer (RFC 3834), by its header and the families of its first words.
  */
 import { readHeaderText } from '#src/mail/header-text.ts'
-import { addressesIn, type Notice } from './notice.ts'
+import type { Notice } from './notice.ts'
 import { type Part, valueOf } from './mime.ts'
 import {
   ANSWER_SUBJECT, AWAY_WORDS, CHALLENGE, DAEMON, DELAY_SUBJECT, DELAY_WORDS, FAILURE_SUBJECT, FAILURE_WORDS, FINAL_WORDS, SURE_DELAY_WORDS,
@@ -36,8 +36,7 @@ export function isFailureNotice(mail: Part, notice: Notice): boolean {
   if (isAnswer(mail)) return false
   if (!isSaid) return false
   // people write of payments that failed; a server names whom it could not reach
-  const isNamed = notice.entries.length > 0 || addressesIn(notice.text).length > 0
-  return (isNamed && FAILURE_SUBJECT.test(head(mail, 'subject'))) || /^\s*[245]\d\d[ -]/m.test(notice.text)
+  return (notice.entries.length > 0 && FAILURE_SUBJECT.test(head(mail, 'subject'))) || /^\s*[245]\d\d[ -]/m.test(notice.text)
 }
 
 /** Somebody writes back, perhaps about a notice and with all of its words below. */
@@ -61,7 +60,7 @@ const ANSWER_FIELDS = [
 export function isAutomaticAnswer(mail: Part, notice: Notice): boolean {
   const submitted = head(mail, 'auto-submitted').toLowerCase()
   if (/^auto-(?:replied|notified)/.test(submitted)) return true
-  if (submitted.startsWith('auto-generated') && isAnswer(mail)) return true
+  if (submitted.startsWith('auto-generated') && head(mail, 'in-reply-to') !== '') return true
   if (ANSWER_FIELDS.some((name) => head(mail, name) !== '')) return true
   const precedences = `${head(mail, 'precedence')} ${head(mail, 'x-precedence')}`
   if (/\bauto[-_]?reply/i.test(precedences)) return true

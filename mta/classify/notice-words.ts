@@ -49,6 +49,7 @@ export const FAILURE_WORDS = words(
     + String.raw`impossibile (?:recap|conseg)`,
   String.raw`non [èe] stat[oa] (?:recapitat|consegnat)|niet (?:afgeleverd|bezorgd|worden)|inte levereras|ikke leveres|`
     + String.raw`nie (?:zosta[łl]\w* )?dostarcz`,
+  String.raw`delivery of the (?:e-?mail|message) was stopped`,
   String.raw`falha na entrega|(?:gick|kunde) inte (?:att )?levereras?|gik ikke at levere|kunne ikke leveres? til|`
     + String.raw`dostarczenie \S[^.\n]{0,80} nie powiod|teslim edileme|toimitus [^.\n]{0,60}ep[äa]onnistui|`
     + String.raw`k[ée]zbes[íi]t\w*[^.\n]{0,60} (?:sikertelen|nem siker[üu]lt)`,
@@ -56,12 +57,23 @@ export const FAILURE_WORDS = words(
   String.raw`无法(?:投递|送达|发送|送到)|無法(?:投遞|送達|傳遞|傳送)|投递失败|发送失败|未能送达|退回|전송하지 못|배달되지`,
 )
 
-export const DELAY_SUBJECT = /\bdelay(?:ed)?\b|\bwarning\b|still being retried|verz[öo]e?ger|retard|p[ée]ndiente|attesa/i
+export const DELAY_SUBJECT = words(
+  String.raw`\bdelay(?:ed)?\b|\bwarning\b|still being retried|verz[öo]e?ger|warnung|retard|p[ée]ndiente|retras|atras|`
+    + String.raw`attesa|ritard|vertraag|f[öo]rdr[öo]j|forsink|op[óo][źz]n|zpo[žz]d|задерж|затримк|gecik|遅延|遅れ|延迟|延遲|지연`,
+)
 export const DELAY_WORDS = words(
   String.raw`(?:has|have|had|is|was) (?:not yet been|been|being)? ?(?:delivered|delayed|postponed)[^.\n]{0,60}`,
   String.raw`not yet (?:been )?delivered|will (?:be|continue to be|keep) (?:re)?tr(?:ied|y)|warning (?:message )?only`,
   String.raw`temporary (?:failure|delay) report|still (?:being retried|trying)|(?:will )?continue (?:to (?:try|attempt)|trying|`
     + String.raw`delivery attempts)`,
+  String.raw`noch nicht (?:zugestellt|ausgeliefert)|zustellung [^.\n]{0,80}verz[öo]e?ger|(?:weiterhin|weiter) versucht|zustellversuche|`
+    + String.raw`pas encore (?:[ée]t[ée] )?(?:remis|d[ée]livr|distribu)|remise [^.\n]{0,80}retard[ée]e|continuera [àa] (?:essayer|tenter)`,
+  String.raw`a[úu]n no (?:se ha |ha sido )?(?:entreg|enviad)|(?:se )?seguir[áa] intentando|ainda n[ãa]o foi entregue|`
+    + String.raw`continuar[áa] tentando|non [èe] (?:stato )?ancora (?:stat[oa] )?(?:recapit|consegn)|ancora in attesa|nog niet (?:afgeleverd|bezorgd)|`
+    + String.raw`vertraagd`,
+  String.raw`[äa]nnu inte levererats|endnu ikke (?:blevet )?leveret|jeszcze nie (?:zosta[łl]\w* )?dostarcz|`
+    + String.raw`ещ[её] не (?:был[оа]? )?доставлен|(?:попытки|попытк\S+) доставки будут|hen[üu]z teslim edilmedi`,
+  String.raw`配信が遅れ|引き続き(?:試行|配信)|再送(?:を試み|し続け)|尚未(?:送达|送達|投递|投遞)|(?:继续|繼續|重新)(?:尝试|嘗試)|지연되|계속 시도`,
   String.raw`do not need to re-?send|deliver\w* attempts will continue|will be (?:re)?attempted|will (?:re-?)?try (?:again|to deliver)`,
 )
 export const SURE_DELAY_WORDS = words(
@@ -99,8 +111,8 @@ export const AWAY_WORDS = words(
 export const CHALLENGE = words(
   String.raw`(?:confirm|verify) (?:your|that you|this) (?:message|e-?mail|identity|address|are)|\bchallenge[- ]response`,
   String.raw`to (?:prove|verify) (?:that )?you(?:'re| are) (?:a )?(?:human|not a)|spam ?arrest|boxbe|\btmda\b`,
-  String.raw`added to (?:the |my |your )?(?:\S+ )?(?:allowed|approved|white|guest)[- ]?list|(?:click|follow)[^.\n]{0,60} to (?:ensure|`
-    + String.raw`complete|`
+  String.raw`added to (?:the |my |your )?(?:\S+ )?(?:allowed|approved|white|guest)[- ]?(?:senders? )?list|`
+    + String.raw`(?:click|follow)[^.\n]{0,60} to (?:ensure|complete|`
     + String.raw`release|approve)[^.\n]{0,30}(?:delivery|message|mail)`,
   String.raw`only from senders (?:that )?i have approved|antispam uol|confirme (?:o seu endere[çc]o|su direcci[óo]n)`,
   String.raw`your (?:message|e-?mail) (?:is|has been) (?:waiting|held|quarantined)[^.\n]{0,80}(?:confirm|approv|click|reply)`,

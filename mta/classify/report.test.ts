@@ -27,6 +27,8 @@ function reading(raw: Buffer | string): string {
   return [kind, ...told].join(' ')
 }
 
+const inBase64 = (text: string): string => `Content-Transfer-Encoding: base64\r\n\r\n${Buffer.from(text).toString('base64')}`
+
 describe('reports', () => {
   for (const sample of SAMPLES) it(`of ${sample.server}: ${sample.reading}`, () => assert.equal(reading(mailOf(sample)), sample.reading))
 
@@ -54,6 +56,13 @@ describe('reports', () => {
     'bounce ann@b.example no-such-user!'],
     ['an encoding that is none',
     `Content-Transfer-Encoding: __proto__\r\n${textBounceOf('ann@b.example')}`, 'bounce ann@b.example no-such-user!'],
+    ['a report in base64', DSN.replace(/(delivery-status)\r\n\r\n([^]*?)\r\n\r\n--b1/, (_, type: string, fields: string) =>
+      `${type}\r\n${inBase64(fields)}\r\n--b1`), 'bounce ann@b.example no-such-user!'],
+    ['words in base64', textBounceOf('ann@b.example').replace(/\r\n\r\n([^]*)/, (_, text: string) => `\r\n${inBase64(text)}`),
+    'bounce ann@b.example no-such-user!'],
+    ['lines that end in CR alone', DSN.replaceAll('\r\n', '\r'), 'bounce ann@b.example no-such-user!'],
+    ['an address of X.400 beside the one that was sent to', DSN.replace('Final-Recipient: rfc822; ann@b.example',
+      'Original-Recipient: rfc822; ann@b.example\r\nFinal-Recipient: X400; /PN=Ann/O=B/C=DE/'), 'bounce ann@b.example no-such-user!'],
     ['a report of UTF-8 kind', DSN.replace('message/d', 'message/global-d'), 'bounce ann@b.example no-such-user!'],
     ['a complaint', arfOf(), 'complaint'],
     ['a complaint whose fields are lost', arfOf().replace('message/feedback-report', 'text/plain'), 'complaint'],
