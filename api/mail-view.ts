@@ -37,14 +37,14 @@ SELECT subject, html, body_text AS text, content_id IS NOT NULL AS "isRecipe", r
 
 export function createMailView(ctx: Context, renderer: Renderer): MailView {
   const tokens = createTokens(ctx.vault)
-  const parts = { ctx, renderer, links: createLinks(ctx), tracking: createTrackingCache(ctx) }
+  const parts = { ctx, links: createLinks(ctx), tracking: createTrackingCache(ctx) }
 
   async function textsOf(messageId: string, n: number): Promise<ShownMail | null> {
     const { rows: [stored] } = await ctx.db.query<Stored>(STORED, [messageId])
     // what came by SMTP is shown by the reader's own program: it has no link to here
     if (stored === undefined || stored.isRaw) return null
     if (!stored.isRecipe) return stored
-    const made = await renderRecipe(parts, messageId, n)
+    const made = await renderRecipe(parts, renderer, messageId, n)
     return made?.kind === 'mail' ? made : null
   }
 

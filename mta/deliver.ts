@@ -5,20 +5,17 @@
  * Dies before the transport: the lease brings the recipient back, uncounted. Dies in the conversation: the same. Dies after the receiver's 250
  * and before the commit of `settle`: the recipient is sent again, the one window in which that happens.
  */
-import { assemble, type Draft } from '#mta/compose/draft.ts'
-import type { SigningKey } from '#mta/compose/sign.ts'
 import type { Route } from '#mta/route/route.ts'
 import { UNGUARDED } from '#mta/security/policy.ts'
-import type { Mail } from '#mta/smtp/envelope.ts'
 import type { Job } from '#mta/transport/direct.ts'
 import type { AccountLetter } from '#mta/transport/relay.ts'
 import { pathOf } from '#mta/transport/session-pool.ts'
 import { composeReply, formatReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Claimed } from '#src/messages/claim.ts'
-import type { Made } from '#src/recipes/recipes.ts'
 import { accountAt } from '#src/providers/destination.ts'
 import { lastMoment } from '#src/messages/settle.ts'
+import { writeMail } from './letter.ts'
 import type { Stages } from './stages.ts'
 import type { Gate } from './waiting.ts'
 
@@ -94,7 +91,7 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo, passage }: Gat
   if (tls.isPending) return waitForPolicy(claimed, stages)
   const sender = await stages.sendingDomain(claimed.domainId)
   if (sender.kind !== 'ready') return mayNotSend(sender.kind, claimed)
-  const written = await write(stages, claimed, sender.keys)
+  const written = await writeMail(stages, claimed, sender.keys)
   if ('kind' in written) return written
   return {
     site: route.site, hosts: route.hosts, tls, ways: passage.ways, pace: passage.pace, paceBy: passage.paceBy,
@@ -106,20 +103,8 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo, passage }: Gat
 async function prepareForAccount(stages: Stages, claimed: Claimed, { accountId, mayGo }: { accountId: string; mayGo: () => boolean }): Promise<AccountLetter | Outcome> {
   const account = await stages.accounts.find(accountId)
   if (!('addresses' in account)) return account
-  const written = await write(stages, claimed, [])
+  const written = await writeMail(stages, claimed, [])
   return 'kind' in written ? written : { account, mail: { from: claimed.content.from.email, to: claimed.address, ...written, mayGo } }
-}
-
-/** The message as it goes over the wire. */
-async function write(stages: Stages, claimed: Claimed, keys: readonly SigningKey[]): Promise<Pick<Mail, 'data' | 'smtputf8'> | Outcome> {
-  const draft = await draftOf(stages, claimed)
-  if ('kind' in draft) return draft
-  const composed = await stages.compose(await stages.mark(draft, claimed)).catch(poison)
-  if ('kind' in composed) return composed
-  const data = assemble(composed, await stages.sign(composed, keys))
-  // programs have always written 8-bit headers without asking for SMTPUTF8, and servers have always let them through
-  const mayNeedIt = draft.raw === null || claimed.submitted?.isUtf8 === true
-  return { data, smtputf8: (composed.needsSmtputf8 && mayNeedIt) || !isAscii(claimed.address) }
 }
 
 /** It gives up its place meanwhile: other domains may have the same hosts. */
@@ -130,23 +115,6 @@ function waitForPolicy({ domain }: Claimed, stages: Stages): Outcome {
 function mayNotSend(kind: 'gone' | 'not-verified', { content }: Claimed): Outcome {
   const what = kind === 'gone' ? 'was removed' : 'is not verified any more: its DKIM record is gone from DNS'
   return { kind: 'failed', reason: `domain-${kind}`, detail: `the sending domain of ${content.from.email} ${what}` }
-}
-
-async function draftOf(stages: Stages, claimed: Claimed): Promise<Draft | Outcome> {
-  const { content, messageId, recipe } = claimed
-  if (recipe !== null) return draftOfRecipe(await stages.recipe({ ...claimed, recipe }), claimed)
-  const texts = content.isLarge ? await stages.texts(messageId) : {}
-  const attachments = content.hasAttachments ? await stages.attachments(messageId) : []
-  return { ...content, ...texts, messageId, attachments }
-}
-
-function draftOfRecipe(made: Made, { content, messageId }: Claimed): Draft | Outcome {
-  if (made.kind === 'mail') {
-    const { subject, html, text, headers } = made
-    return { ...content, subject, html, text, headers: [...content.headers, ...headers], messageId, attachments: [] }
-  }
-  const detail = made.kind === 'contact-gone' ? 'the contact was deleted' : `the template cannot be rendered for this contact: ${made.reason}`
-  return { kind: 'failed', reason: made.kind, detail }
 }
 
 /** Nothing is to be sent any more. */
@@ -181,15 +149,6 @@ function outcomeOfRoute(route: Exclude<Route, { kind: 'hosts' }>): Outcome {
   if (route.kind === 'unknown') return { kind: 'deferred', scope: 'destination', reason: 'dns', detail: route.text, reply: null, isCounted: false }
   const reply = composeReply(550, route.status, route.text)
   return { kind: 'bounced', scope: 'recipient', reason: route.reason, isHard: route.reason !== 'loop', detail: formatReply(reply), reply }
-}
-
-function isAscii(text: string): boolean {
-  return Buffer.byteLength(text) === text.length
-}
-
-/** A message that nobody can compose: it fails alone, with its reason. */
-function poison(error: unknown): Outcome {
-  return { kind: 'failed', reason: 'cannot-compose', detail: `the message could not be composed: ${textOf(error)}` }
 }
 
 /** Trouble of our own, such as a store that is away: not the message's fault, and over some time. */

@@ -5,6 +5,8 @@ import type { Recipe } from '#src/messages/claim.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createTokens } from '#src/tracking/tokens.ts'
 import { openVault } from '#src/vault.ts'
+import { trackDraft } from '#mta/compose/track.ts'
+import { marksOf } from '#src/tracking/mark-order.ts'
 import { createMarking, type Marked } from './marking.ts'
 
 const vault = openVault(Buffer.alloc(32, 7))
@@ -19,9 +21,11 @@ const DRAFT: Draft = {
 const recipe: Recipe = { contentId: newId(), contactId: newId(), audienceId: null, params: null }
 const about = (said: Partial<Marked>): Marked =>
   ({ messageId: REF.messageId, n: 4, workspaceId: REF.workspaceId, recipe: null, submitted: null, trackOpens: null, trackClicks: null, ...said })
-const marking = (opens: boolean | null, clicks: boolean | null) => createMarking(links, {
-  find: () => Promise.resolve({ opens, clicks, privacy: 'full', base: REF.base }),
-})
+/** A draft with what its workspace wishes of it. */
+const marking = (opens: boolean | null, clicks: boolean | null) => async (draft: Draft, of: Marked): Promise<Draft> => {
+  const order = await createMarking(links, { find: () => Promise.resolve({ opens, clicks, privacy: 'full', base: REF.base }) })(of)
+  return order === null ? draft : trackDraft(draft, marksOf(order))
+}
 
 describe('marking', () => {
   it('leaves mail alone that nobody wants tracked', async () => {
@@ -35,7 +39,7 @@ describe('marking', () => {
     const { html } = await marking(true, true)(DRAFT, about({}))
     for (const link of OURS) assert.ok(html?.includes(`"${link}"`), link)
     const [, token = ''] = /"https:\/\/t\.example\/c\/([\w-]+)\/[\w-]+"/.exec(html ?? '') ?? []
-    assert.deepEqual(createTokens(vault).readHit('click', token, 'http://a.example/'), { messageId: REF.messageId, n: 4 })
+    assert.deepEqual(createTokens(vault).readClick(token, 'http://a.example/'), { messageId: REF.messageId, n: 4 })
     assert.ok(html?.includes(`<img src="${links.open({ ...REF, n: 4 })}"`))
   })
   it('each of them by itself', async () => {

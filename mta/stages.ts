@@ -9,7 +9,8 @@ import { createBatcher } from '#src/batcher.ts'
 import type { Context } from '#src/context.ts'
 import { compose } from '#mta/compose/compose.ts'
 import type { Composed, Draft } from '#mta/compose/draft.ts'
-import { sign, type SigningKey } from '#mta/compose/sign.ts'
+import { createLetters, type Letters } from '#mta/compose/letters.ts'
+import { sign, type SigningKey, type Unsigned } from '#mta/compose/sign.ts'
 import type { Egress } from '#mta/egress/egress.ts'
 import { createResolver } from '#mta/route/resolve.ts'
 import { createRouter, type Host, type Route, type Router } from '#mta/route/route.ts'
@@ -23,8 +24,7 @@ import type { OpeningParts, Resolve } from '#mta/transport/opening.ts'
 import { loadMailContacts, type MailContact, type MailContactRef } from '#src/contacts/mail-contacts.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { loadAttachments, loadTexts, lookUpSuppressions, type Addressee, type Claimed, type Texts } from '#src/messages/claim.ts'
-import { createRecipes, type Made, type RecipeMail } from '#src/recipes/recipes.ts'
-import { createRenderer } from '#src/templates/render.ts'
+import { createRecipes, type Recipes } from '#src/recipes/recipes.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createTrackingCache } from '#src/tracking/settings.ts'
 import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
@@ -54,13 +54,14 @@ export interface Stages {
   /** Its signing keys and where its bounces come to. */
   sendingDomain(domainId: string | null): Promise<SendingDomain>
   texts(messageId: string): Promise<Texts>
-  /** What mail of a campaign or an automation says. */
-  recipe(mail: RecipeMail): Promise<Made>
   attachments(messageId: string): Promise<readonly Attachment[]>
-  /** Puts tracking in, where it is wished. */
-  readonly mark: Marking
+  /** What mail of a campaign or an automation is written from, and what writes it. */
+  readonly fillIn: Recipes['fillIn']
+  readonly letters: Pick<Letters, 'write'>
+  /** What is tracked of a mail. */
+  readonly marks: Marking
   compose(draft: Draft): Promise<Composed>
-  sign(composed: Composed, keys: readonly SigningKey[]): Promise<string>
+  sign(unsigned: Unsigned, keys: readonly SigningKey[]): Promise<string>
   /** `mailFrom` is the sending domain's own bounce domain; null = the operator's. */
   returnPath(recipient: Pick<Claimed, 'messageId' | 'n' | 'submitted'>, mailFrom: string | null): string
   readonly transport: Transport
@@ -94,10 +95,9 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
   const domains = createSendingDomainCache(ctx)
   const suppressions = createBatcher((wanted: Addressee[]) => lookUpSuppressions(ctx.db, wanted), { max: LOOK_UP_BATCH, lanes: 1 })
   const contacts = createBatcher((wanted: MailContactRef[]) => loadMailContacts(ctx.db, wanted), { max: LOOK_UP_BATCH, lanes: 1 })
-  // one thread keeps far ahead of the senders; a second one costs 30 MB, and a batch for each costs more than a full one
-  const renderer = createRenderer({ threads: 1 })
+  const letters = createLetters()
   const [links, tracking] = [createLinks(ctx), createTrackingCache(ctx)]
-  const recipes = createRecipes({ ctx, renderer, links, tracking })
+  const recipes = createRecipes({ ctx, links, tracking })
   const mac = (data: Buffer): Buffer => ctx.vault.mac('return-path', data)
   const stages: Stages = {
     now: () => clock.now(),
@@ -110,11 +110,11 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
     sendingDomain: (domainId) => domainId === null ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null, pool: REGIONS[DEFAULT_REGION].pool }) : domains.find(domainId),
     texts: (messageId) => loadTexts(ctx.db, messageId),
-    recipe: (mail) => recipes.make(mail),
     attachments: (messageId) => loadAttachments(ctx.db, messageId),
-    mark: createMarking(links, tracking),
+    fillIn: (mail) => recipes.fillIn(mail), letters,
+    marks: createMarking(links, tracking),
     compose,
-    sign: (composed, signingKeys) => sign(composed, signingKeys, new Date(clock.now())),
+    sign: (unsigned, signingKeys) => sign(unsigned, signingKeys, new Date(clock.now())),
     // of a report nothing may come back (RFC 5321 4.5.5)
     returnPath: (claimed, mailFrom) => claimed.submitted?.isReport === true ? '' : returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),
     transport,
@@ -126,7 +126,7 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     close: async () => {
       await transport.close()
       await accounts.stop()
-      await renderer.stop()
+      await letters.stop()
       await egress.stop()
       await security.stop()
       router.stop()

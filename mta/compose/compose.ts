@@ -8,7 +8,6 @@ import type { Composed, Draft, Field } from './draft.ts'
 import { hexOf, writeHeader } from './header.ts'
 import { splitMessage } from './message.ts'
 import { readingsOf, writeContent } from './straight.ts'
-import { buildContent } from './tree.ts'
 
 /**
  * Simple shapes are put together straight, mail with attachments by nodemailer's composer; a raw draft passes through.
@@ -16,14 +15,18 @@ import { buildContent } from './tree.ts'
  */
 export async function compose(draft: Draft): Promise<Composed> {
   if (draft.raw !== null) return passThrough(draft.raw)
+  if (draft.attachments.length === 0) return composeTexts(draft)
   const header = writeHeader(draft)
-  const hex = hexOf(draft)
-  const texts = readingsOf(draft)
-  if (draft.attachments.length > 0) {
-    const { fields, body } = await buildContent(texts, draft.attachments, hex)
-    return join([...header, ...fields], body)
-  }
-  const { fields, body } = writeContent(texts, hex)
+  // the library of it is large, and most mail has no attachment
+  const { buildContent } = await import('./tree.ts')
+  const { fields, body } = await buildContent(readingsOf(draft), draft.attachments, hexOf(draft))
+  return join([...header, ...fields], body)
+}
+
+/** A draft of texts only. @throws BrokenDraft */
+export function composeTexts(draft: Draft): Composed {
+  const header = writeHeader(draft)
+  const { fields, body } = writeContent(readingsOf(draft), hexOf(draft))
   return join([...header, ...fields], Buffer.from(body, 'latin1'))
 }
 

@@ -64,10 +64,10 @@ export class BrokenDraft extends Error {
 }
 
 /** The whole message in one piece, `signatures` (header lines, each with its line end) in front. */
-export function assemble(composed: Pick<Composed, 'head' | 'body'>, signatures = ''): Buffer {
+export function assemble(composed: Pick<Composed, 'head'> & { readonly body: Uint8Array }, signatures = ''): Buffer {
   const top = signatures + composed.head
   const bytes = Buffer.allocUnsafe(top.length + composed.body.length)
   bytes.write(top, 0, 'latin1')
-  composed.body.copy(bytes, top.length)
+  bytes.set(composed.body, top.length)
   return bytes
 }

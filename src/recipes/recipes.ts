@@ -1,9 +1,8 @@
 /**
- * From a recipe and its contact to what a mail says: rendered in the threads that can be killed, together with all that are asked for in
- * the same moment, and given the headers of unsubscribing. Whether the contact may have it is not judged here. A text part that nobody wrote is made in those threads too: it takes longer than the rest of the rendering,
- * and the event loop has mail to send. The same recipe of the same contact makes the same mail. Nothing of it is stored.
+ * From a recipe and its contact to what a mail is rendered from: the source, the variables, and the headers of unsubscribing. The same recipe
+ * of the same contact makes the same mail. Nothing of it is stored. Whether the contact may have it is not judged here.
  *
- * A contact that is gone, or a template that fails for one contact, is the answer for that mail alone. Rejects when a store is away.
+ * A contact that is gone, or a content, is the answer for that mail alone. Rejects when a store is away.
  */
 import { createShelf } from '#src/shelf.ts'
 import { loadMailContacts, type MailContact } from '#src/contacts/mail-contacts.ts'
@@ -12,7 +11,7 @@ import { prepared, type Queryable } from '#src/db.ts'
 import type { Recipe } from '#src/messages/claim.ts'
 import { mentionsOf, variablesOf } from '#src/templates/variables.ts'
 import type { Renderer } from '#src/templates/render.ts'
-import type { Rendered } from '#src/templates/source.ts'
+import type { Source } from '#src/templates/source.ts'
 import type { Links, MailRef } from '#src/tracking/links.ts'
 import type { TrackingCache } from '#src/tracking/settings.ts'
 import { findContent, type MailContent } from './contents.ts'
@@ -27,34 +26,37 @@ export interface RecipeMail {
   readonly contact: MailContact | null
 }
 
-export type Made =
+export type Filled =
   | {
-    readonly kind: 'mail'
-    readonly subject: string
-    readonly html: string | null
-    readonly text: string | null
+    readonly kind: 'filled'
+    readonly source: Source
+    /** A JSON object. */
+    readonly params: string
     readonly headers: readonly (readonly [name: string, value: string])[]
     /** Whom its links are about. */
     readonly ref: MailRef
   }
+  | Unfillable
+
+/** What no mail can be made of. */
+export type Unfillable =
   /** The contact was deleted. */
   | { readonly kind: 'contact-gone' }
   | { readonly kind: 'cannot-render'; readonly reason: string }
 
 export interface Recipes {
-  make(mail: RecipeMail): Promise<Made>
+  fillIn(mail: RecipeMail): Promise<Filled>
 }
 
 export interface RecipeParts {
   readonly ctx: Pick<Context, 'db' | 'clock'>
-  readonly renderer: Pick<Renderer, 'renderMany'>
   readonly links: Links
   readonly tracking: TrackingCache
 }
 
 const KEPT = { max: 500, ttlMs: 60_000 }
 
-export function createRecipes({ ctx, renderer, links, tracking }: RecipeParts): Recipes {
+export function createRecipes({ ctx, links, tracking }: RecipeParts): Recipes {
   const contents = createShelf<Promise<MailContent | null>>(ctx.clock, KEPT)
   const campaigns = createShelf<Promise<string>>(ctx.clock, KEPT)
   const kept = <T>(shelf: { get(name: string): T | undefined; put(name: string, value: T): void }, name: string, find: () => T): T => {
@@ -69,44 +71,41 @@ export function createRecipes({ ctx, renderer, links, tracking }: RecipeParts): 
   const campaignOf = async ({ workspaceId, campaignId: id }: RecipeMail): Promise<{ id: string; name: string } | undefined> => id === null
     ? undefined : { id, name: await kept(campaigns, id, () => forgetting(campaigns, id, findCampaignName(ctx.db, workspaceId, id))) }
 
-  const wanted = new WeakMap<MailContent, ReturnType<typeof mentionsOf>>()
-  const wantedBy = (content: MailContent): ReturnType<typeof mentionsOf> => {
-    const isWanted = wanted.get(content) ?? mentionsOf([content.subject, content.html, content.text])
-    wanted.set(content, isWanted)
-    return isWanted
+  const uses = new WeakMap<MailContent, Use>()
+  const useOf = (content: MailContent): Use => {
+    const use = uses.get(content) ?? makeUse(content)
+    uses.set(content, use)
+    return use
   }
 
-  /** The params of one mail as JSON, and whom its links are about. */
-  async function fill(mail: RecipeMail, contact: MailContact, content: MailContent): Promise<{ ref: MailRef; params: string }> {
-    const { messageId, n, workspaceId, recipe } = mail
+  async function fillIn(mail: RecipeMail): Promise<Filled> {
+    const { messageId, n, workspaceId, recipe, contact } = mail
+    if (contact === null) return { kind: 'contact-gone' }
+    const content = await contentOf(mail)
+    if (content === null) return { kind: 'cannot-render', reason: 'its content is gone' }
     const { base } = await tracking.find(workspaceId)
     const ref = { base, messageId, n, workspaceId, contactId: recipe.contactId, audienceId: recipe.audienceId }
-    const isWanted = wantedBy(content)
+    const { source, isWanted } = useOf(content)
     const params = variablesOf(contact, {
       unsubscribeUrl: links.unsubscribe(ref), preferencesUrl: links.preferences(ref),
       viewInBrowserUrl: VIEW.some(isWanted) ? links.view(ref) : '',
       campaign: await campaignOf(mail), workspace: { name: content.workspaceName }, event: eventOf(recipe),
     }, isWanted)
-    return { ref, params: JSON.stringify(params) }
+    return { kind: 'filled', source, params: JSON.stringify(params), headers: links.listUnsubscribe(ref), ref }
   }
 
-  async function make(mail: RecipeMail): Promise<Made> {
-    if (mail.contact === null) return { kind: 'contact-gone' }
-    const content = await contentOf(mail)
-    if (content === null) return { kind: 'cannot-render', reason: 'its content is gone' }
-    const { ref, params } = await fill(mail, mail.contact, content)
-    const { id, subject, html, text } = content
-    const [rendered] = await renderer.renderMany({ key: id, subject, html, text, makesText: true }, [params])
-    return rendered === undefined ? { kind: 'cannot-render', reason: 'nothing came of it' } : mailOf(rendered, ref)
-  }
+  return { fillIn }
+}
 
-  function mailOf(rendered: Rendered, ref: MailRef): Made {
-    if (!rendered.ok) return { kind: 'cannot-render', reason: rendered.reason }
-    const { subject, html, text } = rendered
-    return { kind: 'mail', subject: oneLine(subject), html, text, headers: links.listUnsubscribe(ref), ref }
-  }
+/** What all mails of a content share. */
+interface Use {
+  readonly source: Source
+  /** Which variables it may print. */
+  readonly isWanted: ReturnType<typeof mentionsOf>
+}
 
-  return { make }
+function makeUse({ id, subject, html, text }: MailContent): Use {
+  return { source: { key: id, subject, html, text, makesText: true }, isWanted: mentionsOf([subject, html, text]) }
 }
 
 const VIEW = ['viewInBrowserUrl', 'view_in_browser_url']
@@ -140,14 +139,24 @@ SELECT m.workspace_id AS "workspaceId", m.campaign_id AS "campaignId", m.content
 
 interface StoredRecipe extends Pick<RecipeMail, 'workspaceId' | 'campaignId'>, Pick<Recipe, 'contentId' | 'contactId' | 'audienceId' | 'params'> {}
 
+/** A mail as it reads. */
+export type Made =
+  | { readonly kind: 'mail'; readonly subject: string; readonly html: string | null; readonly text: string | null; readonly ref: MailRef }
+  | Unfillable
+
 /**
  * What a mail of a campaign or an automation says, for who looks at it again: `n` is its recipient. Made anew of what is known of the
  * contact now; one that has unsubscribed since may still read it. Null: the message is none of these.
  */
-export async function renderRecipe(parts: RecipeParts, messageId: string, n = 0): Promise<Made | null> {
+export async function renderRecipe(parts: RecipeParts, renderer: Pick<Renderer, 'renderMany'>, messageId: string, n = 0): Promise<Made | null> {
   const { rows: [row] } = await parts.ctx.db.query<StoredRecipe>(STORED, [messageId])
   if (row === undefined) return null
   const { workspaceId, campaignId, ...recipe } = row
   const [contact = null] = await loadMailContacts(parts.ctx.db, [row])
-  return createRecipes(parts).make({ messageId, n, workspaceId, campaignId, recipe, contact })
+  const filled = await createRecipes(parts).fillIn({ messageId, n, workspaceId, campaignId, recipe, contact })
+  if (filled.kind !== 'filled') return filled
+  const [rendered] = await renderer.renderMany(filled.source, [filled.params])
+  if (rendered?.ok !== true) return { kind: 'cannot-render', reason: rendered?.reason ?? 'nothing came of it' }
+  const { subject, html, text } = rendered
+  return { kind: 'mail', subject: oneLine(subject), html, text, ref: filled.ref }
 }

@@ -1,29 +1,42 @@
 /** What is said between the renderer and its threads. Several jobs travel together; a source that many of them share travels once. */
 import type { Source } from './source.ts'
 
-export interface Batch {
+export interface RenderJob {
+  /** A JSON object. */
+  readonly params: string
+}
+
+export interface Batch<Job extends RenderJob> {
   readonly sources: readonly Source[]
   readonly jobs: readonly {
     /** Index into `sources`. */
     readonly source: number
-    /** A JSON object. */
-    readonly params: string
+    readonly job: Job
   }[]
+}
+
+/** Of one job, for the author of its template. */
+export interface Failure {
+  readonly ok: false
+  readonly reason: string
 }
 
 /** In the order of the jobs. */
 export interface Answers<Result> { readonly results: readonly Result[] }
 
 /**
- * Where the worker is, in one shared integer: 0 = between batches, else 1 + 2 * job + (0 compiling, 1 rendering).
- * It can be read while the worker is stuck.
+ * Where the worker is, in one shared integer: 0 = between batches, else 1 + 3 * job + the place of its phase. It can be read while the
+ * worker is stuck.
  */
 export function stepOf(job: number, phase: Phase): number {
-  return 1 + 2 * job + (phase === 'render' ? 1 : 0)
+  return 1 + PHASES.length * job + PHASES.indexOf(phase)
 }
 
-export type Phase = 'compile' | 'render'
+/** `write` is what is made of a rendered mail in the same thread. */
+const PHASES = ['compile', 'render', 'write'] as const
+export type Phase = (typeof PHASES)[number]
 
 export function readStep(step: number): { readonly job: number; readonly phase: Phase } | null {
-  return step === 0 ? null : { job: (step - 1) >> 1, phase: (step - 1) % 2 === 0 ? 'compile' : 'render' }
+  const phase = PHASES[(step - 1) % PHASES.length]
+  return step === 0 || phase === undefined ? null : { job: Math.floor((step - 1) / PHASES.length), phase }
 }

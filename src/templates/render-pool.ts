@@ -3,46 +3,54 @@
  * is busy. When a thread dies, the job to blame is answered, and the others that were with it go to a new one, each alone: so a good
  * job is lost at most once through another's fault. Rejects only what failed twice without anybody's fault but ours.
  */
-import type { Batch } from './render-jobs.ts'
+import type { Batch, Failure, RenderJob } from './render-jobs.ts'
 import { type Ended, type Limits, startThread, type Thread } from './render-thread.ts'
-import { isSame, type Rendered, type Source } from './source.ts'
+import { isSame, type Source } from './source.ts'
 
-const WORKER = new URL('./render-worker.ts', import.meta.url)
 const MAX_BATCH = 32
 const MAX_CRASHES = 2
 
-export type Answer = Rendered & { readonly wasKilled?: true }
+/** The thread was killed for it. */
+export interface Killed extends Failure {
+  readonly wasKilled: true
+}
 
-interface Task {
+interface Task<Job, Result> {
   readonly source: Source
-  readonly params: string
-  readonly resolve: (answer: Answer) => void
+  readonly job: Job
+  readonly resolve: (answer: Result | Killed) => void
   readonly reject: (error: Error) => void
   isLoner: boolean
   crashes: number
 }
 
-interface Slot {
-  thread: Thread<Batch, Rendered> | null
+interface Slot<Job extends RenderJob, Result> {
+  thread: Thread<Batch<Job>, Result> | null
   isBusy: boolean
 }
 
-export class RenderPool {
-  private readonly slots: readonly Slot[]
-  private readonly limits: Limits
-  private queue: Task[] = []
+export interface PoolOptions {
+  /** The code of the threads: answers a `Batch` with a result for each of its jobs. */
+  readonly worker: URL
+  readonly threads: number
+  readonly limits: Limits
+}
+
+export class RenderPool<Job extends RenderJob, Result> {
+  private readonly slots: readonly Slot<Job, Result>[]
+  private readonly options: PoolOptions
+  private queue: Task<Job, Result>[] = []
   private isStopped = false
 
-  constructor(threads: number, limits: Limits) {
-    this.slots = Array.from({ length: threads }, () => ({ thread: null, isBusy: false }))
-    this.limits = limits
+  constructor(options: PoolOptions) {
+    this.slots = Array.from({ length: options.threads }, () => ({ thread: null, isBusy: false }))
+    this.options = options
   }
 
-  /** `params` is a JSON object. */
-  add(source: Source, params: string): Promise<Answer> {
+  add(source: Source, job: Job): Promise<Result | Killed> {
     if (this.isStopped) return Promise.reject(new Error('the renderer was stopped'))
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    this.queue.push({ source, params, resolve, reject, isLoner: false, crashes: 0 })
+    const { promise, resolve, reject } = Promise.withResolvers<Result | Killed>()
+    this.queue.push({ source, job, resolve, reject, isLoner: false, crashes: 0 })
     // all that is asked for in this turn of the event loop travels together
     if (this.queue.length === 1) setImmediate(() => this.dispatch())
     return promise
@@ -61,7 +69,7 @@ export class RenderPool {
     }
   }
 
-  private take(): Task[] {
+  private take(): Task<Job, Result>[] {
     const loner = this.queue.findIndex((task) => task.isLoner)
     const count = loner === 0 ? 1 : Math.min(MAX_BATCH, loner < 0 ? this.queue.length : loner)
     const batch = this.queue.slice(0, count)
@@ -69,9 +77,9 @@ export class RenderPool {
     return batch
   }
 
-  private async serve(slot: Slot, tasks: readonly Task[]): Promise<void> {
+  private async serve(slot: Slot<Job, Result>, tasks: readonly Task<Job, Result>[]): Promise<void> {
     slot.isBusy = true
-    slot.thread ??= startThread(WORKER, this.limits)
+    slot.thread ??= startThread(this.options.worker, this.options.limits)
     const ended = await slot.thread.run(pack(tasks))
     if (ended.kind !== 'done') slot.thread = null
     this.queue = [...settle(tasks, ended), ...this.queue]
@@ -87,7 +95,7 @@ export class RenderPool {
 }
 
 /** Answers what can be answered, and returns what must be tried again. */
-function settle(tasks: readonly Task[], ended: Ended<Rendered>): Task[] {
+function settle<Job, Result>(tasks: readonly Task<Job, Result>[], ended: Ended<Result>): Task<Job, Result>[] {
   if (ended.kind === 'done') {
     for (const [i, result] of ended.results.entries()) tasks[i]?.resolve(result)
     return []
@@ -98,22 +106,22 @@ function settle(tasks: readonly Task[], ended: Ended<Rendered>): Task[] {
   return tasks.filter((_, i) => i !== ended.job)
 }
 
-function mayTryAgain(task: Task, error: Error): boolean {
+function mayTryAgain<Job, Result>(task: Task<Job, Result>, error: Error): boolean {
   task.crashes++
   if (task.crashes < MAX_CRASHES) return true
   task.reject(error)
   return false
 }
 
-function pack(tasks: readonly Task[]): Batch {
+function pack<Job extends RenderJob>(tasks: readonly Task<Job, never>[]): Batch<Job> {
   const sources: Source[] = []
   const places = new Map<string, number>()
-  const jobs = tasks.map(({ source, params }) => {
+  const jobs = tasks.map(({ source, job }) => {
     const known = places.get(source.key)
     const twin = known === undefined ? undefined : sources[known]
     const place = known !== undefined && twin !== undefined && isSame(twin, source) ? known : sources.push(source) - 1
     places.set(source.key, place)
-    return { source: place, params }
+    return { source: place, job }
   })
   return { sources, jobs }
 }

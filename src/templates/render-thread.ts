@@ -20,14 +20,17 @@ export interface Thread<Batch, Result> {
 }
 
 /** Milliseconds of processor time for one step of one job. */
-export type Limits = Readonly<Record<Phase, number>>
+export interface Limits extends Readonly<Record<Exclude<Phase, 'write'>, number>> {
+  /** Where the thread writes. */
+  readonly write?: number
+}
 
 export const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
 const WATCH_EVERY_MS = 25
 /** How much longer than its limit a step may take on the wall clock. */
 const PATIENCE = 20
 const START_MS = 30_000
-const DOING: Readonly<Record<Phase, string>> = { compile: 'compiling', render: 'rendering' }
+const DOING: Readonly<Record<Phase, string>> = { compile: 'compiling', render: 'rendering', write: 'writing' }
 
 /** `file`: the code of the thread, which answers a batch with results in the order of its jobs. */
 export function startThread<Batch, Result>(file: URL, limits: Limits, memory = MEMORY): Thread<Batch, Result> {
@@ -82,6 +85,7 @@ function createWatch(worker: Worker, progress: Int32Array, limits: Limits, die: 
   let sinceMs = performance.now()
   let usedMs: number | null = null
   let isAsking = false
+  const limitOf = (phase: Phase): number => limits[phase] ?? limits.render
 
   async function askProcessorTime(): Promise<void> {
     isAsking = true
@@ -91,13 +95,13 @@ function createWatch(worker: Worker, progress: Int32Array, limits: Limits, die: 
     const at = readStep(step)
     if (at === null || Atomics.load(progress, 0) !== step) return
     usedMs ??= nowMs
-    if (nowMs - usedMs >= limits[at.phase]) giveUp()
+    if (nowMs - usedMs >= limitOf(at.phase)) giveUp()
   }
 
   function giveUp(): void {
     const at = readStep(step)
     if (at === null) die({ kind: 'crashed', error: new Error('the template worker did not start') })
-    else die({ kind: 'killed', job: at.job, reason: `${DOING[at.phase]} it takes longer than ${limits[at.phase]} ms` })
+    else die({ kind: 'killed', job: at.job, reason: `${DOING[at.phase]} it takes longer than ${limitOf(at.phase)} ms` })
   }
 
   return () => {
@@ -108,7 +112,7 @@ function createWatch(worker: Worker, progress: Int32Array, limits: Limits, die: 
       usedMs = null
     }
     const at = readStep(step)
-    if (performance.now() - sinceMs > (at === null ? START_MS : PATIENCE * limits[at.phase])) giveUp()
+    if (performance.now() - sinceMs > (at === null ? START_MS : PATIENCE * limitOf(at.phase))) giveUp()
     else if (!isAsking && at !== null) askProcessorTime().catch(() => {}) // the thread ended in between
   }
 }

@@ -5,7 +5,8 @@
  */
 import type { FinishResult, Written } from './finish.ts'
 import type { Partials } from './partials.ts'
-import { RenderPool } from './render-pool.ts'
+import { createRenderGuard } from './render-guard.ts'
+import type { RenderJob } from './render-jobs.ts'
 import type { Limits } from './render-thread.ts'
 import type { Finding, Review, ReviewJob } from './review.ts'
 import type { Rendered, Source } from './source.ts'
@@ -43,25 +44,13 @@ interface RendererOptions {
 /** Milliseconds of processor time. Compiling happens once for each version of a template in each thread. */
 const LIMITS: Limits = { compile: 1000, render: 250 }
 const THREADS = 2
-const MAX_PARAMS = 1_000_000
-const STRIKES = 3
-const PAUSE_MS = 10_000
-const MAX_STRUCK = 1000
-const TOO_LARGE = `params are nested too deeply or larger than ${MAX_PARAMS} characters`
-const PAUSED = `it took too long ${STRIKES} times in a row and is not tried again for ${PAUSE_MS / 1000} s`
+const WORKER = new URL('./render-worker.ts', import.meta.url)
 
 /** Threads start when they are first needed. */
 export function createRenderer(options: RendererOptions = {}): Renderer {
   const workshop = createWorkshop(options.workshopLimits)
-  const pool = new RenderPool(options.threads ?? THREADS, options.limits ?? LIMITS)
-  const strikes = new Strikes()
-  const renderOne = async (source: Source, json: string | null): Promise<Rendered> => {
-    if (strikes.isPaused(source.key)) return { ok: false, reason: PAUSED }
-    if (json === null || json.length > MAX_PARAMS) return { ok: false, reason: TOO_LARGE }
-    const { wasKilled, ...result } = await pool.add(source, json)
-    strikes.count(source.key, wasKilled === true)
-    return result
-  }
+  const guard = createRenderGuard<RenderJob, Rendered>({ worker: WORKER, threads: options.threads ?? THREADS, limits: options.limits ?? LIMITS })
+  const renderOne = (source: Source, params: string | null): Promise<Rendered> => guard.make(source, { params })
   return {
     render: ({ template: { id, version, subject, html, text }, params }) =>
       renderOne({ key: `${id}:${version}:${html === null ? '' : 'h'}${text === null ? '' : 't'}`, subject, html, text }, toJson(params)),
@@ -69,7 +58,7 @@ export function createRenderer(options: RendererOptions = {}): Renderer {
     finish: (written, partials) => workshop.finish(written, partials),
     judge: (source) => workshop.judge(source),
     review: (job) => workshop.review(job),
-    stop: async () => { await Promise.all([pool.stop(), workshop.stop()]) },
+    stop: async () => { await Promise.all([guard.stop(), workshop.stop()]) },
   }
 }
 
@@ -80,24 +69,5 @@ function toJson(params: unknown): string | null {
   } catch (error) {
     if (error instanceof RangeError) return null
     throw error
-  }
-}
-
-/** How often in a row a template was killed: each time costs everybody else a thread. */
-class Strikes {
-  private readonly struck = new Map<string, { count: number; untilMs: number }>()
-
-  count(key: string, wasKilled: boolean): void {
-    if (!wasKilled) {
-      this.struck.delete(key)
-      return
-    }
-    if (this.struck.size >= MAX_STRUCK) this.struck.clear()
-    const count = (this.struck.get(key)?.count ?? 0) + 1
-    this.struck.set(key, { count, untilMs: count >= STRIKES ? performance.now() + PAUSE_MS : 0 })
-  }
-
-  isPaused(key: string): boolean {
-    return performance.now() < (this.struck.get(key)?.untilMs ?? 0)
   }
 }

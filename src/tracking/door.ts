@@ -35,7 +35,7 @@ export function createTrackingDoor(ctx: Pick<Context, 'db' | 'clock' | 'config' 
     readOpen: (token) => tokens.readHit('open', token),
     readClick: (token, coded) => {
       const url = Buffer.from(coded, 'base64url').toString()
-      const ref = mayLeadTo(url) ? tokens.readHit('click', token, url) : null
+      const ref = mayLeadTo(url) ? tokens.readClick(token, url) : null
       return ref === null ? null : { messageId: ref.messageId, n: ref.n, url }
     },
     take: (ref, request) => {

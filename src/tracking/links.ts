@@ -5,6 +5,7 @@
  */
 import type { Config } from '#config/load.ts'
 import type { Vault } from '#src/vault.ts'
+import { writeClick, type ClickPen } from './pen.ts'
 import { createTokens, type ListRef } from './tokens.ts'
 
 export interface MailRef extends ListRef {
@@ -19,13 +20,13 @@ export interface Links {
   open(ref: MailRef): string
   /** Leads to `url`, which is http or https and absolute. */
   click(ref: MailRef, url: string): string
+  /** What writes all of them. */
+  clickPen(ref: MailRef): ClickPen
   unsubscribe(ref: MailRef): string
   preferences(ref: MailRef): string
   view(ref: MailRef): string
   /** List-Unsubscribe and List-Unsubscribe-Post (RFC 8058). For mail of campaigns and automations only. */
   listUnsubscribe(ref: MailRef): readonly HeaderField[]
-  /** A link of ours, which is never wrapped: the hosts that `base` may be are not asked, a path of ours is enough. */
-  isOurs(ref: Pick<MailRef, 'base'>, url: string): boolean
 }
 
 const OUR_PATH = /^\/(?:o|c|u|p|v)\/[A-Za-z0-9_-]{40,}/
@@ -48,9 +49,14 @@ export function createLinks({ vault, config }: { readonly vault: Pick<Vault, 'ma
     // the subject says by which mail; without it the address is enough
     return [`<mailto:${UNSUBSCRIBE_PREFIX}${tokens.mailbox({ contactId, audienceId })}@${config.bounceDomain}?subject=${listToken(ref)}>`]
   }
+  const clickPen = (ref: MailRef): ClickPen => {
+    const { mail, key } = tokens.clickKey(ref)
+    return { base: ref.base, mail: mail.toString('latin1'), key: key.toString('latin1') }
+  }
   return {
     open: (ref) => `${ref.base}/o/${tokens.hit('open', ref)}`,
-    click: (ref, url) => `${ref.base}/c/${tokens.hit('click', ref, url)}/${Buffer.from(url).toString('base64url')}`,
+    click: (ref, url) => writeClick(clickPen(ref), url),
+    clickPen,
     unsubscribe,
     preferences: (ref) => `${ref.base}/p/${listToken(ref)}`,
     view: (ref) => `${ref.base}/v/${tokens.hit('view', ref)}`,
@@ -59,6 +65,10 @@ export function createLinks({ vault, config }: { readonly vault: Pick<Vault, 'ma
       ['List-Unsubscribe', [`<${unsubscribe(ref)}>`, ...mailto(ref)].join(', ')],
       ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
     ],
-    isOurs: ({ base }, url) => url.startsWith(`${base}/`) && OUR_PATH.test(url.slice(base.length)),
   }
+}
+
+/** A link of ours, which is never wrapped: the hosts that `base` may be are not asked, a path of ours is enough. */
+export function isOurLink(base: string, url: string): boolean {
+  return url.startsWith(`${base}/`) && OUR_PATH.test(url.slice(base.length))
 }

@@ -2,14 +2,15 @@
  * The tokens in the links of a mail. Each names what it is about and proves by a keyed digest that we made it; nothing is stored for it, so
  * it does not expire, and it works when the mail itself is gone. Each use has a key of its own: a token for one is none for another.
  *
- * What an open, a click and a view is about: 16 bytes of message id, 2 of recipient number, 12 of digest. The digest of a click is also over
- * its URL: a redirect leads only to what stood in that mail for that recipient. Unsubscribing carries who leaves what: message, recipient,
+ * What an open, a click and a view is about: 16 bytes of message id, 2 of recipient number, 12 of digest. The digest of a click is made with
+ * a key of its mail and is over its URL (pen.ts). Unsubscribing carries who leaves what: message, recipient,
  * workspace, contact, audience. In a local part there is room for contact, audience and 6 bytes of digest; the ids are not known to others.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { hexOf, idOfHex } from '#src/id.ts'
 import { fromBase32, toBase32 } from '#src/mail/base32.ts'
 import type { Vault } from '#src/vault.ts'
+import { CLICK_MAC_BYTES, clickDigest } from './pen.ts'
 
 export interface HitRef {
   readonly messageId: string
@@ -28,13 +29,16 @@ export interface ListRef extends HitRef {
 
 export type MailboxRef = Pick<ListRef, 'audienceId'> & { readonly contactId: string }
 
-type HitUse = 'open' | 'click' | 'view'
+type HitUse = 'open' | 'view'
 
 export interface Tokens {
-  /** `url` only of a click. */
-  hit(use: HitUse, ref: HitRef, url?: string): string
+  hit(use: HitUse, ref: HitRef): string
   /** Null for what we did not make. */
-  readHit(use: HitUse, token: string, url?: string): HitRef | null
+  readHit(use: HitUse, token: string): HitRef | null
+  /** What the click links of a mail are written with: octets that their tokens begin with, and the key of their digests. */
+  clickKey(ref: HitRef): { readonly mail: Buffer; readonly key: Buffer }
+  /** Null for what was not written with that key for this URL. */
+  readClick(token: string, url: string): HitRef | null
   list(ref: ListRef): string
   readList(token: string): ListRef | null
   /** For the local part of an address: case does not matter, 61 characters. */
@@ -53,14 +57,22 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/
 
 export function createTokens(vault: Pick<Vault, 'mac'>): Tokens {
   const digest = (purpose: string, data: Buffer, bytes = MAC_BYTES): Buffer => vault.mac(purpose, data).subarray(0, bytes)
-  const hitDigest = (use: HitUse, plain: Buffer, url: string): Buffer => digest(`tracking-${use}`, Buffer.concat([plain, Buffer.from(url)]))
+  const clickKeyOf = (mail: Buffer): Buffer => vault.mac('tracking-click', mail)
   return {
-    hit: (use, ref, url = '') => {
+    hit: (use, ref) => {
       const plain = writeHit(ref)
-      return Buffer.concat([plain, hitDigest(use, plain, url)]).toString('base64url')
+      return Buffer.concat([plain, digest(`tracking-${use}`, plain)]).toString('base64url')
     },
-    readHit: (use, token, url = '') => {
-      const plain = proved(bytesOf(token, HIT_BYTES + MAC_BYTES), HIT_BYTES, (data) => hitDigest(use, data, url))
+    readHit: (use, token) => {
+      const plain = proved(bytesOf(token, HIT_BYTES + MAC_BYTES), HIT_BYTES, (data) => digest(`tracking-${use}`, data))
+      return plain === null ? null : readHit(plain)
+    },
+    clickKey: (ref) => {
+      const mail = writeHit(ref)
+      return { mail, key: clickKeyOf(mail) }
+    },
+    readClick: (token, url) => {
+      const plain = proved(bytesOf(token, HIT_BYTES + CLICK_MAC_BYTES), HIT_BYTES, (mail) => clickDigest(clickKeyOf(mail), url))
       return plain === null ? null : readHit(plain)
     },
     list: (ref) => {
