@@ -21,7 +21,7 @@ import { resultOf, type DryRunOrder, type DryRunReport, type DryRunStep } from '
 import { receiverOf } from '#src/suppression/receiver.ts'
 import type { Assembled } from '#mta/stages.ts'
 import type { Examined } from './authentication.ts'
-import { findSender, judgePace, judgeQuota, judgeSuppression, judgeSuspension, type Sender } from './gates.ts'
+import { findSender, judgeFrom, judgePace, judgeQuota, judgeSuppression, judgeSuspension, type Sender } from './gates.ts'
 import { fail, ok, skipped, warn } from './steps.ts'
 
 const SECOND = 1000
@@ -88,6 +88,8 @@ async function walkThrough(means: Means, order: DryRunOrder, { steps, lines }: {
   steps.push(await judgeQuota(ctx, means.plans, sender))
   steps.push(await judgeSuppression(ctx, sender, run.order.to))
   steps.push(await judgeSuspension(ctx, run.messageId, sender, run.domain))
+  const wrongFrom = judgeFrom(run.order)
+  if (wrongFrom !== null) steps.push(wrongFrom)
   const mail = await composeMail(run)
   if (mail === null) return
   const sourceAddress = await travel(run, mail)

@@ -12,6 +12,8 @@ import { loadShaping, shapingFileOf } from '#src/shaping/watch.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { readUsage } from '#src/workspaces/usage.ts'
 import type { Route } from '#mta/route/route.ts'
+import { Reply } from '#mta/server-reply.ts'
+import { readLetter } from '#mta/submission/letter.ts'
 import { fail, ok, warn } from './steps.ts'
 
 export interface Sender {
@@ -48,6 +50,26 @@ export async function findSender({ db }: Context,
   if (row.status === 'verified') return { step: ok('sender', says), sender }
   if (row.status === 'degraded') return { step: warn('sender', says, 'its records are gone from DNS: it stops sending soon'), sender }
   return { step: fail('sender', says, `publish its records, then mailstead domain verify ${domain}`), sender }
+}
+
+/** What submission says to the From of a whole message; null where there is nothing against it. */
+export function judgeFrom({ from, raw }: DryRunOrder): DryRunStep | null {
+  if (raw === null) return null
+  const todo = `write an address of ${domainOf(from)} into it`
+  try {
+    const { authors } = readLetter(Buffer.from(raw.toString('latin1').replace(/\r?\n/g, '\r\n'), 'latin1'))
+    const other = authors.map(({ email }) => domainOf(email)).find((domain) => domain !== domainOf(from))
+    return other === undefined ? null : fail('From', `From is of ${other}: it is not taken from a sender of ${domainOf(from)}`, todo)
+  } catch (error) {
+    if (error instanceof Reply) return fail('From', `it is not taken: ${error.message}`, todo)
+    throw error
+  }
+}
+
+/** As it stands in DNS. */
+function domainOf(address: string): string {
+  const parsed = parseAddress(address)
+  return parsed.ok ? parsed.address.domain : address
 }
 
 interface AccountRow {

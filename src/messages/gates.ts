@@ -67,7 +67,7 @@ export function judgeGates(facts: Facts): Gate[] {
   const isAsked = isWaiting(state) || state === 'sending' || state === 'unknown'
   return GATE_NAMES.map((gate) => {
     const isMeant = isAsked || (gate === 'suppression' && state === 'suppressed')
-    return { gate, rule: null, until: null, ...isMeant ? GATES[gate](facts) : open(`not asked any more: it ${STATES[state]}`) }
+    return { gate, rule: null, until: null, ...isMeant ? GATES[gate](facts) : open(`not asked any more; ${state}: ${STATES[state]}`) }
   })
 }
 

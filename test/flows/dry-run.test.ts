@@ -129,6 +129,15 @@ describe('a dry run', function () {
     assert.match(saysOf(report, 'message'), /signed with/)
   })
 
+  it('a whole message in the name of another domain, or of nobody, would not be taken from its sender', async () => {
+    await office.open('name.example')
+    for (const [from, says] of [['From: ceo@bank.example\r\n', /From is of bank\.example/], ['', /no From/]] as const) {
+      const report = await rehearse('ann@name.example', { raw: `${from}Subject: whole\r\n\r\nText\r\n` })
+      assert.equal(statusOf(report, 'From'), 'fail')
+      assert.match(saysOf(report, 'From'), says)
+    }
+  })
+
   it('is the same from the command line, with the exit code', async () => {
     await office.open('shell.example')
     const { system } = office
