@@ -12,13 +12,16 @@ import type { Lease } from '#src/queue/lease.ts'
 import { parseMember, type Member } from '#src/queue/member.ts'
 import type { Holdings } from './holdings.ts'
 import type { Lane } from './lane.ts'
-import { giveBack, type State } from './lane-state.ts'
+import { workspaceStopText, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
+import { giveBack, type State, type Wait } from './lane-state.ts'
 import type { FoundPassage, Goal } from './passage.ts'
 import { settle } from './running.ts'
 import { turnText, type Room, type Track } from './track.ts'
 import type { Waiting } from './waiting.ts'
 
 const AWAY_MS = 300
+/** Mail of a workspace that a receiver has stopped is looked at again after so long, before RETRY_SCALE. */
+const STOPPED_MS = 600_000
 
 /** The claims of many lanes, as one statement; undefined for what is not ours to send. */
 export async function loadBatch(ctx: Context, { lease, holdings }: { readonly lease: Lease; readonly holdings: Holdings },
@@ -137,7 +140,7 @@ async function take(state: State, lane: Lane, goal: Goal, claimed: Claimed): Pro
   const chosen = parts.passages.find(goal, claimed)
   const found: FoundPassage = chosen instanceof Promise ? await chosen : chosen
   if (found.kind === 'stopped') {
-    await parts.release([claimed], { until: found.until, reason: null })
+    await parts.release([claimed], waitFor(state, found.by))
     return holdings.drop([claimed])
   }
   const waiting: Waiting = { claimed, passage: found.passage, sinceMs: performance.now() }
@@ -145,6 +148,12 @@ async function take(state: State, lane: Lane, goal: Goal, claimed: Claimed): Pro
   const track = lane.trackOf(found.passage.source, found.passage.pace)
   if (!track.pace.isKnown) await parts.ready(track.pace)
   track.push(waiting)
+}
+
+/** Not until its end where that is far: it may be resumed before its time. */
+function waitFor({ ctx }: State, by: ReceiverSuspension): Wait {
+  const soon = ctx.clock.now() + STOPPED_MS * ctx.config.retryScale
+  return { until: new Date(Math.min(by.until.getTime(), soon)), reason: workspaceStopText(by) }
 }
 
 /** What is too much for the tracks it is on waits for about its turn elsewhere than in this process. Answers how many. */

@@ -6,6 +6,7 @@
  * a rule about its replies, is passed over, and the next of the message's own order carries it. What no source may carry waits.
  */
 import { EVERYWHERE } from '#src/shaping/pace-key.ts'
+import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import type { Claimed } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { accountAt } from '#src/providers/destination.ts'
@@ -30,7 +31,7 @@ export interface Goal extends Place {
 export type FoundPassage =
   | { readonly kind: 'passage'; readonly passage: Passage }
   /** Its workspace's mail is not taken there now. */
-  | { readonly kind: 'stopped'; readonly until: Date }
+  | { readonly kind: 'stopped'; readonly by: ReceiverSuspension }
   /** No source may carry it now. */
   | { readonly kind: 'held'; readonly attempt: Attempt; readonly passage: Passage }
 
@@ -67,7 +68,7 @@ export function createPassages(means: Means): Passages {
     paceBy: (goal, source) => pacer.find(goal, source),
     find: (goal, claimed) => {
       const stopped = pacer.suspension(goal, EVERYWHERE, claimed.workspaceId)
-      if (stopped !== null && stopped.workspaceId !== null) return { kind: 'stopped', until: stopped.until }
+      if (stopped !== null && stopped.workspaceId !== null) return { kind: 'stopped', by: stopped }
       return isPlain(goal) ? { kind: 'passage', passage: bySystem(means, goal) } : choose(means, goal, claimed)
     },
     shutSources: (goal) => {

@@ -9,7 +9,7 @@ import type { Redis } from '#src/redis.ts'
 import { findPlace, type Place, type SiteState } from '#src/queue/site-state.ts'
 import { findStops } from '#src/queue/suspensions.ts'
 import { ANY_SOURCE, EVERYWHERE } from '#src/shaping/pace-key.ts'
-import { listReceiverSuspensions, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
+import { listReceiverSuspensions, workspaceStopText, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
 import { judgeGates, type Facts, type Gate, type GateName, type Usage } from './gates.ts'
@@ -69,18 +69,19 @@ async function gatherFacts({ db, redis, plans, retryScale }: Explaining, owner: 
       message, recipient, now, usage, retryScale, place,
       suppression: suppressions.find(({ address }) => address.toLowerCase() === recipient.address.toLowerCase()) ?? null,
       suspension: stopOf(domain),
-      receiverSuspension: findStop(receivers, place, owner),
+      receiverSuspension: findStop(receivers, place, owner, recipient.reason),
     }
   }))
 }
 
 /**
- * What stops it at its site, as outbound processes tell it: its workspace's mail there, or every source that it may go by. One that is
- * stopped beside another holds nothing.
+ * What stops it at its site, as outbound processes tell it: its workspace's mail there (its reason says so, too), or every source that it
+ * may go by. One that is stopped beside another holds nothing.
  */
-function findStop(stops: readonly ReceiverSuspension[], place: Place | null, owner: string): ReceiverSuspension | null {
+function findStop(stops: readonly ReceiverSuspension[], place: Place | null, owner: string, reason: string | null): ReceiverSuspension | null {
   const states = place?.states ?? []
-  const ofOwner = stops.find(({ pace, workspaceId }) => workspaceId === owner && states.some((state) => state.pace === pace))
+  const ofOwner = stops.find((stop) => stop.workspaceId === owner
+    && (reason === workspaceStopText(stop) || states.some((state) => state.pace === stop.pace)))
   const found = states.map((state) => stops.find((stop) => stop.workspaceId === null && isStopped(state, stop)))
   return ofOwner ?? (found.every((stop) => stop !== undefined) ? found[0] ?? null : null)
 }

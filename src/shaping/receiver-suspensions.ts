@@ -26,6 +26,11 @@ export interface ReceiverSuspension {
 
 const COLUMNS = 'pace, source, workspace_id AS "workspaceId", rule, reply, until, created_at AS "createdAt"'
 
+/** The reason of a recipient that waits because its workspace's mail is stopped at its receiver; explanations know it by that. */
+export function workspaceStopText({ pace }: Pick<ReceiverSuspension, 'pace'>): string {
+  return `its receiver (${pace}) takes no mail of its workspace now`
+}
+
 /** Those that hold at `now`, the first to end first. */
 export async function listReceiverSuspensions(db: Queryable, now: Date): Promise<ReceiverSuspension[]> {
   return (await db.query<ReceiverSuspension>(`SELECT ${COLUMNS} FROM receiver_suspensions WHERE until > $1 ORDER BY until`, [now])).rows

@@ -19,7 +19,7 @@ import { Child } from './child.ts'
 import { createSender, type Sender } from './sender.ts'
 import { createDatabase, startPostgres, startRedis, type TestServer } from './stores.ts'
 
-const ROLES = { api: ['api'], mta: ['mta'], mta2: ['mta'], worker: ['worker'], submission: ['mta', '--roles', 'submission'] } as const satisfies Record<string, readonly string[]>
+const ROLES = { api: ['api'], mta: ['mta'], mta2: ['mta'], worker: ['worker'], submission: ['mta', '--roles', 'submission'], inbound: ['mta', '--roles', 'inbound,sandbox'] } as const satisfies Record<string, readonly string[]>
 export type RoleName = keyof typeof ROLES
 
 export interface SystemOrder {
@@ -38,7 +38,7 @@ export interface System extends Sender {
   readonly redisServer: TestServer
   /** Only of a crashable system. */
   readonly postgres: TestServer
-  /** `mta2` and `submission` are there to be started by a test that wants them. */
+  /** `mta2`, `submission` and `inbound` are there to be started by a test that wants them. */
   readonly roles: Readonly<Record<RoleName, Child>>
   /** One request to a path below /api/v1, with the regular key when no other is given. Rejects when there is no answer. */
   call(method: string, path: string, call?: TestCall): Promise<TestAnswer>
@@ -74,8 +74,8 @@ async function build(order: SystemOrder, undo: Undo, stop: () => Promise<void>):
   const { databaseUrl, postgres } = await openDatabase(order.isCrashable ?? false, undo)
   const redisServer = await startRedis()
   undo.push(() => redisServer.stop())
-  const [port, ...ports] = await Promise.all(Array.from({ length: 4 }, freePort))
-  const env = { ...ENV, DATABASE_URL: databaseUrl, REDIS_URL: redisServer.url, DATA_DIR: dir, HTTP_PORT: String(port), ...submissionPorts(ports), ...order.env }
+  const [port, ...ports] = await Promise.all(Array.from({ length: 1 + PORTS.length }, freePort))
+  const env = { ...ENV, DATABASE_URL: databaseUrl, REDIS_URL: redisServer.url, DATA_DIR: dir, HTTP_PORT: String(port), ...portsOf(ports), ...order.env }
   const config = loadConfig(env)
   const log = openLog({ logLevel: 'silent' }, 'test')
   const db = openDb(databaseUrl, log, 4)
@@ -122,11 +122,13 @@ async function openDatabase(isCrashable: boolean, undo: Undo): Promise<{ databas
 
 function makeRoles(dir: string, env: Readonly<Record<string, string>>): Record<RoleName, Child> {
   const of = (name: RoleName): Child => new Child({ args: ROLES[name], env, home: dir, logName: `${name}.log` })
-  return { api: of('api'), mta: of('mta'), mta2: of('mta2'), worker: of('worker'), submission: of('submission') }
+  return { api: of('api'), mta: of('mta'), mta2: of('mta2'), worker: of('worker'), submission: of('submission'), inbound: of('inbound') }
 }
 
-function submissionPorts(ports: readonly number[]): Record<string, string> {
-  return Object.fromEntries(['SUBMISSION_PORT', 'SUBMISSION_TLS_PORT', 'SUBMISSION_ALT_PORT'].map((name, i) => [name, String(ports[i])]))
+const PORTS = ['SUBMISSION_PORT', 'SUBMISSION_TLS_PORT', 'SUBMISSION_ALT_PORT', 'INBOUND_PORT', 'SANDBOX_DNS_PORT', 'SANDBOX_SMTP_PORT']
+
+function portsOf(ports: readonly number[]): Record<string, string> {
+  return Object.fromEntries(PORTS.map((name, i) => [name, String(ports[i])]))
 }
 
 /** A port that stays the same when the api is started again. */
