@@ -85,12 +85,12 @@ function exclusionOf({ email, isSubscribed, isOptedOut, cause }: Picked): { read
 
 const SEND = prepared('campaign-send', `
 WITH input AS MATERIALIZED (
-  SELECT *, $17::uuid AS campaign_id FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $7::uuid[])
-    AS i (id, contact_id, audience_id, email, domain, content_id, event_id)
+  SELECT *, $17::uuid AS campaign_id FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $7::uuid[], $13::text[])
+    AS i (id, contact_id, audience_id, email, domain, content_id, event_id, subject)
 ), new_messages AS (
   INSERT INTO messages (id, workspace_id, domain_id, tier, from_email, from_name, reply_to, to_list, subject, content_size, recipient_count,
     track_opens, track_clicks, created_at, content_id, contact_id, audience_id, campaign_id)
-  SELECT id, $8, $9, 'bulk', $10, $11, $12::jsonb, jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), $13, ${CONTENT_SIZE}, 1,
+  SELECT id, $8, $9, 'bulk', $10, $11, $12::jsonb, jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), subject, ${CONTENT_SIZE}, 1,
     $14::boolean, $15::boolean, $16::timestamptz, content_id, contact_id, audience_id, campaign_id
   FROM input
 ), new_recipients AS (
@@ -145,25 +145,27 @@ interface NewMail {
   readonly email: string
   readonly domain: string
   readonly contentId: string
+  /** As it was written: what it says to this contact is made when it is sent. */
+  readonly subject: string
 }
 
 function mailOf(campaign: Running, { contactId, audienceId, variant }: Picked, email: string, now: Date): NewMail {
-  const { contentId, contentBId, winner } = campaign
-  const isB = (variant ?? winner) === 'b'
+  const { contentId, contentBId, subject, subjectB, winner } = campaign
+  const isB = (variant ?? winner) === 'b' && contentBId !== null
   return {
     id: newId(now.getTime()), eventId: newId(now.getTime()), contactId, audienceId, email, domain: email.slice(email.lastIndexOf('@') + 1),
-    contentId: isB && contentBId !== null ? contentBId : contentId,
+    contentId: isB ? contentBId : contentId, subject: (isB ? subjectB : subject) ?? '',
   }
 }
 
 /** Whether webhooks are to be told. */
 async function writeMails(tx: Queryable, campaign: Running, mails: readonly NewMail[], now: Date): Promise<boolean> {
-  const { id, workspaceId, domainId, fromEmail, fromName, replyTo, subject, trackOpens, trackClicks } = campaign
+  const { id, workspaceId, domainId, fromEmail, fromName, replyTo, trackOpens, trackClicks } = campaign
   const columns = columnsOf(mails, [(m) => m.id, (m) => m.contactId, (m) => m.audienceId, (m) => m.email, (m) => m.domain, (m) => m.contentId,
     (m) => m.eventId])
   const reply = replyTo === null ? null : JSON.stringify({ email: replyTo, name: null })
   const { rows: [row] } = await tx.query<{ deliveries: number; dispatched: number }>(SEND,
-    [...columns, workspaceId, domainId, fromEmail, fromName, reply, subject ?? '', trackOpens, trackClicks, now, id])
+    [...columns, workspaceId, domainId, fromEmail, fromName, reply, mails.map(({ subject }) => subject), trackOpens, trackClicks, now, id])
   if (row?.dispatched !== mails.length) throw new Error(`of ${mails.length} rows ${row?.dispatched} could be dispatched`)
   return row.deliveries > 0
 }

@@ -32,6 +32,7 @@ export interface Running {
   readonly contentId: string
   readonly contentBId: string | null
   readonly subject: string | null
+  readonly subjectB: string | null
   readonly fromEmail: string
   readonly fromName: string | null
   readonly replyTo: string | null
@@ -51,7 +52,7 @@ SELECT k.id, k.workspace_id AS "workspaceId", w.plan, k.status, k.starts_at AS "
   k.audience_ids AS "audienceIds", k.segment_id AS "segmentId", k.follows_id AS "followsId", k.is_written AS "isWritten",
   k.last_contact_id AS "lastContactId", k.written, k.generation, k.is_retrying AS "isRetrying", k.retried_id AS "retriedId",
   k.dispatched_at AS "dispatchedAt", k.slow,
-  k.domain_id AS "domainId", k.content_id AS "contentId", k.content_b_id AS "contentBId", m.subject, k.from_email AS "fromEmail",
+  k.domain_id AS "domainId", k.content_id AS "contentId", k.content_b_id AS "contentBId", m.subject, k.subject_b AS "subjectB", k.from_email AS "fromEmail",
   k.from_name AS "fromName", k.reply_to AS "replyTo", k.track_opens AS "trackOpens", k.track_clicks AS "trackClicks",
   k.test_percent AS "testPercent", k.test_minutes AS "testMinutes", k.winner, k.send_mode AS "sendMode",
   k.spread_minutes AS "spreadMinutes", k.local_time AS "localTime", k.timezone

@@ -146,6 +146,9 @@ describe('campaigns on their way', function () {
     const subjects = await Promise.all(mx.messages.map(async ({ bytes }) => (await simpleParser(bytes)).subject))
     assert.equal(subjects.filter((subject) => subject === 'Other').length, 16)
     assert.equal(((await campaigns.show(id))['test'] as unknown as { winner: string }).winner, 'b')
+    const { rows } = await db.query<{ subject: string; n: number }>(
+      'SELECT subject, count(*)::int AS n FROM messages WHERE campaign_id = $1 GROUP BY subject ORDER BY n', [id])
+    assert.deepEqual(rows, [{ subject: 'Hello {{firstName}}', n: 4 }, { subject: 'Other', n: 16 }], 'each is told under its own subject')
   })
 
   it('begins at its time, and fails with the reason where it cannot', async () => {
