@@ -12,7 +12,7 @@ import { createOutgoing } from '#src/outgoing.ts'
 import type { Account } from '#src/providers/accounts.ts'
 import { finishTest, readTestWord, takeTest } from '#src/providers/connection-tests.ts'
 import { createAccounts, loadPassword, type Accounts } from '#src/providers/credentials.ts'
-import { accountAt } from '#src/providers/destination.ts'
+import { ACCOUNT_RECEIVER, accountAt } from '#src/providers/destination.ts'
 import { keepAside, pauseAccount } from '#src/providers/pause.ts'
 import { createTokens, type Tokens } from '#src/providers/tokens.ts'
 import type { Receiver } from '#src/shaping/file.ts'
@@ -108,7 +108,7 @@ async function receiverOf(accounts: Accounts, known: WeakMap<AccountLimits, Rece
 
 function receiverWith(limits: AccountLimits): Receiver {
   return {
-    name: 'connected-account', title: 'a connected account', mx: [], domains: [], isProviderWide: false, isForAllSources: false,
+    name: ACCOUNT_RECEIVER, title: 'a connected account', mx: [], domains: [], isProviderWide: false, isForAllSources: false,
     connections: limits.connections, messagesPerConnection: limits.messagesPerConnection,
     messageRate: limits.messagesPerMinute === null ? null : { count: limits.messagesPerMinute, perMs: MINUTE_MS }, connectionRate: null,
   }

@@ -36,7 +36,8 @@ const ACTIONS: Actions = {
       return withContext(call.io, async ({ db, config, clock }) => {
         const until = new Date(clock.now())
         const before = loadShaping(shapingFileOf(config))
-        const replay = await replayShaping(db, { before, after, since: new Date(until.getTime() - days * DAY_MS), until })
+        const mapped = new Set(config.routes.map(({ domain }) => domain))
+        const replay = await replayShaping(db, { before, after, mapped, since: new Date(until.getTime() - days * DAY_MS), until })
         return call.answer(replayText(replay, days), { days, ...replay })
       })
     },

@@ -5,6 +5,9 @@ export function destinationOf(accountId: string): string {
   return `${PREFIX}${accountId}`
 }
 
+/** Its name where a domain's receiver has that of the shaping file. */
+export const ACCOUNT_RECEIVER = 'connected-account'
+
 /** The account's id; null for a domain. No domain has a colon in it. */
 export function accountAt(destination: string): string | null {
   return destination.startsWith(PREFIX) ? destination.slice(PREFIX.length) : null

@@ -23,6 +23,8 @@ const REPLIES: readonly [count: number, domain: string, host: string | null, rep
   [2, 'slow.example', 'mx.slow.example', '450 too many', 2],
   [1, 'other.example', null, '550 no such user', 0],
   [5, 'other.example', 'mx.other.example', '421 too many', 20],
+  [5, 'mapped.example', 'relay.sender.example', '450 too many', 1],
+  [4, 'account:0190a2b4-0000-7000-8000-000000000001', 'smtp.provider.example', '450 too many', 1],
 ]
 
 describe('mailstead shaping', function () {
@@ -55,7 +57,8 @@ describe('mailstead shaping', function () {
   })
 
   async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-    const env = { PATH: process.env['PATH'], DATABASE_URL: ctx.databaseUrl, REDIS_URL: ctx.redisUrl, SHAPING_FILE: file, DATA_DIR: dir }
+    const env = { PATH: process.env['PATH'], DATABASE_URL: ctx.databaseUrl, REDIS_URL: ctx.redisUrl, SHAPING_FILE: file, DATA_DIR: dir,
+      ROUTES: 'mapped.example=smtp://relay.sender.example' }
     const failed = (error: { code: number; stdout: string; stderr: string }) => error
     return promisify(execFile)('bin/mailstead', ['shaping', ...args], { env }).then((done) => ({ code: 0, ...done }), failed)
   }
@@ -65,17 +68,20 @@ describe('mailstead shaping', function () {
     assert.equal(code, 0)
     const nothing = { suspend: 0, slow: 0, tell: 0, nothing: 0 }
     assert.deepEqual(JSON.parse(stdout), {
-      days: 7, replies: 6,
+      days: 7, replies: 15,
       receivers: [
+        { receiver: 'transport-map', replies: 5, before: { ...nothing, nothing: 5 }, after: { ...nothing, slow: 5 } },
+        { receiver: 'connected-account', replies: 4, before: { ...nothing, nothing: 4 }, after: { ...nothing, slow: 4 } },
         { receiver: 'yahoo', replies: 3, before: { ...nothing, suspend: 3 }, after: { ...nothing, suspend: 3 } },
         { receiver: 'slow', replies: 2, before: { ...nothing, nothing: 2 }, after: { ...nothing, slow: 2 } },
         { receiver: 'default', replies: 1, before: { ...nothing, nothing: 1 }, after: { ...nothing, nothing: 1 } },
       ],
-      changes: [{ receiver: 'slow', reply: '450 too many', count: 2, before: null, after: 'too-many' }],
+      changes: [['transport-map', 5], ['connected-account', 4], ['slow', 2]].map(([receiver, count]) =>
+        ({ receiver, reply: '450 too many', count, before: null, after: 'too-many' })),
     })
   })
   it('further back, there is more', async () => {
-    assert.equal((JSON.parse((await run('replay', changed, '--days', '30', '--json')).stdout) as { replies: number }).replies, 11)
+    assert.equal((JSON.parse((await run('replay', changed, '--days', '30', '--json')).stdout) as { replies: number }).replies, 20)
     assert.match((await run('replay', file)).stdout, /Nothing would differ/)
   })
   it('checks: what is wrong with its line, and exit code 1', async () => {

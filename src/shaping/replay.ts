@@ -1,8 +1,10 @@
 /**
  * Runs the replies of the last days, as attempts have them, through two shaping files and counts what each would have done. Nothing is
  * changed. The same reply of the same host to many recipients is looked at once; what one slice of the days holds is in memory at a time.
+ * Which domains the transport map has is as it is now.
  */
 import type { Queryable } from '#src/db.ts'
+import { ACCOUNT_RECEIVER, accountAt } from '#src/providers/destination.ts'
 import type { Action, Shaping } from './file.ts'
 import { findReceiver, findRule } from './match.ts'
 
@@ -48,18 +50,21 @@ interface ReplyRow {
 interface Order {
   readonly before: Shaping
   readonly after: Shaping
+  /** Domains of the transport map; `*` for all. */
+  readonly mapped: ReadonlySet<string>
   readonly since: Date
   readonly until: Date
 }
 
-export async function replayShaping(db: Queryable, { before, after, since, until }: Order): Promise<Replay> {
+export async function replayShaping(db: Queryable, { before, after, mapped, since, until }: Order): Promise<Replay> {
   const receivers = new Map<string, { replies: number; before: Record<Did, number>; after: Record<Did, number> }>()
   const changes = new Map<string, Change>()
   let replies = 0
   for (let from = since.getTime(); from < until.getTime(); from += SLICE_MS) {
     const rows = await readReplies(db, new Date(from), new Date(Math.min(from + SLICE_MS, until.getTime())))
     for (const row of rows) {
-      const [was, is] = [judge(before, row), judge(after, row)]
+      const isOurs = mapped.has('*') || mapped.has(row.domain)
+      const [was, is] = [judge(before, row, isOurs), judge(after, row, isOurs)]
       const counts = receivers.get(is.receiver) ?? { replies: 0, before: noCounts(), after: noCounts() }
       receivers.set(is.receiver, counts)
       replies += row.count
@@ -80,11 +85,17 @@ function noCounts(): Record<Did, number> {
   return { suspend: 0, slow: 0, tell: 0, nothing: 0 }
 }
 
-function judge(shaping: Shaping, row: ReplyRow): { readonly receiver: string; readonly rule: string | null; readonly did: Did } {
-  const hosts = row.host === null ? [] : [{ name: row.host, isOurs: false }]
-  const receiver = findReceiver(shaping, { domain: row.domain, hosts })
-  const rule = findRule(shaping, receiver.name, row)
-  return { receiver: receiver.name, rule: rule?.name ?? null, did: rule?.action ?? 'nothing' }
+interface Judged {
+  readonly receiver: string
+  readonly rule: string | null
+  readonly did: Did
+}
+
+function judge(shaping: Shaping, row: ReplyRow, isOurs: boolean): Judged {
+  const hosts = row.host === null ? [] : [{ name: row.host, isOurs }]
+  const receiver = accountAt(row.domain) === null ? findReceiver(shaping, { domain: row.domain, hosts }).name : ACCOUNT_RECEIVER
+  const rule = findRule(shaping, receiver, row)
+  return { receiver, rule: rule?.name ?? null, did: rule?.action ?? 'nothing' }
 }
 
 function addChange(changes: Map<string, Change>, row: ReplyRow, found: Pick<Change, 'receiver' | 'before' | 'after'>): void {
