@@ -144,11 +144,14 @@ describe('automations', () => {
     for (const fields of [{ name: 'Other' }, { status: 'paused' }, { status: 'active' }]) assert.equal((await update(id, fields)).status, 200)
     assert.deepEqual(pathsOf(await update(id, { trigger_config: { at: '2020-01-01' } })), ['trigger_config.at'])
   })
-  it('a workspace has at most 1000, however many create at once', async () => {
+  it('a workspace has at most 1000 that are not archived, however many create at once', async () => {
     const other = await api.addTenant()
     await api.db.query(
       `INSERT INTO automations (id, workspace_id, name, status, trigger_type, trigger_config, version)
        SELECT gen_random_uuid(), $1, 'x', 'draft', 'manual', '{}', 1 FROM generate_series(1, 998)`, [other.workspaceId])
+    await api.db.query(
+      `INSERT INTO automations (id, workspace_id, name, status, trigger_type, trigger_config, version)
+       SELECT gen_random_uuid(), $1, 'x', 'archived', 'manual', '{}', 1 FROM generate_series(1, 500)`, [other.workspaceId])
     const answers = await Promise.all(Array.from({ length: 10 }, () => create({}, other.admin)))
     assert.equal(answers.filter(({ status }) => status === 201).length, 2)
     assert.ok(answers.every((answer) => answer.status === 201 || answer.body['error'] !== undefined && errorOf(answer)[0] === 409))

@@ -79,6 +79,16 @@ describe('campaigns', () => {
     assert.deepEqual(errorOf(await call('GET', '?status=lost')), [400, 'VALIDATION_ERROR'])
   })
 
+  it('a workspace has at most 10,000 that are not over', async () => {
+    const other = await api.addTenant()
+    const fill = (count: number, status: string): Promise<unknown> => api.db.query(
+      `INSERT INTO campaigns (id, workspace_id, name, status) SELECT gen_random_uuid(), $1, 'x', $2 FROM generate_series(1, $3::int)`,
+      [other.workspaceId, status, count])
+    await fill(10_000, 'COMPLETED')
+    await fill(9999, 'DRAFT')
+    assert.deepEqual([(await create({}, other.admin)).status, (await create({}, other.admin)).status], [201, 409])
+  })
+
   const REFUSED: readonly (readonly [why: string, fields: () => Promise<object> | object, path: string])[] = [
     ['no name', () => ({ name: undefined }), 'name'],
     ['a template and a body', () => ({ template_id: newId(), html: 'x' }), 'template_id'],

@@ -75,7 +75,7 @@ const create = route({
     const wrong = await judge(ctx, caller.workspaceId, body)
     if (wrong !== null) return wrong
     const campaign = await createCampaign(ctx.db, caller.workspaceId, body)
-    if (campaign === null) return refuse('CONFLICT', `A workspace has at most ${MAX_CAMPAIGNS} campaigns.`)
+    if (campaign === null) return refuse('CONFLICT', `A workspace has at most ${MAX_CAMPAIGNS} campaigns that are not over.`)
     return show(ctx, campaign, 'Campaign created.')
   },
 })

@@ -19,7 +19,7 @@ import {
 } from './store.ts'
 import { readTrigger, type Trigger, type TriggerType } from './triggers.ts'
 
-/** Each event of a workspace is held against its automations. */
+/** Each event of a workspace is held against its automations; those that are archived cost nothing. */
 const MAX_AUTOMATIONS = 1000
 
 /** What is left out stays as it is; of a new one it is a manual draft without steps. */
@@ -59,7 +59,7 @@ export function createAutomation(
     // the row of the workspace orders those who create in it, so that the limit is exact
     await tx.query('SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [workspaceId])
     if (await countAutomations(tx, workspaceId) >= MAX_AUTOMATIONS)
-      return { kind: 'conflict', reason: `A workspace has at most ${MAX_AUTOMATIONS} automations.` }
+      return { kind: 'conflict', reason: `A workspace has at most ${MAX_AUTOMATIONS} automations that are not archived.` }
     const wanted = merge(BLANK, order)
     if (!wanted.ok) return { kind: 'invalid', details: wanted.details }
     if (!mayMove(BLANK.status, wanted.next.status))

@@ -52,8 +52,9 @@ export function listAutomations(
   }, wish)
 }
 
+/** Those that are not over for good. */
 export async function countAutomations(db: Queryable, workspaceId: string): Promise<number> {
-  const { rows: [counted] } = await db.query<{ n: number }>('SELECT count(*) AS n FROM automations WHERE workspace_id = $1', [workspaceId])
+  const { rows: [counted] } = await db.query<{ n: number }>(`SELECT count(*) AS n FROM automations WHERE workspace_id = $1 AND status <> 'archived'`, [workspaceId])
   return counted?.n ?? 0
 }
 

@@ -7,6 +7,7 @@ import { newId } from '#src/id.ts'
 import { readPage, type Page, type PageWish } from '#src/page.ts'
 import type { CampaignState } from './state.ts'
 
+/** Of a workspace at a time; those that are over do not count, for they stay. */
 export const MAX_CAMPAIGNS = 10_000
 
 /** `undefined`: left out. `null`: cleared. */
@@ -97,7 +98,8 @@ export async function createCampaign(
   const { rows } = await db.query<Campaign>(
     `INSERT INTO campaigns (workspace_id, id, ${columns.map(([column]) => column).join(', ')})
      SELECT $1, $2, ${columns.map((_, i) => `$${i + 3}`).join(', ')}
-     WHERE (SELECT count(*) FROM campaigns WHERE workspace_id = $1) < ${MAX_CAMPAIGNS} RETURNING ${WHOLE}`,
+     WHERE (SELECT count(*) FROM campaigns WHERE workspace_id = $1 AND status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')) < ${MAX_CAMPAIGNS}
+     RETURNING ${WHOLE}`,
     [workspaceId, newId(), ...columns.map(([, value]) => value)])
   return rows[0] ?? null
 }
