@@ -38,6 +38,9 @@ export function mount(ctx: ApiContext, routes: readonly AnyRoute[]): App {
   return app
 }
 
+/** What makes more of a path than its words. */
+const PATTERN = /[:*{]/
+
 /**
  * Most requests name a path word for word: these are found in a map, where the router tries one path after the other. Only where the router
  * would choose the same; everything else (parameters, other spellings, other methods) is the router's.
@@ -47,7 +50,8 @@ function directly(router: Router<State>, routes: readonly AnyRoute[], take: (spe
   for (const spec of routes) {
     const ofMethod = known.get(spec.method) ?? new Map<string, AnyRoute>()
     known.set(spec.method, ofMethod)
-    for (const path of pathsOf(spec)) if (router.match(path, spec.method).pathAndMethod[0]?.path === path) ofMethod.set(path, spec)
+    const plain = pathsOf(spec).filter((path) => !PATTERN.test(path))
+    for (const path of plain) if (router.match(path, spec.method).pathAndMethod[0]?.path === path) ofMethod.set(path, spec)
   }
   return (koa, next) => {
     const spec = known.get(koa.method)?.get(koa.path)

@@ -168,7 +168,13 @@ function tell(reading: Reading, place: Place, message: string): never[] {
 
 /** The steps in a body, with all kinds described. */
 export const stepsField = z
-  .array(z.unknown().meta({ id: 'AutomationStep', oneOf: describeKinds() }), 'must be a list of steps')
+  .array(z.unknown().meta({
+    id: 'AutomationStep',
+    // made when the OpenAPI document is
+    get oneOf() {
+      return describeKinds()
+    },
+  }), 'must be a list of steps')
   .meta({ description: `at most ${MAX_STEPS}, conditions at most ${MAX_DEPTH} deep` })
   .transform((written, sink) => {
     const read = readSteps(written)
