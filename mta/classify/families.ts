@@ -35,7 +35,7 @@ const GONE = String.raw`(?:(?:is |are |was |were )?(?:unknown|invalid|undefined|
 /** First match wins. */
 export const FAMILIES: readonly Family[] = [
   // an address that a directory refuses without saying that it is unknown: Microsoft's directory-based edge blocking
-  hard('no-such-user', /\b5\.4\.1\b.{0,200}recipient\s+address\s+rejected:\s+access\s+denied/is),
+  hard('no-such-user', /\b5\.4\.1\b.{0,200}recipient\s+address(?:es)?\s+rejected\s*:\s+access\s+denied/is),
   // mail.ru's, which judges recipients after the message has come
   { ...hard('no-such-user', /message was not accepted -- invalid mailbox/i), isSure: true },
   // X.2.1: the mailbox is there, and takes no mail (RFC 3463 3.3)
@@ -170,7 +170,7 @@ export const FAMILIES: readonly Family[] = [
     String.raw`couldn'?t find any host|unrout(?:e)?able address|no such (?:dns )?(?:record|domain)|name or service not known`,
     String.raw`illegal host\/domain|account or domain may not exist|bad destination (?:system|host)|mx records point to non-?existent`,
     String.raw`non-?existent ?domain|couldn['’]?t find a mail exchanger|all host address lookups failed permanently|no (?:valid |`
-      + String.raw`usable )?mx (?:hosts?|records?)\b`,
+      + String.raw`usable )?mx (?:hosts?|records?|found)\b`,
     String.raw`(?:tenant or |recipient )?domain (?:was )?not found`,
   )),
   hard('no-such-user', words(

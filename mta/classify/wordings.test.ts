@@ -39,8 +39,10 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['550 5.1.0 Address rejected x@b.example', 'no-such-user!'],
   ['550 The recipient cannot be verified. Please check all recipients', 'no-such-user!'],
   ['550 RecipientAddress is invalid', 'no-such-user!'],
+  ['550 5.4.1 All recipient addresses rejected : Access denied AS(201806281)', 'no-such-user!'],
   // no such domain, no mail
   ['no valid MX hosts found', 'no-such-domain!'],
+  ['No MX found for destination', 'no-such-domain!'],
   ['554 because the domain is not reachable. Please check the domain', 'no-such-domain!'],
   ['all relevant MX records point to non-existent hosts', 'no-such-domain!'],
   ['Sorry, I could not deliver: couldn\'t find a mail exchanger or IP address. (#5.4.4)', 'no-such-domain!'],
