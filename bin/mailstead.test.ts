@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawnSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { PARTS } from '#bin/commands/compile.ts'
 
 const PROGRAM = join(import.meta.dirname, 'mailstead')
 /** Stands for the real one: says that it ran, and writes the stamp as bin/setup.mjs does. */
@@ -131,6 +132,15 @@ describe('mailstead', function () {
     // without stores they end as soon as they are loaded
     for (const role of ['api', 'worker', 'mta']) assert.deepEqual(kept(role), compiled, role)
     rmSync(cache, { recursive: true })
+  })
+
+  it('compile knows every thread', () => {
+    const root = join(import.meta.dirname, '..')
+    const threads = ['api', 'mta', 'src'].flatMap((room) => readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
+      .map((file) => `${room}/${file}`)
+      .filter((file) => /(?<!\.test)\.ts$/.test(file) && readFileSync(join(root, file), 'utf8').includes('parentPort?.on(')))
+    assert.ok(threads.length > 3)
+    assert.deepEqual(threads.filter((file) => !PARTS.includes(`#${file}`)), [])
   })
 
   const wrong: readonly (readonly string[])[] = [

@@ -9,7 +9,8 @@ import { readTlsArrival, type TlsReading } from './tls-report-reading.ts'
 
 const DNS_TIMEOUT_MS = 2000
 
-const { dnsServers } = workerData as { readonly dnsServers: readonly string[] | null }
+// no data: it is loaded only to be compiled
+const { dnsServers } = (workerData ?? { dnsServers: null }) as { readonly dnsServers: readonly string[] | null }
 const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })
 if (dnsServers !== null) resolver.setServers(dnsServers)
 
