@@ -21,10 +21,7 @@ describe('steps of a campaign', function () {
     ctx = await createContext()
     worker = withParts(ctx)
   })
-  after(async () => {
-    await worker.renderer.stop()
-    await ctx.close()
-  })
+  after(() => ctx.close())
   beforeEach(async () => {
     sender = await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: `${newId()}.example` })
   })

@@ -11,7 +11,6 @@ import type { Queryable } from '#src/db.ts'
 import { NO_NEWS, type News } from '#src/events/news.ts'
 import { isOverQuota, readRoom } from '#src/messages/quota.ts'
 import { schedule, type Due } from '#src/queue/schedule.ts'
-import { createRenderer, type Renderer } from '#src/templates/render.ts'
 import { LEAST_SLICE, MOST_AHEAD, pickApart, pickDue, sendSlice, SLICE, type Picked } from './dispatch.ts'
 import { readFigures } from './figures.ts'
 import { writeLedger } from './ledger.ts'
@@ -24,14 +23,12 @@ import { chooseWinner } from './winner.ts'
 
 export interface Advancing extends Context {
   readonly plans: Plans
-  readonly renderer: Renderer
   /** Of this worker, at slow receivers. */
   readonly looks: Looks
 }
 
-/** Threads of the renderer start when a campaign does. */
 export function withParts(ctx: Context): Advancing {
-  return { ...ctx, plans: loadPlans(ctx.config.plansFile), renderer: createRenderer({ threads: 1 }), looks: new Map() }
+  return { ...ctx, plans: loadPlans(ctx.config.plansFile), looks: new Map() }
 }
 
 /** What a step did, for after its commit. */

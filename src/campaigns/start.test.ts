@@ -4,7 +4,6 @@ import { createRenderer, type Renderer } from '#src/templates/render.ts'
 import { addAudience, addMembers, BODY } from '#test/support/campaign.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createSender, type Sender } from '#test/support/sender.ts'
-import { withParts } from './advance.ts'
 import { beginScheduled } from './begin.ts'
 import { moveCampaign } from './moves.ts'
 import { judgeSendable, startCampaign } from './start.ts'
@@ -75,7 +74,7 @@ describe('a campaign that is changed while it is judged', () => {
     const id = await draft()
     await schedule(id, now())
     const recall = (): Promise<unknown> => moveCampaign(ctx.db, nameOf(id), 'recall', { is_open: false, scheduled_at: null, starts_at: null })
-    await beginScheduled({ ...withParts(ctx), renderer: meanwhile(recall) }, nameOf(id))
+    await beginScheduled({ ...ctx, renderer: meanwhile(recall) }, nameOf(id))
     assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'DRAFT')
   })
   it('one that is set to a later time does not begin, nor fail', async () => {
@@ -88,7 +87,7 @@ describe('a campaign that is changed while it is judged', () => {
         await changeDraft(ctx.db, sender.workspaceId, id, { body })
         await schedule(id, later)
       }
-      await beginScheduled({ ...withParts(ctx), renderer: meanwhile(postpone) }, nameOf(id))
+      await beginScheduled({ ...ctx, renderer: meanwhile(postpone) }, nameOf(id))
       const found = await findCampaign(ctx.db, sender.workspaceId, id)
       assert.deepEqual([found?.status, found?.scheduledAt], ['SCHEDULED', later])
     }
@@ -106,7 +105,7 @@ describe('a campaign that is changed while it is judged', () => {
       await begun.judge(source)
       return [{ rule: 'cannot-be-rendered', level: 'error', part: 'body', line: null, message: 'it took too long' }]
     } }
-    await beginScheduled({ ...withParts(ctx), renderer: slow }, nameOf(id))
+    await beginScheduled({ ...ctx, renderer: slow }, nameOf(id))
     await ctx.db.query(`UPDATE domains SET verification_status = 'verified' WHERE id = $1`, [sender.domainId])
     assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'SENDING')
   })

@@ -1,14 +1,19 @@
 /**
- * Campaigns, a step of each in turn, so that a large one delays no other; and their figures, folded. Any number of workers share them: a
- * campaign is in one hand for the length of a step. One whose step fails does not hold up the others; it is tried again.
+ * Campaigns, a step of each in turn, so that a large one delays no other; those whose time has come; and their figures, folded. Any number
+ * of workers share them: a campaign is in one hand for the length of a step. One whose step fails does not hold up the others; it is tried
+ * again.
+ *
+ * Beginning is a loop of its own: what a campaign says is judged then, which takes seconds where somebody means it to, and those that are
+ * sent do not wait for it.
  */
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
-import { advance, withParts, type Advancing } from '#src/campaigns/advance.ts'
+import { advance, withParts } from '#src/campaigns/advance.ts'
 import { foldFigures } from '#src/campaigns/figures.ts'
 import { beginScheduled } from '#src/campaigns/begin.ts'
 import { listOpen } from '#src/campaigns/running.ts'
 import type { CampaignState } from '#src/campaigns/state.ts'
+import { createRenderer } from '#src/templates/render.ts'
 import type { LoopSpec } from './loop.ts'
 
 const EVERY_MS = 100
@@ -20,31 +25,43 @@ const AFTER_FAULT_MS = 5000
 
 export function campaignLoop(ctx: Context): LoopSpec {
   const advancing = withParts(ctx)
-  const restUntil = new Map<string, number>()
-  return { name: 'campaigns', everyMs: EVERY_MS, round: () => advanceAll(advancing, restUntil) }
+  const isMine = ({ status }: Open): boolean => status !== 'SCHEDULED'
+  return { name: 'campaigns', everyMs: EVERY_MS, round: roundOf(ctx, isMine, ({ id }) => advance(advancing, id)) }
+}
+
+export function campaignBeginLoop(ctx: Context): LoopSpec {
+  // its threads start when a campaign does
+  const starting = { ...ctx, renderer: createRenderer({ threads: 1 }) }
+  const isMine = ({ status, startsAt }: Open): boolean => status === 'SCHEDULED' && startsAt !== null && startsAt.getTime() <= ctx.clock.now()
+  const begin = ({ workspaceId, id }: Open): Promise<boolean> => beginScheduled(starting, { workspaceId, id }).then(() => false)
+  return { name: 'campaigns that begin', everyMs: EVERY_MS, round: roundOf(ctx, isMine, begin) }
 }
 
 export function campaignFoldLoop(ctx: Context): LoopSpec {
   return { name: 'campaign-figures', everyMs: FOLD_MS, round: () => foldFigures(ctx.db) }
 }
 
-async function advanceAll(ctx: Advancing, restUntil: Map<string, number>): Promise<boolean> {
-  let isMore = false
-  const open = await listOpen(ctx.db)
-  for (const id of restUntil.keys()) if (!open.some((one) => one.id === id)) restUntil.delete(id)
-  for (const { id, workspaceId, status, startsAt } of open) {
-    if ((restUntil.get(id) ?? 0) > performance.now()) continue
-    const isDue = status !== 'SCHEDULED' || (startsAt !== null && startsAt.getTime() <= ctx.clock.now())
-    const step = status === 'SCHEDULED' ? () => beginScheduled(ctx, { workspaceId, id }) : () => advance(ctx, id)
-    const isMoreOfIt = isDue && await step().catch((error: unknown) => complain(ctx, id, error))
-    if (isMoreOfIt === null) restUntil.set(id, performance.now() + AFTER_FAULT_MS)
-    else if (!isMoreOfIt) restUntil.set(id, performance.now() + (REST_MS[status] ?? USUAL_REST_MS))
-    isMore ||= isMoreOfIt === true
+type Open = Awaited<ReturnType<typeof listOpen>>[number]
+
+/** A step of each; `step` answers whether there is more to do at once. */
+function roundOf(ctx: Context, isMine: (one: Open) => boolean, step: (one: Open) => Promise<boolean>): () => Promise<boolean> {
+  const restUntil = new Map<string, number>()
+  return async () => {
+    let isMore = false
+    const open = (await listOpen(ctx.db)).filter(isMine)
+    for (const id of restUntil.keys()) if (!open.some((one) => one.id === id)) restUntil.delete(id)
+    for (const one of open) {
+      if ((restUntil.get(one.id) ?? 0) > performance.now()) continue
+      const isMoreOfIt = await step(one).catch((error: unknown) => complain(ctx, one.id, error))
+      if (isMoreOfIt === null) restUntil.set(one.id, performance.now() + AFTER_FAULT_MS)
+      else if (!isMoreOfIt) restUntil.set(one.id, performance.now() + (REST_MS[one.status] ?? USUAL_REST_MS))
+      isMore ||= isMoreOfIt === true
+    }
+    return isMore
   }
-  return isMore
 }
 
-function complain(ctx: Advancing, id: string, error: unknown): null {
+function complain(ctx: Context, id: string, error: unknown): null {
   if (isDatabaseAway(error)) throw error
   ctx.log.error({ err: error, campaign: id }, 'a step of a campaign failed by a fault of ours; it is tried again')
   return null

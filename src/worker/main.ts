@@ -13,7 +13,7 @@ import { audienceClearLoop, audienceFoldLoop } from './audiences.ts'
 import { startAutomationCalls } from './automation-calls.ts'
 import { startAutomations } from './automation-runs.ts'
 import { automationUpkeepLoop } from './automations.ts'
-import { campaignFoldLoop, campaignLoop } from './campaigns.ts'
+import { campaignBeginLoop, campaignFoldLoop, campaignLoop } from './campaigns.ts'
 import { deliveryReportLoop } from './delivery-reports.ts'
 import { domainCheckLoop, domainRemovalLoop, registrationLoop } from './domains.ts'
 import { figuresLoop } from './figures.ts'
@@ -35,7 +35,7 @@ import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 import { workspaceRateLoop } from './workspace-rates.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspaceRateLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, campaignLoop, campaignFoldLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, letGoLoop, noticeLoop, figuresLoop, egressLoop, tlsReportLoop, trackingLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspaceRateLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, campaignLoop, campaignBeginLoop, campaignFoldLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, letGoLoop, noticeLoop, figuresLoop, egressLoop, tlsReportLoop, trackingLoop, housekeepingLoop]
 
 /**
  * A million rows pass through, and few of them are needed at a time: the heap is collected before it has grown by more than half. Measured
