@@ -6,6 +6,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { ConfigError } from '#config/load.ts'
 import { ERRORS, refuse, type ErrorCode } from '#src/errors.ts'
 import { refusalBody } from './answer.ts'
 import { ANSWER_HEADERS } from './headers.ts'
@@ -89,9 +90,9 @@ function open(server: Server, port: number, host: string | null): Promise<void> 
 }
 
 function explain(error: NodeJS.ErrnoException, port: number): Error {
-  if (error.code === 'EADDRINUSE') return new Error(`port ${port} is in use; choose another with HTTP_PORT`, { cause: error })
+  if (error.code === 'EADDRINUSE') return new ConfigError(`port ${port} is in use; choose another with HTTP_PORT`, { cause: error })
   if (error.code === 'EACCES')
-    return new Error(`port ${port} may not be used by this user; choose another with HTTP_PORT`, { cause: error })
+    return new ConfigError(`port ${port} may not be used by this user; choose another with HTTP_PORT`, { cause: error })
   return error
 }
 

@@ -2,6 +2,7 @@
  * The mail transfer process, by roles: `outbound` sends, `inbound` takes bounces and complaints, `sandbox` is the built-in receiver of a system without a public name.
  * A store that is away at the start is waited for. Stops in the reverse order of its start.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '#config/load.ts'
 import { systemClock } from '#src/clock.ts'
 import type { Context } from '#src/context.ts'
@@ -33,8 +34,8 @@ export const ROLE_NAMES = Object.keys(ROLES)
 
 const RETRY_MS = 500
 
-/** @throws for an unknown role, or settings without stores. */
-export async function main(config: Config, roles: readonly string[] = ['outbound']): Promise<Running> {
+/** Begins no further role once `stop` is aborted. @throws for an unknown role, or settings without stores. */
+export async function main(config: Config, roles: readonly string[] = ['outbound'], stop = new AbortController().signal): Promise<Running> {
   const unknown = roles.filter((role) => !(role in ROLES))
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
   if (config.databaseUrl === null || config.redisUrl === null) throw new Error('DATABASE_URL and REDIS_URL must be set for a single process; `mailstead start` embeds both')
@@ -45,8 +46,11 @@ export async function main(config: Config, roles: readonly string[] = ['outbound
   const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
   const metrics = startProcessMetrics(ctx, roles.join('+'))
   const running: Running[] = []
-  for (const role of roles) running.push(await startWhenStoreIsThere(ctx, role, (start) => start(ctx, redisUrl, metrics)))
-  log.info({ roles }, 'started')
+  for (const role of roles) {
+    const begun = await startWhenStoreIsThere(ctx, role, { stop, begin: (start) => start(ctx, redisUrl, metrics) })
+    if (begun !== null) running.push(begun)
+  }
+  if (!stop.aborted) log.info({ roles }, 'started')
   return {
     stop: async () => {
       for (const one of running.toReversed()) await one.stop()
@@ -58,8 +62,14 @@ export async function main(config: Config, roles: readonly string[] = ['outbound
   }
 }
 
-async function startWhenStoreIsThere(ctx: Context, role: string, begin: (start: Start) => Promise<Running>): Promise<Running> {
-  for (;;) {
+interface Beginning {
+  readonly stop: AbortSignal
+  readonly begin: (start: Start) => Promise<Running>
+}
+
+/** Null when it was told to stop before. */
+async function startWhenStoreIsThere(ctx: Context, role: string, { stop, begin }: Beginning): Promise<Running | null> {
+  while (!stop.aborted) {
     try {
       const start = ROLES[role]
       if (start === undefined) throw new Error(`no role ${role}`)
@@ -67,7 +77,8 @@ async function startWhenStoreIsThere(ctx: Context, role: string, begin: (start: 
     } catch (error) {
       if (!isDatabaseAway(error)) throw error
       ctx.log.warn({ err: error, role }, 'PostgreSQL is away; waiting for it')
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+      await sleep(RETRY_MS, undefined, { signal: stop }).catch(() => undefined)
     }
   }
+  return null
 }

@@ -19,9 +19,14 @@ describe('the certificate of our servers', () => {
     assert.deepEqual(await load(null, null), made)
   })
   it('is the one that is given', async () => {
+    const made = await load(null, null)
+    writeFileSync(join(dataDir, 'c'), made.cert)
+    writeFileSync(join(dataDir, 'k'), made.key)
+    assert.deepEqual(await load(join(dataDir, 'c'), join(dataDir, 'k')), made)
+  })
+  it('is refused where it is none', async () => {
     writeFileSync(join(dataDir, 'c'), 'cert')
-    writeFileSync(join(dataDir, 'k'), 'key')
-    assert.deepEqual(await load(join(dataDir, 'c'), join(dataDir, 'k')), { cert: 'cert', key: 'key' })
+    await assert.rejects(async () => load(join(dataDir, 'c'), join(dataDir, 'c')), /TLS_CERT_FILE and TLS_KEY_FILE cannot be used together/)
   })
   it('names the setting that is missing or wrong', async () => {
     writeFileSync(join(dataDir, 'c'), 'cert')

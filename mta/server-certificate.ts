@@ -5,9 +5,10 @@
  * A renewed one is taken without a restart: the files are looked at every second. While they do not fit together, as between the writing
  * of the two, or cannot be used, the one before stays and the log says why.
  */
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { readGiven } from '#config/given-file.ts'
 import { type Config, ConfigError } from '#config/load.ts'
 import { type Certificate, loadCertificate } from '#mta/sandbox/certificate.ts'
 import type { Context } from '#src/context.ts'
@@ -17,13 +18,24 @@ interface Parts {
   readonly clock: Context['clock']
 }
 
-/** @throws ConfigError when one of the two files is missing or cannot be read. */
+/** @throws ConfigError when one of the two files is missing or cannot be read, or they are no certificate with its key. */
 export function loadServerCertificate({ config, clock }: Parts): Promise<Certificate> {
   const { tlsCertFile, tlsKeyFile } = config
   if (tlsCertFile === null && tlsKeyFile === null) {
     return loadCertificate(join(config.dataDir, 'server-tls.json'), config.serverName, clock.now())
   }
-  return Promise.resolve({ cert: read('TLS_CERT_FILE', tlsCertFile), key: read('TLS_KEY_FILE', tlsKeyFile) })
+  return Promise.resolve(judge({ cert: read('TLS_CERT_FILE', tlsCertFile), key: read('TLS_KEY_FILE', tlsKeyFile) }))
+}
+
+/** Node throws where certificate and key are no pair. */
+function judge(certificate: Certificate): Certificate {
+  try {
+    createSecureContext(certificate)
+    return certificate
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ConfigError(`TLS_CERT_FILE and TLS_KEY_FILE cannot be used together: ${why}`, { cause: error })
+  }
 }
 
 const LOOK_MS = 1000
@@ -38,7 +50,6 @@ export function watchServerCertificate(ctx: Parts & Pick<Context, 'log'>, take: 
     if (state === taken) return
     try {
       const certificate = await loadServerCertificate(ctx)
-      createSecureContext(certificate) // throws where certificate and key are no pair
       taken = state
       take(certificate)
       ctx.log.info({ files }, 'the certificate was read again')
@@ -61,9 +72,5 @@ function stateOf(files: readonly string[]): string {
 
 function read(setting: string, file: string | null): string {
   if (file === null) throw new ConfigError(`${setting} is missing: certificate and key are given together`)
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new ConfigError(`${setting} cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
-  }
+  return readGiven(setting, file)
 }

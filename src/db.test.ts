@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
@@ -19,6 +20,13 @@ describe('database', () => {
     })
     await assert.rejects(lost, isDatabaseAway)
     assert.equal((await ctx.db.transaction((tx) => tx.query('SELECT 1'))).rows.length, 1)
+  })
+
+  it('without its socket it is away; another file that is not there is another matter', async () => {
+    const db = openDb('postgres://x@localhost/x?host=/nonexistent', ctx.log, 1)
+    await assert.rejects(db.query('SELECT 1'), isDatabaseAway)
+    await db.close()
+    assert.throws(() => readFileSync('/nonexistent/file'), (error) => !isDatabaseAway(error))
   })
 
   it('a server that says nothing is away, and what is asked next does not wait behind it', async () => {

@@ -45,14 +45,19 @@ types.setTypeParser(types.builtins.INT8, Number)
 // A server that goes away, refuses, is starting, only reads (a failover), or has no room or disk; the statement may or may not have been
 // carried out.
 const AWAY_SQLSTATES = /^(08|53|58|57P0[1-5]|25006)/
-const AWAY_ERRNO = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
+const AWAY_ERRNO = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
 
 /** True when the database cannot be reached now: try again later, nothing is wrong with the statement. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return AWAY_SQLSTATES.test(code) || AWAY_ERRNO.has(code)
+  return AWAY_SQLSTATES.test(code) || AWAY_ERRNO.has(code) || isSocketGone(error, code)
     || /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout)/.test(error.message)
+}
+
+/** A socket file that is not there: its server does not run. Of any other file it would be a fault of ours, or of a setting. */
+function isSocketGone(error: Error, code: string): boolean {
+  return code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect'
 }
 
 /** True when a column that may not be null refused one: how a statement that writes null on purpose takes itself back. */

@@ -7,11 +7,11 @@
  * Every result is a value. Once the status line has come the answer is known: a body that is too long or too slow only shortens what is
  * kept of it. A kept-alive connection that the server closed just as we used it is tried once more on a fresh one.
  */
-import { readFileSync } from 'node:fs'
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
+import { readGiven } from '#config/given-file.ts'
 import type { Config } from '#config/load.ts'
 import { createLookup } from './lookup.ts'
 import { isReachable } from './network.ts'
@@ -66,7 +66,7 @@ interface Door {
 export function createOutgoing(config: Settings): Outgoing {
   const lookup = createLookup(config)
   const http = { ...CONNECTION, lookup }
-  const ca = [...getCACertificates('default'), ...(config.extraCaFile === null ? [] : [readFileSync(config.extraCaFile, 'utf8')])]
+  const ca = [...getCACertificates('default'), ...(config.extraCaFile === null ? [] : [readGiven('EXTRA_CA_FILE', config.extraCaFile)])]
   // one context for all: parsing the authorities takes longer than a handshake
   const https = { ...http, secureContext: createSecureContext({ ca }), rejectUnauthorized: true }
   const doors: Readonly<Record<string, Door>> = {

@@ -14,7 +14,7 @@ export async function run(args: string[]): Promise<number> {
     return 2
   }
   const config = attachStores(loadConfig())
-  return runRole(nameOf(roles), config.dataDir, () => main(config, roles))
+  return runRole(nameOf(roles), config.dataDir, (stop) => main(config, roles, stop))
 }
 
 /** The roles, or what is wrong with the arguments. */

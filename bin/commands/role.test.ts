@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A role whose stop says so, and ends at once or never. */
@@ -52,6 +52,13 @@ describe('a role', () => {
       assert.equal(existsSync(pidFile()), false)
     })
   }
+
+  it('starts although it cannot say which process it is', async () => {
+    writeFileSync(join(dataDir, 'run'), 'a file where the folder should be')
+    const { child, exit } = await start()
+    child.kill('SIGTERM')
+    assert.deepEqual(await exit, [0, null])
+  })
 
   it('goes on at SIGHUP, however often', async () => {
     const { child, said, exit } = await start()

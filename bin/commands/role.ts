@@ -4,6 +4,7 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { reasonOf } from '#bin/supervisor/trouble.ts'
 import { aborted, watchForStop } from './stop-signal.ts'
 
 /** What a main answers. */
@@ -11,15 +12,15 @@ interface Service { stop(): Promise<void> }
 
 const LONGEST_STOP_MS = 30_000
 
-/** Runs a role until it is told to stop; answers the exit code. */
-export async function runRole(name: string, dataDir: string, start: () => Promise<Service>): Promise<number> {
+/** Runs a role until it is told to stop, which `start` hears too: what it waits for may never come. Answers the exit code. */
+export async function runRole(name: string, dataDir: string, start: (stop: AbortSignal) => Promise<Service>): Promise<number> {
   process.title = `bin/mailstead ${name}`
   const stop = watchForStop()
   stop.addEventListener('abort', () => setTimeout(giveUp, LONGEST_STOP_MS, name).unref(), { once: true })
   const file = writePid(name, dataDir)
   try {
-    const service = await start()
-    process.send?.('ready')
+    const service = await start(stop)
+    if (!stop.aborted) process.send?.('ready')
     await aborted(stop)
     await service.stop()
     return 0
@@ -34,10 +35,15 @@ function giveUp(name: string): void {
   process.exit(1)
 }
 
+/** A folder that cannot be written, as on a full disk, is no reason not to run. */
 function writePid(name: string, dataDir: string): string {
   const file = join(dataDir, 'run', `${name}.pid`)
-  mkdirSync(join(dataDir, 'run'), { recursive: true })
-  writeFileSync(file, `${process.pid}\n`)
+  try {
+    mkdirSync(join(dataDir, 'run'), { recursive: true })
+    writeFileSync(file, `${process.pid}\n`)
+  } catch (error) {
+    process.stderr.write(`mailstead ${name}: ${file} cannot be written: ${reasonOf(error)}\n`)
+  }
   return file
 }
 

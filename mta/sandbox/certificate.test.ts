@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import { loadCertificate } from './certificate.ts'
 
 describe('the certificate of the sandbox', () => {
@@ -22,6 +23,14 @@ describe('the certificate of the sandbox', () => {
       assert.ok(new X509Certificate((await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now())).cert))
     })
   }
+  it('is made anew where its key was damaged, or is another\'s', async () => {
+    const file = join(dir, 'sandbox-tls.json')
+    const [first, other] = [await loadCertificate(file, 'mx.test', Date.now()), await loadCertificate(join(dir, 'other.json'), 'mx.test', Date.now())]
+    for (const key of [first.key.replace(/[A-Za-z0-9+/]{8}\n/, 'AAAAAAAA\n'), other.key]) {
+      writeFileSync(file, JSON.stringify({ ...first, key }))
+      assert.ok(createSecureContext(await loadCertificate(file, 'mx.test', Date.now())))
+    }
+  })
   it('is made anew before it ends', async () => {
     const first = await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now() - 11 * 365 * 24 * 3600_000)
     assert.notDeepEqual(await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now()), first)

@@ -2,7 +2,7 @@
  * A self-signed certificate. Made once and kept in a file (0600), since making one, and loading what makes it, takes longer than
  * all else of a start. One that cannot be read, has another form or is near its end is made anew; one that cannot be kept is made at each start.
  */
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 
 export interface Certificate {
@@ -30,7 +30,8 @@ export async function loadCertificate(file: string, name: string, nowMs: number)
 function readKept(file: string, nowMs: number): Certificate | null {
   try {
     const { key, cert } = JSON.parse(readFileSync(file, 'utf8')) as Certificate
-    return Date.parse(new X509Certificate(cert).validTo) > nowMs + DAY_MS && key.includes('PRIVATE KEY') ? { key, cert } : null
+    const known = new X509Certificate(cert)
+    return Date.parse(known.validTo) > nowMs + DAY_MS && known.checkPrivateKey(createPrivateKey(key)) ? { key, cert } : null
   } catch {
     return null
   }

@@ -4,7 +4,7 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Config } from '#config/load.ts'
+import { type Config, ConfigError } from '#config/load.ts'
 import type { Log } from '#src/log.ts'
 import { readShaping, type Problem, type Shaping } from './file.ts'
 import { lintShaping } from './lint.ts'
@@ -22,11 +22,12 @@ export function shapingFileOf({ shapingFile }: Pick<Config, 'shapingFile'>): str
   return shapingFile ?? OWN_FILE
 }
 
-/** @throws when the file is wrong or not there: it says all that is. `onChange` follows each change that holds. */
+/** @throws ConfigError when the file is wrong or not there: it says all that is. `onChange` follows each change that holds. */
 export function watchShaping(ctx: { readonly config: Pick<Config, 'shapingFile'>; readonly log: Log }, onChange: () => void): ShapingWatch {
   const file = shapingFileOf(ctx.config)
-  let current = loadShaping(file)
+  // in this order: what is written meanwhile is read again
   let changedAt = changeTime(file)
+  let current = loadFirst(file)
   const reload = (): void => {
     try {
       current = loadShaping(file)
@@ -43,6 +44,14 @@ export function watchShaping(ctx: { readonly config: Pick<Config, 'shapingFile'>
     reload()
   }, LOOK_MS)
   return { get current() { return current }, stop: () => clearInterval(timer) }
+}
+
+function loadFirst(file: string): Shaping {
+  try {
+    return loadShaping(file)
+  } catch (error) {
+    throw new ConfigError(`SHAPING_FILE cannot be used: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
 }
 
 /** @throws with every problem, by line. */

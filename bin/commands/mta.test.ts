@@ -1,0 +1,64 @@
+/** How a process of the mta begins where what it needs is not there, or not as it should be. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createDatabase } from '#test/support/stores.ts'
+
+const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
+const NOBODY = '127.0.0.1:1'
+
+describe('mailstead mta', function () {
+  this.timeout(60_000)
+  let dataDir: string
+  let database: { readonly url: string; drop(): Promise<void> }
+  before(async () => {
+    dataDir = mkdtempSync('/tmp/mailstead-mta-')
+    database = await createDatabase()
+  })
+  after(async () => {
+    rmSync(dataDir, { recursive: true })
+    await database.drop()
+  })
+
+  interface Ended { readonly code: unknown; readonly said: string }
+  /** Runs it until it ends; `until` is called with what it said so far and may end it. */
+  async function run(roles: string, env: object, look: (said: string, end: () => void) => void = () => undefined): Promise<Ended> {
+    const child = spawn(process.execPath, [PROGRAM, 'mta', '--roles', roles], {
+      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, MASTER_KEY: '5a'.repeat(32), HOSTNAME: 'mta.sender.example', LOG_LEVEL: 'warn',
+        REDIS_URL: `redis://${NOBODY}`, DATABASE_URL: database.url, ...env }, stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => look(said += chunk.toString(), () => child.kill('SIGTERM')))
+    const [code] = await once(child, 'close') as [unknown]
+    return { code, said }
+  }
+  const away = { DATABASE_URL: `postgres://x@${NOBODY}/x` }
+
+  it('that waits for PostgreSQL stops at once when it is told to', async () => {
+    const began = performance.now()
+    const { code, said } = await run('outbound', away, (text, end) => { if (text.includes('waiting for it')) end() })
+    assert.equal(code, 0, said)
+    assert.ok(performance.now() - began < 20_000)
+  })
+
+  const file = (name: string): string => join(dataDir, name)
+  const CASES: readonly (readonly [what: string, roles: string, env: () => object, told: RegExp])[] = [
+    ['a shaping file that is not there', 'outbound', () => ({ SHAPING_FILE: file('none') }), /^mailstead: .*SHAPING_FILE.*ENOENT.*none'$/m],
+    ['a shaping file that is wrong', 'outbound', () => ({ SHAPING_FILE: file('rubbish') }), /^mailstead: .*SHAPING_FILE.*rubbish.*line 1/m],
+    ['authorities that are not there', 'outbound', () => ({ EXTRA_CA_FILE: file('none') }), /^mailstead: EXTRA_CA_FILE cannot be read: ENOENT/m],
+    ['plans that are wrong', 'outbound', () => ({ PLANS_FILE: file('rubbish') }), /^mailstead: PLANS_FILE cannot be read/m],
+    ['a certificate that is none', 'inbound', () => ({ TLS_CERT_FILE: file('rubbish'), TLS_KEY_FILE: file('rubbish') }),
+      /^mailstead: TLS_CERT_FILE and TLS_KEY_FILE .*cannot be used/m],
+  ]
+  for (const [what, roles, env, told] of CASES) {
+    it(`does not start with ${what}, and says so in a line`, async () => {
+      writeFileSync(file('rubbish'), '{ rubbish')
+      const { code, said } = await run(roles, { INBOUND_PORT: '0', ...env() }, (text, end) => { if (text.includes('"started"')) end() })
+      assert.equal(code, 1, said)
+      assert.match(said, told)
+      assert.doesNotMatch(said, /^ +at /m)
+    })
+  }
+})

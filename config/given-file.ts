@@ -1,0 +1,12 @@
+/** A file that a setting names, read at the start: where it cannot be, the process does not start, and says which setting it is. */
+import { readFileSync } from 'node:fs'
+import { ConfigError } from './load.ts'
+
+/** @throws ConfigError when it cannot be read. */
+export function readGiven(setting: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`${setting} cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+}
