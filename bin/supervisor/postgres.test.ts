@@ -54,6 +54,20 @@ describe('the embedded PostgreSQL', function () {
     await second.stop()
   })
 
+  for (const [what, damage] of [['missing', null], ['damaged', '']] as const) {
+    it(`does not begin anew over data whose version is ${what}`, async () => {
+      const file = join(options.dir, 'PG_VERSION')
+      const version = readFileSync(file)
+      if (damage === null) rmSync(file)
+      else writeFileSync(file, damage)
+      await assert.rejects(startPostgres(options), { name: 'Trouble', message: /is not empty, and .*PG_VERSION/ })
+      writeFileSync(file, version)
+      const server = await startPostgres(options)
+      assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)
+      await server.stop()
+    })
+  }
+
   it('starts although the pid in a leftover postmaster.pid is alive, as somebody else', async () => {
     const stranger = spawn('/bin/sleep', ['60'])
     await once(stranger, 'spawn')

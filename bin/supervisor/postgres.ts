@@ -6,7 +6,7 @@
  * to the store account. Failures are Trouble with the last lines of the log.
  */
 import { spawnSync } from 'node:child_process'
-import { chownSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -67,10 +67,18 @@ function urlOf(sockets: string, database: string): string {
   return `postgres://${NAME}@localhost/${database}?host=${encodeURIComponent(sockets)}`
 }
 
-/** The version that wrote the data in this folder; null when there are none. */
+/** The version that wrote the data in this folder; null when there are none. Throws Trouble where there is something else: it may be data. */
 function dataMajor(dir: string): number | null {
   const file = join(dir, 'PG_VERSION')
-  return existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : null
+  const major = existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : null
+  if (major === null && !hasAnything(dir)) return null
+  if (major !== null && major > 0) return major
+  throw new Trouble(`${dir} is not empty, and ${file}, which says what wrote it, is ${major === null ? 'not there' : 'damaged'}. `
+    + 'Bring the data back from a backup, or move the folder away to begin empty.')
+}
+
+function hasAnything(dir: string): boolean {
+  return existsSync(dir) && readdirSync(dir).length > 0
 }
 
 /**
@@ -140,10 +148,17 @@ function hasLz4(bin: string): boolean {
 
 /** postmaster.pid, line 1 and 8: the server writes `ready` there when it takes connections. */
 function isReady(dir: string, pid: number): boolean {
-  const file = join(dir, 'postmaster.pid')
-  if (!existsSync(file)) return false
-  const lines = readFileSync(file, 'utf8').split('\n')
+  const lines = readLines(join(dir, 'postmaster.pid'))
   return Number(lines[0]) === pid && lines[7]?.trim() === 'ready'
+}
+
+/** Empty where it is not there (any more). */
+function readLines(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n')
+  } catch {
+    return []
+  }
 }
 
 async function createDatabase(sockets: string): Promise<void> {
