@@ -23,6 +23,11 @@ const CASES: readonly [stage: Stage, reply: string, kind: string, reason: string
   ['rcpt', '550 Requested action not taken', 'bounced', 'recipient-refused', 'recipient', false],
   ['dot', '554 5.1.1 No such user', 'bounced', 'no-such-user', 'recipient', true],
   ['dot', '554 delivery error: this user does not exist', 'bounced', 'no-such-user', 'recipient', false],
+  // an address, or where to read more, may hold any word
+  ['rcpt', '550 5.1.1 <spam@b.example>: Recipient address rejected: User unknown', 'bounced', 'no-such-user', 'recipient', true],
+  ['rcpt', '550 5.1.1 virus-info@blocked.example no such user', 'bounced', 'no-such-user', 'recipient', true],
+  ['rcpt', '550 <nosuchuser@b.example>: Not today', 'bounced', 'recipient-refused', 'recipient', false],
+  ['rcpt', '552 5.2.2 Mailbox full, see http://b.example/spam?virus', 'bounced', 'mailbox-full', 'recipient', false],
   // us
   ['rcpt', '550 5.7.1 Service unavailable, client host blocked using Spamhaus', 'bounced', 'blocked', 'source', false],
   ['rcpt', '550 5.1.1 rejected: sender listed on a block list', 'bounced', 'blocked', 'source', false],

@@ -195,9 +195,9 @@ function readText(text: string | null, address: string, command: Command | null)
   return reading.class === 'unknown' ? null : reading
 }
 
-/** An address may hold any word. */
+/** One in quotes may hold blanks, and is not found as an address. */
 function withoutAddress(text: string, address: string): string {
-  return text.replaceAll(address, 'x@y').replace(/https?:\/\/\S+/g, '')
+  return text.replaceAll(address, 'x@y')
 }
 
 function chooseStatus({ status, diagnostic, entry, notice }: Known): string | null {

@@ -35,11 +35,20 @@ const UNKNOWN: Reading = { class: 'unknown', isHard: false }
 
 /** `text` is what the server said; `status` an enhanced code, or null. The text decides where it says something. */
 export function readFailure(text: string, status: string | null, command: Command | null): Reading {
-  const reading = readWords(text.slice(0, 4000)) ?? readStatus(status)
+  const reading = readWords(withoutNames(text.slice(0, MAX_TEXT))) ?? readStatus(status)
   if (!reading.isHard) return reading
   // an answer to the sender, or before any recipient was named, says nothing of the recipient
   if (command === 'mail' || command === 'connect') return { class: 'sender-refused', isHard: false }
   return reading
+}
+
+const MAX_TEXT = 4000
+const LINK = /https?:\/\/\S+/gi
+const ADDRESS = /[^\s<>()[\]:;,"'@]{1,128}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}/g
+
+/** An address, and where to read more, may hold any word. */
+function withoutNames(text: string): string {
+  return text.replace(LINK, '').replace(ADDRESS, 'x@y')
 }
 
 /**
