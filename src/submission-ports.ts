@@ -21,8 +21,17 @@ function fileOf({ dataDir }: Place): string {
   return join(dataDir, 'run', 'submission-ports.json')
 }
 
-/** Written whole or not at all. @throws when the folder cannot be written. */
-export function tellPorts(place: Place, ports: SubmissionPorts): void {
+/** Written whole or not at all: false when the folder cannot be written. */
+export function tellPorts(place: Place, ports: SubmissionPorts): boolean {
+  try {
+    write(place, ports)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function write(place: Place, ports: SubmissionPorts): void {
   mkdirSync(join(place.dataDir, 'run'), { recursive: true })
   const draft = `${fileOf(place)}.${process.pid}`
   writeFileSync(draft, JSON.stringify(ports))
@@ -39,6 +48,8 @@ export function readPorts(place: Place): SubmissionPorts | null {
   }
 }
 
-export function forgetPorts(place: Place): void {
-  rmSync(fileOf(place), { force: true })
+/** Another process may have told its own since: those stay. */
+export function forgetPorts(place: Place, ports: SubmissionPorts): void {
+  const told = readPorts(place)
+  if (told !== null && told.plain === ports.plain && told.tls === ports.tls && told.alt === ports.alt) rmSync(fileOf(place), { force: true })
 }

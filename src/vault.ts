@@ -3,11 +3,14 @@
  * a value sealed for one purpose cannot be opened for another. The master key is generated once into DATA_DIR when it is not given.
  */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto'
+import { join } from 'node:path'
+import { ConfigError } from '#config/load.ts'
 import { keptSecret } from './kept-secret.ts'
 
 const VERSION = 1
 const IV_BYTES = 12
 const TAG_BYTES = 16
+const KEY_FILE = 'master.key'
 
 export interface Vault {
   /** version (1) · iv (12) · tag (16) · ciphertext */
@@ -56,11 +59,13 @@ export function openVault(master: Buffer): Vault {
 
 /** Reads MASTER_KEY, else DATA_DIR/master.key, which is made when it is not there. */
 export function loadMasterKey(config: { readonly masterKey: string | null; readonly dataDir: string }): Buffer {
-  return decodeKey(config.masterKey ?? keptSecret(config.dataDir, 'master.key'))
+  const { masterKey, dataDir } = config
+  return masterKey === null ? decodeKey(keptSecret(dataDir, KEY_FILE), join(dataDir, KEY_FILE)) : decodeKey(masterKey, 'MASTER_KEY')
 }
 
-function decodeKey(text: string): Buffer {
+/** `name`: where it stands. */
+function decodeKey(text: string, name: string): Buffer {
   const key = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64')
-  if (key.length !== 32) throw new Error('MASTER_KEY must be 32 bytes, written as 64 hex digits or in base64 (openssl rand -hex 32)')
+  if (key.length !== 32) throw new ConfigError(`${name} must be 32 bytes, written as 64 hex digits or in base64 (openssl rand -hex 32)`)
   return key
 }

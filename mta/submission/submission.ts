@@ -58,13 +58,14 @@ export async function startSubmission(base: Context, metrics: Registry): Promise
     const alt = await ports.open({ what, setting: 'SUBMISSION_ALT_PORT', port: config.submissionAltPort, fallback: 2525 }, false)
     base.log.info({ plain, tls, alt }, 'takes mail by SMTP')
     const renewing = watchServerCertificate(base, (certificate) => ports.show(certificate))
-    tellPorts(config, { plain, tls, alt })
+    const told = { plain, tls, alt }
+    if (!tellPorts(config, told)) base.log.warn('where submission listens cannot be told to commands: DATA_DIR cannot be written')
     const stop = (): Promise<void> => {
       renewing.stop()
-      forgetPorts(config)
+      forgetPorts(config, told)
       return close()
     }
-    return { ports: { plain, tls, alt }, stop }
+    return { ports: told, stop }
   } catch (error) {
     await close()
     throw error
