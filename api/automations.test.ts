@@ -325,6 +325,18 @@ describe('automations', () => {
     assert.deepEqual(pathsOf(await update(id, { steps: [broken] })), ['steps.0.body'])
   })
 
+  it('a mail has a text part beside its HTML; a text alone is its body', async () => {
+    const from = `me@${api.domain}`
+    const answer = await create({ steps: [
+      { type: 'send_email', id: 'both', subject: 'S', html: '<p>H</p>', text: 'T', from }, { type: 'send_email', id: 'alone', subject: 'S', text: 'A', from },
+    ] })
+    const said = listOf(answer.body['data']?.['steps']).map((step) => [step['id'], step['body'], step['text']])
+    assert.deepEqual(said, [['both', '<p>H</p>', 'T'], ['alone', 'A', undefined]])
+    const { rows } = await api.db.query(`SELECT c.step, k.html, k.body_text AS text FROM automation_contents c
+      JOIN mail_contents k ON k.id = c.content_id WHERE c.automation_id = $1`, [idOf(answer)])
+    assert.deepEqual(rows, [{ step: 'both', html: '<p>H</p>', text: 'T' }])
+  })
+
   it('own bodies are made ready as templates are, once for each version, and go with the draft', async () => {
     await api.call('POST', '/templates/partials/save', { body: { name: 'foot', body: '<p class="f">Foot</p>' } })
     await api.call('POST', '/templates/partials/save', { body: { name: 'bye', body: 'Bye {{name}}' } })

@@ -79,6 +79,20 @@ describe('campaigns', () => {
     assert.deepEqual(errorOf(await call('GET', '?status=lost')), [400, 'VALIDATION_ERROR'])
   })
 
+  it('have a text part beside HTML; a text alone is the body', async () => {
+    const parts = ({ body }: TestAnswer): unknown[] => [body['data']?.['body'], body['data']?.['text']]
+    const both = await create({ subject: 'S', html: '<p>x</p>', text: 'x' })
+    assert.deepEqual(parts(both), ['<p>x</p>', 'x'])
+    const patch = (answer: TestAnswer, fields: object): Promise<TestAnswer> => call('PATCH', `/${idOf(answer)}`, fields)
+    assert.deepEqual(parts(await patch(both, { text: 'y' })), ['<p>x</p>', 'y'])
+    assert.deepEqual(parts(await patch(both, { html: '<p>z</p>' })), ['<p>z</p>', 'y'])
+    assert.deepEqual(parts(await patch(both, { text: null })), ['<p>z</p>', null])
+    const alone = await create({ subject: 'S', text: 'x' })
+    assert.deepEqual(parts(alone), ['x', null])
+    assert.deepEqual(parts(await patch(alone, { text: 'y' })), ['y', null])
+    await patch(both, { text: 'y' })
+    assert.deepEqual(parts(await patch(both, { template_id: await addTemplate() })), [null, null])
+  })
   it('a workspace has at most 10,000 that are not over', async () => {
     const other = await api.addTenant()
     const fill = (count: number, status: string): Promise<unknown> => api.db.query(

@@ -32,12 +32,12 @@ export const METRICS = [
 ] as const
 const metrics = z.object(Object.fromEntries(METRICS.map((name) => [name, count])))
 const variants = z.object({ a: metrics, b: metrics }).nullable().meta({ description: 'of a test of subjects: the two sides' })
-export const shown = enveloped(row.extend({ body: text, metrics, variants })).meta({ id: 'CampaignAnswer' })
+export const shown = enveloped(row.extend({ body: text, text, metrics, variants })).meta({ id: 'CampaignAnswer' })
 
 export async function show(ctx: ApiContext, campaign: Campaign, message: string): Promise<Answer> {
   const figures = await readFigures(ctx.db, campaign.id)
   const ofVariants = campaign.subjectB === null ? null : { a: metricsOf(figures.variants.a), b: metricsOf(figures.variants.b) }
-  const data = { ...present(campaign), body: campaign.body, metrics: metricsOf(figures.all), variants: ofVariants }
+  const data = { ...present(campaign), body: campaign.body, text: campaign.text, metrics: metricsOf(figures.all), variants: ofVariants }
   return { body: { success: true, message, data } }
 }
 

@@ -1,12 +1,14 @@
 /** Campaigns: drafts are made, changed and deleted; any is listed and shown, with what became of its recipients. Sending: campaign-sending.ts. */
 import { z } from 'zod'
-import { aliasOf, contentFields, filled, foldContent, uuid } from '#src/campaigns/content.ts'
+import { aliasOf, asBody, contentFields, filled, foldContent, uuid } from '#src/campaigns/content.ts'
+import type { CampaignName } from '#src/campaigns/moves.ts'
 import { judgeReferences, type Reference } from '#src/campaigns/references.ts'
 import {
   changeDraft, createCampaign, deleteDraft, findCampaign, listCampaigns, MAX_CAMPAIGNS, type CampaignFields, type Unchanged,
 } from '#src/campaigns/store.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
+import { isHtml } from '#src/mail/html-signs.ts'
 import type { ApiContext } from '#api/context.ts'
 import { pageData, paging } from '#api/paging.ts'
 import { route, type AnyRoute } from '#api/route.ts'
@@ -49,7 +51,7 @@ const changeBody = z
     const named = [given.audience_ids, given.audienceIds, given.audience_id, given.audienceId].find((one) => one !== undefined)
     return {
       name: given.name ?? undefined,
-      templateId: content.template_id, subject: content.subject, body: content.body,
+      templateId: content.template_id, subject: content.subject, body: content.body, text: content.text,
       fromEmail: content.from, fromName: content.from_name, replyTo: content.reply_to,
       audienceIds: named === undefined ? undefined : [...new Set(named)],
       segmentId: given.segment_id === undefined ? given.segmentId : given.segment_id,
@@ -60,7 +62,7 @@ const changeBody = z
 const createBody = changeBody.transform((fields, sink) => {
   const { name } = fields
   if (name === undefined) sink.addIssue({ code: 'custom', path: ['name'], message: 'is required' })
-  return name === undefined ? z.NEVER : { ...fields, name }
+  return name === undefined ? z.NEVER : { ...asBody({ ...fields, body: fields.body, text: fields.text }), name }
 }).meta({ required: ['name'], examples: [{ name: 'News of May', subject: 'What is new', body: '<p>Hello {{firstName}}</p>' }] })
 
 const statusName = z
@@ -110,7 +112,7 @@ const update = route({
     if (!isUuid(params.id)) return NO_CAMPAIGN
     const wrong = await judge(ctx, caller.workspaceId, body)
     if (wrong !== null) return wrong
-    const result = await changeDraft(ctx.db, caller.workspaceId, params.id, body)
+    const result = await changeDraft(ctx.db, caller.workspaceId, params.id, await placeText(ctx, { workspaceId: caller.workspaceId, id: params.id }, body))
     return result.kind === 'changed' ? show(ctx, result.campaign, 'Campaign changed.') : explain(result)
   },
 })
@@ -131,6 +133,13 @@ export const CAMPAIGN_ROUTES: readonly AnyRoute[] = [create, list, get, update, 
 function explain(result: Unchanged): Refusal {
   if (result.kind === 'not-found') return NO_CAMPAIGN
   return refuse('CONFLICT', `The campaign is ${result.status}; only a DRAFT is changed or deleted.`)
+}
+
+/** A text alone is the text part where the draft has HTML, and else its body. */
+async function placeText(ctx: ApiContext, { workspaceId, id }: CampaignName, fields: CampaignFields): Promise<CampaignFields> {
+  if (fields.body !== undefined || !fields.text) return fields
+  const body = (await findCampaign(ctx.db, workspaceId, id))?.body ?? null
+  return body !== null && isHtml(body) ? fields : { ...fields, body: fields.text, text: null }
 }
 
 /** A draft may be unfinished, but names nothing that is not there. */

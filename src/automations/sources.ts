@@ -32,10 +32,12 @@ export async function finishSources(means: Means, workspaceId: string, steps: re
 async function finishStep(means: Means, workspaceId: string, step: Step, path: string): Promise<Found> {
   if (step.type !== 'send_email') return { content: null }
   const { subject, body } = step
+  const written = step.text ?? null
   // of a template only the subject is the step's own
   const format = body === null ? 'text' : null
-  const finished = await finishWritten(means, workspaceId, { subject: subject ?? '', body: body ?? '', text: null, format })
+  const finished = await finishWritten(means, workspaceId, { subject: subject ?? '', body: body ?? '', text: written, format })
   if (!finished.ok) return { detail: { path: `${path}.${body === null ? 'subject' : 'body'}`, message: finished.reason } }
   const { html, text } = finished
-  return { content: body === null || (html ?? text) === body ? null : { step: step.id, subject: subject ?? '', html, text } }
+  const isAsWritten = body === null || (written === null && (html ?? text) === body)
+  return { content: isAsWritten ? null : { step: step.id, subject: subject ?? '', html, text } }
 }

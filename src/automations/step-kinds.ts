@@ -3,7 +3,7 @@
  * is stored and answered. A new kind is one row here and one line in docs/automations.md.
  */
 import { z } from 'zod'
-import { aliasOf, contentFields, filled, foldContent, line, missingIn, uuid } from '#src/campaigns/content.ts'
+import { aliasOf, asBody, contentFields, filled, foldContent, line, missingIn, uuid } from '#src/campaigns/content.ts'
 
 /** As of contacts. */
 const MAX_TAG = 100
@@ -16,11 +16,11 @@ type Unit = keyof typeof SECONDS
 type Sink = z.core.$RefinementCtx
 
 const mail = z.object(contentFields).transform((given, sink) => {
-  const content = foldContent(given, sink)
+  const content = asBody(foldContent(given, sink))
   for (const { path, message } of missingIn(content)) complain(sink, path, message)
-  const { template_id, subject, body, from, from_name, reply_to } = content
+  const { template_id, subject, body, text, from, from_name, reply_to } = content
   return {
-    template_id: template_id ?? null, subject: subject ?? null, body: body ?? null,
+    template_id: template_id ?? null, subject: subject ?? null, body: body ?? null, ...(text ? { text } : {}),
     from: from ?? '', from_name: from_name ?? null, reply_to: reply_to ?? null,
   }
 })

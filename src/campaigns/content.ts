@@ -18,6 +18,8 @@ export interface MailContent {
   readonly subject: string | null | undefined
   /** HTML or text, detected. */
   readonly body: string | null | undefined
+  /** The text part beside HTML; alone it is the body (`asBody`). */
+  readonly text: string | null | undefined
   /** A bare address. */
   readonly from: string | null | undefined
   readonly from_name: string | null | undefined
@@ -61,7 +63,7 @@ export const contentFields = {
   subject: line(MAX_SUBJECT).nullish(),
   body: text.meta({ description: 'HTML or text, detected' }),
   html: text.meta(aliasOf('body')),
-  text: text.meta(aliasOf('body')),
+  text: text.meta({ description: 'the text part beside HTML; alone it is the body' }),
   from: sender,
   from_email: sender.meta(aliasOf('from')),
   from_name: name,
@@ -79,25 +81,32 @@ export function foldContent(given: z.output<typeof fields>, sink: Sink): MailCon
   const content = {
     template_id: first(given.template_id, given.templateId),
     subject: emptied(given.subject),
-    body: emptied(first(given.body, given.html, given.text)),
+    body: emptied(first(given.body, given.html)),
+    text: emptied(given.text),
     from: from?.email ?? (from === undefined ? undefined : null),
     from_name: emptied(first(given.from_name, given.fromName)) ?? from?.name ?? given.from_name,
     reply_to: reply?.email ?? (reply === undefined ? undefined : null),
   }
-  if (isThere(content.template_id) && isThere(content.body))
+  if (isThere(content.template_id) && (isThere(content.body) || isThere(content.text)))
     sink.addIssue({ code: 'custom', path: ['template_id'], message: 'cannot be given together with body, html or text' })
   return content
 }
 
 /** The details of a mail that could not be sent as it is: no content, or no sender. */
 export function missingIn(content: MailContent): { readonly path: string; readonly message: string }[] {
-  const { template_id: templateId, subject, body, from } = content
+  const { template_id: templateId, subject, from } = content
+  const { body } = asBody(content)
   const isComplete = isThere(templateId) || (isThere(subject) && isThere(body))
   const path = isThere(body) ? 'subject' : 'template_id'
   return [
     ...(isComplete ? [] : [{ path, message: 'is required: a template_id, or subject and body' }]),
     ...(isThere(from) ? [] : [{ path: 'from', message: 'is required' }]),
   ]
+}
+
+/** A text that stands alone is the body. */
+export function asBody<C extends Pick<MailContent, 'body' | 'text'>>(content: C): C {
+  return isThere(content.body) || !isThere(content.text) ? content : { ...content, body: content.text, text: null }
 }
 
 function first<T>(...values: readonly (T | null | undefined)[]): T | null | undefined {

@@ -23,9 +23,9 @@ export async function followUp(
   const first = await findCampaign(db, workspaceId, id)
   if (first === null) return { kind: 'not-found' }
   if (!GOT_BY_SOME.includes(first.status)) return { kind: 'elsewhere', status: first.status }
-  const { templateId, body, fromEmail, fromName, replyTo, audienceIds, segmentId, trackOpens, trackClicks } = first
+  const { templateId, body, text, fromEmail, fromName, replyTo, audienceIds, segmentId, trackOpens, trackClicks } = first
   const campaign = await createCampaign(db, workspaceId, {
-    name: given.name ?? `${first.name} (again)`.slice(0, MAX_NAME), templateId, subject: given.subject ?? first.subject, body, fromEmail, fromName,
+    name: given.name ?? `${first.name} (again)`.slice(0, MAX_NAME), templateId, subject: given.subject ?? first.subject, body, text, fromEmail, fromName,
     replyTo, audienceIds, segmentId, trackOpens, trackClicks, followsId: id,
   })
   return campaign === null ? { kind: 'too-many' } : { kind: 'created', campaign }

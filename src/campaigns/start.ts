@@ -107,15 +107,14 @@ export async function judgeSendable(ctx: Omit<Starting, 'clock'>, workspaceId: s
 }
 
 /** The template as it is now, under the campaign's own subject where it has one; or subject and body. */
-async function contentOf(ctx: Omit<Starting, 'clock'>, workspaceId: string, { templateId, subject, body }: Campaign): Promise<NewContent | Block> {
+async function contentOf(ctx: Omit<Starting, 'clock'>, workspaceId: string, { templateId, subject, body, text }: Campaign): Promise<NewContent | Block> {
   if (templateId !== null) {
     const template = await findTemplateVersion(ctx.db, workspaceId, templateId, null)
     if (template === null) return NO_CONTENT
-    const { version, html, text } = template
-    return { templateId, templateVersion: version, subject: subject ?? template.subject, html, text }
+    return { templateId, templateVersion: template.version, subject: subject ?? template.subject, html: template.html, text: template.text }
   }
   if (subject === null || body === null) return NO_CONTENT
-  const finished = await finishWritten(ctx, workspaceId, { subject, body, text: null, format: null })
+  const finished = await finishWritten(ctx, workspaceId, { subject, body, text, format: null })
   if (!finished.ok) return hard('template-broken', `the content cannot be rendered: ${finished.reason}`)
   return { templateId: null, templateVersion: null, subject, html: finished.html, text: finished.text }
 }

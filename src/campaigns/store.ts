@@ -16,6 +16,7 @@ export interface CampaignFields {
   readonly templateId?: string | null | undefined
   readonly subject?: string | null | undefined
   readonly body?: string | null | undefined
+  readonly text?: string | null | undefined
   readonly fromEmail?: string | null | undefined
   readonly fromName?: string | null | undefined
   readonly replyTo?: string | null | undefined
@@ -64,10 +65,12 @@ export interface CampaignRow {
 
 export interface Campaign extends CampaignRow {
   readonly body: string | null
+  /** The text part beside HTML; null: one is made of it. */
+  readonly text: string | null
 }
 
 const COLUMNS = {
-  name: 'name', templateId: 'template_id', subject: 'subject', body: 'body', fromEmail: 'from_email', fromName: 'from_name',
+  name: 'name', templateId: 'template_id', subject: 'subject', body: 'body', text: 'text_body', fromEmail: 'from_email', fromName: 'from_name',
   replyTo: 'reply_to', audienceIds: 'audience_ids', segmentId: 'segment_id',
   subjectB: 'subject_b', testPercent: 'test_percent', testMinutes: 'test_minutes', spreadMinutes: 'spread_minutes',
   trackOpens: 'track_opens', trackClicks: 'track_clicks', followsId: 'follows_id',
@@ -78,11 +81,11 @@ const ROW = `id, name, status, template_id AS "templateId", subject, from_email 
   starts_at AS "startsAt", timezone, send_mode = 'recipient_time' AS "isRecipientTime", subject_b AS "subjectB", test_percent AS "testPercent",
   test_minutes AS "testMinutes", winner, spread_minutes AS "spreadMinutes", track_opens AS "trackOpens", track_clicks AS "trackClicks",
   follows_id AS "followsId", reason, started_at AS "startedAt", sent_at AS "sentAt", ended_at AS "endedAt", created_at AS "createdAt", updated_at AS "updatedAt"`
-const WHOLE = `${ROW}, body`
+const WHOLE = `${ROW}, body, text_body AS text`
 
 /** The fields given and what follows from them: a template takes the place of a body, and a body that of a template. */
 function given(fields: CampaignFields): (readonly [column: string, value: unknown])[] {
-  const whole = { ...fields, ...(fields.templateId ? { body: null } : {}), ...(fields.body ? { templateId: null } : {}) }
+  const whole = { ...fields, ...(fields.templateId ? { body: null, text: null } : {}), ...(fields.body ? { templateId: null } : {}) }
   return (Object.keys(COLUMNS) as (keyof CampaignFields)[])
     .filter((field) => whole[field] !== undefined)
     .map((field) => [COLUMNS[field], whole[field]] as const)

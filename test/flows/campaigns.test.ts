@@ -46,6 +46,16 @@ describe('campaigns on their way', function () {
     assert.match(String(mail.headerLines.find(({ key }) => key === 'list-unsubscribe-post')?.line), /One-Click/)
   })
 
+  it('has the text part that its author wrote', async () => {
+    const mx = await office.open('text.example')
+    const id = await campaigns.create({ audience_ids: [await audienceOf(1, 'text.example')], text: 'Written for {{firstName}}' })
+    await campaigns.move(id, 'start')
+    await campaigns.settle(id)
+    const mail = await simpleParser(mx.messages[0]?.bytes ?? '')
+    assert.equal(mail.text?.trim(), 'Written for N1')
+    assert.match(String(mail.html), /Hello N1/)
+  })
+
   it('leaves out who is unsubscribed or suppressed, also when that comes after the start', async () => {
     const mx = await office.open('left.example')
     const { db, workspaceId } = office.system
