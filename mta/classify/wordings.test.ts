@@ -40,6 +40,9 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['550 The recipient cannot be verified. Please check all recipients', 'no-such-user!'],
   ['550 RecipientAddress is invalid', 'no-such-user!'],
   ['550 5.4.1 All recipient addresses rejected : Access denied AS(201806281)', 'no-such-user!'],
+  ['host d1.ess.barracudanetworks.com[192.0.2.1] said: 550 permanent failure for one or more recipients (x@b.example:550 5.1.1 User unknown)',
+    'no-such-user!'],
+  ['... while talking to mx.blocked.example: 550 no such user', 'no-such-user!'],
   // no such domain, no mail
   ['no valid MX hosts found', 'no-such-domain!'],
   ['No MX found for destination', 'no-such-domain!'],
@@ -69,6 +72,7 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   // us
   ['554 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org', 'blocked'],
   ['550 5.7.1 Message rejected as spam', 'spam'],
+  ['554 Host mx.a.example blocked using bl.barracudacentral.org', 'blocked'],
   ['550 rejected because the sending host is in a block list, user unknown', 'blocked'],
   ['550 5.7.26 This mail is unauthenticated, which poses a security risk', 'authentication'],
   ['550 5.7.25 The IP address sending this message does not have a PTR record', 'no-reverse-dns'],

@@ -46,9 +46,11 @@ const MAX_TEXT = 4000
 const LINK = /https?:\/\/\S+/gi
 const ADDRESS = /[^\s<>()[\]:;,"'@]{1,128}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}/g
 
-/** An address, and where to read more, may hold any word. */
+const HOST = /\b(host|talking to) [\w-]{1,63}(?:\.[\w-]{1,63}){1,20}/gi
+
+/** An address, a server, and where to read more, may be called by any word. */
 function withoutNames(text: string): string {
-  return text.replace(LINK, '').replace(ADDRESS, 'x@y')
+  return text.replace(LINK, '').replace(ADDRESS, 'x@y').replace(HOST, '$1 x.y')
 }
 
 /**
