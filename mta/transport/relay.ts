@@ -6,14 +6,13 @@
  * So it does while there is no token, or the provider says that the account has sent its share of the day. An idle session that turns out
  * dead costs nothing; after the final dot there is no second try here.
  */
-import type { Socket } from 'node:net'
 import type { Mail } from '#mta/smtp/envelope.ts'
 import type { TransactionResult } from '#mta/smtp/result.ts'
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import type { Account } from '#src/providers/accounts.ts'
 import type { Breaker } from './breaker.ts'
-import { isFullUp, isStale, outcomeOf } from './direct.ts'
+import { createErrands, hasEnded, newErrand, outcomeOf, transact, type Errand } from './errand.ts'
 import { hideSecrets, openAccount, type AccountOpened, type AccountOpening } from './relay-opening.ts'
 import { createSessionPool, type Pooled, type SessionPool } from './session-pool.ts'
 
@@ -37,14 +36,10 @@ export interface RelayParts extends AccountOpening {
   readonly pause: (account: Account, reason: string) => Promise<unknown>
 }
 
-interface Errand extends AccountLetter {
+interface RelayErrand extends Errand, AccountLetter {
   /** Of the account as it signs in now: sessions of older credentials are not used. */
   readonly key: string
-  readonly lines: string[]
   secrets: readonly string[]
-  isInTransaction: boolean
-  isCut: boolean
-  readonly cut: PromiseWithResolvers<null>
 }
 
 interface Done {
@@ -62,41 +57,21 @@ const OVER_QUOTA = '5.4.5'
 export function createRelay(parts: RelayParts): Relay {
   const pool = createSessionPool()
   const secretsOf = new WeakMap<Pooled['session'], readonly string[]>()
-  const underWay = new Set<Errand>()
-  const sockets = new Set<Socket>()
-  let isAborted = false
-  const watch = (socket: Socket): void => {
-    if (isAborted) return void socket.destroy()
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  }
-  const means: Means = { ...parts, settings: { ...parts.settings, watch }, pool, secretsOf }
+  const errands = createErrands()
+  const means: Means = { ...parts, settings: { ...parts.settings, watch: (socket) => errands.watch(socket) }, pool, secretsOf }
   return {
     deliver: async ({ account, mail }) => {
-      if (isAborted) return null
+      if (errands.isAborted) return null
       const startedAt = parts.now()
       const began = performance.now()
-      const errand: Errand = {
-        account, mail, key: `account:${account.id}:${account.generation}`, lines: [], secrets: [], isInTransaction: false, isCut: false,
-        cut: Promise.withResolvers<null>(),
-      }
-      underWay.add(errand)
-      const carried = carryOut(means, errand).catch((error: unknown) => trouble(means, errand, error))
-      const done = await Promise.race([carried, errand.cut.promise])
-      underWay.delete(errand)
-      if (done === null || (errand.isCut && done.outcome.kind === 'deferred')) return null
+      const errand: RelayErrand = { ...newErrand(mail), account, key: `account:${account.id}:${account.generation}`, secrets: [] }
+      const done = await errands.carry(errand, carryOut(means, errand).catch((error: unknown) => trouble(means, errand, error)))
+      if (done === null) return null
       const { pooled } = done
       if (pooled !== null) pool.put(errand.key, pooled, account.limits.messagesPerConnection)
       return recordOf(errand, done, { startedAt, durationMs: performance.now() - began })
     },
-    abort: () => {
-      isAborted = true
-      for (const errand of underWay) {
-        errand.isCut = true
-        if (!errand.isInTransaction) errand.cut.resolve(null)
-      }
-      for (const socket of sockets) socket.destroy()
-    },
+    abort: () => errands.abort(),
     close: () => pool.close(),
   }
 }
@@ -106,14 +81,13 @@ interface Means extends RelayParts {
   readonly secretsOf: WeakMap<Pooled['session'], readonly string[]>
 }
 
-async function carryOut(means: Means, errand: Errand): Promise<Done> {
+async function carryOut(means: Means, errand: RelayErrand): Promise<Done> {
   const { pool, secretsOf, breaker } = means
   const open = pool.take(errand.key, null, () => true)
   if (open !== null) {
     errand.secrets = secretsOf.get(open.session) ?? []
     const result = await transactOn(open, errand)
-    const isOver = isStale(result) || isFullUp(result, open.session)
-    if (errand.isCut || !isOver) return { outcome: await outcomeFor(means, errand, result), pooled: open }
+    if (errand.isCut || !hasEnded(open.session, result)) return { outcome: await outcomeFor(means, errand, result), pooled: open }
     errand.lines.push('-- the open session had ended; trying a new one')
   }
   const refusal = breaker.refuse(errand.key)
@@ -135,19 +109,12 @@ async function carryOut(means: Means, errand: Errand): Promise<Done> {
   return { outcome: await outcomeFor(means, errand, await transactOn(pooled, errand)), pooled }
 }
 
-async function transactOn(pooled: Pooled, errand: Errand): Promise<TransactionResult> {
-  const { lines, mail } = errand
-  const { session, host, address } = pooled
-  if (session.delivered > 0) lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}`)
-  errand.isInTransaction = true
-  const result = await session.deliver(mail)
-  errand.isInTransaction = false
-  for (const line of result.conversation) lines.push(line)
-  if (result.kind === 'lost') lines.push(`-- lost at ${result.stage}: ${result.detail}`)
-  return result
+function transactOn({ session, host, address }: Pooled, errand: Errand): Promise<TransactionResult> {
+  if (session.delivered > 0) errand.lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}`)
+  return transact(session, errand)
 }
 
-async function notOpened(means: Means, errand: Errand, opened: Exclude<AccountOpened, { kind: 'session' }>): Promise<Outcome> {
+async function notOpened(means: Means, errand: RelayErrand, opened: Exclude<AccountOpened, { kind: 'session' }>): Promise<Outcome> {
   if (opened.kind === 'refused') {
     errand.secrets = opened.secrets
     means.breaker.succeeded(errand.key)
@@ -164,14 +131,14 @@ async function notOpened(means: Means, errand: Errand, opened: Exclude<AccountOp
 }
 
 /** What the provider says of the message means what any server means, but for what is about the account. */
-function outcomeFor(means: Means, errand: Errand, result: TransactionResult): Promise<Outcome> | Outcome {
+function outcomeFor(means: Means, errand: RelayErrand, result: TransactionResult): Promise<Outcome> | Outcome {
   if (result.kind === 'accepted') return { kind: 'handed-over', reply: result.reply }
   if (result.kind === 'rejected' && SIGN_IN_CODES.has(result.reply.code)) return pausing(means, errand, result.reply)
   if (result.kind === 'rejected' && result.reply.enhanced === OVER_QUOTA) return waits('source', 'account-quota', formatReply(result.reply))
   return outcomeOf(result)
 }
 
-async function pausing({ pause }: Means, { account, secrets }: Errand, reply: Reply): Promise<Outcome> {
+async function pausing({ pause }: Means, { account, secrets }: RelayErrand, reply: Reply): Promise<Outcome> {
   const said = hideSecrets(formatReply(reply), secrets)
   await pause(account, `${account.host} does not let ${account.username} in: ${said}`)
   return waits('source', 'account-refused', `the connected account is paused: ${said}`)
@@ -183,13 +150,13 @@ function waits(scope: 'host' | 'source', reason: string, detail: string): Outcom
 }
 
 /** PostgreSQL is away while the credentials are asked for. */
-function trouble({ breaker }: Means, { key }: Errand, error: unknown): Done {
+function trouble({ breaker }: Means, { key }: RelayErrand, error: unknown): Done {
   breaker.released(key)
   const why = error instanceof Error ? error.message : String(error)
   return { outcome: waits('source', 'our-trouble', `it could not be signed in: ${why}`), pooled: null }
 }
 
-function recordOf({ lines, secrets }: Errand, { outcome, pooled }: Done, times: Pick<Attempt, 'startedAt' | 'durationMs'>): Attempt {
+function recordOf({ lines, secrets }: RelayErrand, { outcome, pooled }: Done, times: Pick<Attempt, 'startedAt' | 'durationMs'>): Attempt {
   const tls = pooled?.session.tls ?? null
   return {
     ...times, outcome: withoutSecrets(outcome, secrets), conversation: hideSecrets(lines.join('\n'), secrets), source: null,
