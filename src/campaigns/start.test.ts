@@ -130,6 +130,19 @@ describe('a campaign that is changed while it is judged', () => {
     }
     assert.equal(keys.size, 2)
   })
+  it('what can only be sent by force fails at its time, unless it was scheduled by force', async () => {
+    for (const [isForced, status] of [[false, 'FAILED'], [true, 'SENDING']] as const) {
+      const id = await draft()
+      // saved with a good template, which cannot be filled in any more
+      await changeDraft(ctx.db, sender.workspaceId, id, { body: `${BODY}{{upper tags}}` })
+      await schedule(id, now())
+      await ctx.db.query('UPDATE campaigns SET is_forced = $2 WHERE id = $1', [id, isForced])
+      await beginScheduled({ ...ctx, renderer }, nameOf(id))
+      const found = await findCampaign(ctx.db, sender.workspaceId, id)
+      assert.equal(found?.status, status)
+      if (!isForced) assert.match(found?.reason ?? '', /upper takes a text/)
+    }
+  })
   it('the other subject of a test is judged as the first is', async () => {
     const id = await draft()
     await changeDraft(ctx.db, sender.workspaceId, id, { subjectB: 'Hello {{#if firstName}}', testPercent: 20, testMinutes: 60 })

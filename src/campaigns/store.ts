@@ -47,6 +47,8 @@ export interface CampaignRow {
   readonly startsAt: Date | null
   readonly timezone: string | null
   readonly isRecipientTime: boolean
+  /** Was scheduled although the preview was red. */
+  readonly isForced: boolean
   readonly subjectB: string | null
   readonly testPercent: number | null
   readonly testMinutes: number | null
@@ -78,7 +80,7 @@ const COLUMNS = {
 
 const ROW = `id, name, status, template_id AS "templateId", subject, from_email AS "fromEmail", from_name AS "fromName",
   reply_to AS "replyTo", audience_ids AS "audienceIds", segment_id AS "segmentId", scheduled_at AS "scheduledAt",
-  starts_at AS "startsAt", timezone, send_mode = 'recipient_time' AS "isRecipientTime", subject_b AS "subjectB", test_percent AS "testPercent",
+  starts_at AS "startsAt", timezone, send_mode = 'recipient_time' AS "isRecipientTime", is_forced AS "isForced", subject_b AS "subjectB", test_percent AS "testPercent",
   test_minutes AS "testMinutes", winner, spread_minutes AS "spreadMinutes", track_opens AS "trackOpens", track_clicks AS "trackClicks",
   follows_id AS "followsId", reason, started_at AS "startedAt", sent_at AS "sentAt", ended_at AS "endedAt", created_at AS "createdAt", updated_at AS "updatedAt"`
 const WHOLE = `${ROW}, body, text_body AS text`
