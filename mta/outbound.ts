@@ -4,7 +4,7 @@
  * ends its lease.
  */
 import { randomUUID } from 'node:crypto'
-import { loadPlans } from '#config/plans.ts'
+import { loadPlans, type Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
 import { openRedis, type Redis } from '#src/redis.ts'
 import type { Claimed } from '#src/messages/claim.ts'
@@ -50,11 +50,13 @@ export interface Outbound {
 /** What must be stopped again when a later part cannot be started; nothing of it has work yet. */
 type Undo = (() => void | Promise<unknown>)[]
 
-/** @throws when PostgreSQL is away at the start; the caller tries again. Nothing is left of what was begun. */
+/** @throws when PostgreSQL is away at the start (the caller tries again), or a file of a setting is wrong. Nothing is left of what was begun. */
 export async function startOutbound(ctx: Context, redisUrl: string, registry: Registry = createRegistry()): Promise<Outbound> {
   const undo: Undo = []
+  // before anything is begun: with a wrong file nothing is claimed
+  const plans = loadPlans(ctx.config.plansFile)
   try {
-    return putTogether(ctx, redisUrl, { registry, ...await startStores(ctx, undo) })
+    return putTogether(ctx, redisUrl, { registry, plans, ...await startStores(ctx, undo) })
   } catch (error) {
     for (const undoOne of undo.toReversed()) await Promise.resolve(undoOne()).catch(() => undefined)
     throw error
@@ -83,8 +85,8 @@ async function startStores(ctx: Context, undo: Undo): Promise<Started> {
   return { lease, assembled, suspensions, pacer }
 }
 
-function putTogether(ctx: Context, redisUrl: string, started: Started & { readonly registry: Registry }): Outbound {
-  const { lease, assembled, suspensions, pacer, registry } = started
+function putTogether(ctx: Context, redisUrl: string, started: Started & { readonly registry: Registry; readonly plans: Plans }): Outbound {
+  const { lease, assembled, suspensions, pacer, registry, plans } = started
   const settler = createSettler(ctx, (size) => registry.observe('mailstead_settle_batch_size', [], size))
   const { stages, router, breaker, egress } = assembled
   const sites = createDomainSites(ctx)
@@ -129,7 +131,7 @@ function putTogether(ctx: Context, redisUrl: string, started: Started & { readon
     },
     onReady: (site, hasInstant) => lanes.wake(site, hasInstant),
   })
-  const dryRuns = answerDryRuns({ ctx, plans: loadPlans(ctx.config.plansFile), assembled })
+  const dryRuns = answerDryRuns({ ctx, plans, assembled })
   const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions, pacer, accounts, dryRuns })
   const { transport } = stages
   const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, rates, sites, report, transport, accounts, dryRuns, close: () => assembled.close() }

@@ -23,6 +23,8 @@ import { aborted, watchForStop } from './stop-signal.ts'
 /** How long a PostgreSQL that was given may take to appear. */
 const DATABASE_WAIT_MS = 60_000
 const READY_WAIT_MS = 60_000
+/** For one answer of the api. */
+const ANSWER_MS = 5000
 
 export async function run(args: string[]): Promise<number> {
   if (args.length > 0) {
@@ -51,6 +53,7 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
     const stores = await openStores(config, say, stop)
     undo.unshift(() => stores.stop())
     await migrateWhenUp(stores.databaseUrl, stop)
+    stop.throwIfAborted()
     await compiled
     const children = await startRoles(config, stores, stop)
     undo.unshift(() => children.stop())
@@ -134,7 +137,7 @@ async function awaitReady({ httpPort, httpHost }: Config, stop: AbortSignal): Pr
   let last = 'no answer'
   for (const end = Date.now() + READY_WAIT_MS; Date.now() < end; await sleep(20, undefined, { signal: stop })) {
     try {
-      const answer = await fetch(url)
+      const answer = await fetch(url, { signal: AbortSignal.any([stop, AbortSignal.timeout(ANSWER_MS)]) })
       last = await answer.text()
       if (answer.ok) return
     } catch {

@@ -58,18 +58,26 @@ export async function startChildren(rows: readonly (readonly Role[])[], setting:
   const stop = async (): Promise<void> => {
     for (const row of kept) await Promise.all(row.map((one) => one.stop()))
   }
+  const failing = new AbortController()
+  const signal = AbortSignal.any([setting.signal, failing.signal])
   const starts = rows.flatMap((row, index) => row.map(async (role) => {
-    const first = await startRole(role, setting)
-    kept[index]?.push(keep(role.name, first, (signal) => startRole(role, { ...setting, signal }), setting.say))
+    const first = await startRole(role, { ...setting, signal })
+    kept[index]?.push(keep(role.name, first, (again) => startRole(role, { ...setting, signal: again }), setting.say))
   }))
-  const results = await Promise.allSettled(starts)
-  const failed = results.find((result) => result.status === 'rejected')
-  if (failed === undefined) return { stop }
-  await stop()
-  throw failed.reason
+  try {
+    await Promise.all(starts)
+    return { stop }
+  } catch (error) {
+    // the others may wait for what does not come
+    failing.abort()
+    await Promise.allSettled(starts)
+    await stop()
+    throw error
+  }
 }
 
 async function startRole(role: Role, { logDir, env, say, signal }: Setting): Promise<Running> {
+  signal.throwIfAborted()
   const logFile = join(logDir, `${role.name}.log`)
   const log = openLogFile(logFile)
   const show = showWarnings(role.name, logFile, say)

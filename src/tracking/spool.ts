@@ -140,6 +140,7 @@ function createHold<T>({ store, log, bounds, counts }: HoldParts<T>): Hold<T> {
     end: async () => {
       isEnded = true
       await ending
+      if (held.length === 0) return
       await storeHeld().catch((error: unknown) => {
         counts.lost += held.length
         log.warn({ err: error, lost: held.length }, 'PostgreSQL is away: opens and clicks that were held are lost')

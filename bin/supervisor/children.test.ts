@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo, type Server } from 'node:net'
+import { startChildren } from './children.ts'
+
+/** Nobody listens there. */
+const AWAY = { DATABASE_URL: 'postgres://x@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' }
+const API = { name: 'api', args: ['api'] }
+/** It waits for PostgreSQL, for as long as it takes. */
+const WAITING = { name: 'mta', args: ['mta'] }
+
+describe('the roles of a start', function () {
+  this.timeout(60_000)
+  let dir: string
+  let taken: Server
+  before(async () => {
+    dir = mkdtempSync('/tmp/mailstead-children-')
+    mkdirSync(`${dir}/log`)
+    taken = createServer().listen(0)
+    await once(taken, 'listening')
+  })
+  after(() => {
+    taken.close()
+    rmSync(dir, { recursive: true })
+  })
+  const start = (rows: Parameters<typeof startChildren>[0], signal = new AbortController().signal): ReturnType<typeof startChildren> => {
+    const { port } = taken.address() as AddressInfo
+    const env = { PATH: process.env['PATH'], ...AWAY, DATA_DIR: dir, MASTER_KEY: '5a'.repeat(32), HTTP_PORT: String(port), LOG_LEVEL: 'error' }
+    return startChildren(rows, { logDir: `${dir}/log`, env, say: () => undefined, signal })
+  }
+
+  it('fail together when one fails, though another still waits for what it needs', async () => {
+    await assert.rejects(start([[WAITING], [API]]), /^Trouble: api did not start \(exit code 1\)[^]*HTTP_PORT/)
+  })
+  it('are not begun when it was told to stop before', async () => {
+    await assert.rejects(start([[WAITING]], AbortSignal.abort()), { name: 'AbortError' })
+  })
+})
