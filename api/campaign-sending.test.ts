@@ -64,6 +64,12 @@ describe('campaigns before they leave', () => {
       assert.deepEqual(found, level === 'none' ? [] : [level], JSON.stringify(fields))
     }
   })
+  it('a test that both subjects cannot be in is told', async () => {
+    for (const [count, isTold] of [[9, true], [10, false]] as const) {
+      const seen = await preview(await create(count, { test: { subject_b: 'Other', percent: 20 } }))
+      assert.equal(codes(seen, 'yellow').includes('test'), isTold, String(count))
+    }
+  })
   it('red blocks the start, unless it is forced', async () => {
     const id = await create(0)
     assert.deepEqual(codes(await preview(id), 'red'), ['nobody'])

@@ -67,7 +67,7 @@ export async function previewCampaign(ctx: Previewing, { workspaceId, quota }: A
   const { sampled, neverMailed } = await sampleNew(ctx.db, { workspaceId, counted, nowMs }, campaign)
   const neverMailedShare = sampled === 0 ? null : neverMailed / sampled
   const subjects = [sendable?.content.subject ?? campaign.subject, campaign.subjectB].filter((subject) => subject !== null)
-  const facts: Facts = { total: counted.total, quotaRoom, neverMailedShare, receivers, sender, trackingUrl: ctx.config.trackingUrl, subjects }
+  const facts: Facts = { total: counted.total, quotaRoom, neverMailedShare, receivers, sender, trackingUrl: ctx.config.trackingUrl, subjects, testPercent: campaign.testPercent }
   return {
     counted, receivers, quotaRoom, neverMailedShare, expectedFinish: finishOf(receivers, (campaign.testMinutes ?? 0) + (campaign.spreadMinutes ?? 0), nowMs),
     findings: [...blocks.map(findingOf), ...RULES.flatMap((rule) => rule(facts) ?? [])],
@@ -87,6 +87,7 @@ interface Facts {
   readonly trackingUrl: string
   /** Of a test both. */
   readonly subjects: readonly string[]
+  readonly testPercent: number | null
 }
 
 type Rule = (facts: Facts) => Finding | null
@@ -116,6 +117,8 @@ const RULES: readonly Rule[] = [
   ({ subjects }) => subjects.some((subject) => subject.trim() === '') ? red('subject', 'the subject is empty') : null,
   ({ subjects }) => subjects.some((subject) => LIKE_A_REPLY.test(subject))
     ? yellow('subject', 'the subject begins as that of a reply or a forwarded mail does: filters, and the law of some countries, take that for deceit') : null,
+  ({ testPercent, total }) => testPercent !== null && total > 0 && Math.floor(total * testPercent / 100) < 2
+    ? yellow('test', 'too few recipients are in the test for both subjects; the others wait for its end all the same') : null,
   ({ trackingUrl }) => trackingUrl.startsWith('https:') ? green('list-unsubscribe', 'one-click unsubscribing by HTTPS and by mail')
     : yellow('list-unsubscribe', 'the unsubscribe link is not HTTPS: receivers do not show it (RFC 8058 4)'),
 ]
