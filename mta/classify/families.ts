@@ -93,6 +93,7 @@ export const FAMILIES: readonly Family[] = [
     String.raw`over[- ]?quota|quota (?:is )?(?:exceeded|full|violation|reached|limit)`,
     String.raw`(?:exceed\w*|over|out of|beyond|full|reached)[^.\n]{0,50}(?:quota|storage|mailbox size|disk space)`,
     String.raw`(?:mail ?box|inbox|mail ?drop|account|mailfolder|maildir|user)\S{0,3} (?:is |was |has )?(?:full|over|exceeded)`,
+    String.raw`mail ?box (?:size |storage )?limit (?:is |was |has been )?(?:exceeded|reached)`,
     String.raw`full (?:mail ?box|inbox)|insufficient (?:disk |system |storage |mailbox )*(?:space|storage|quota)|no space left`,
     String.raw`disk (?:quota|full|space)|delivery failed: over quota|mailbox.{0,30}(?:would exceed|exceeds)|\bmailfull\b`,
     String.raw`(?:not|n't) (?:have )?enough (?:\S+ )?space|space (?:is )?not enough|has run out of|out of storage|file too large|`

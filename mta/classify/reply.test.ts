@@ -23,6 +23,8 @@ const CASES: readonly [stage: Stage, reply: string, kind: string, reason: string
   ['rcpt', '550 Requested action not taken', 'bounced', 'recipient-refused', 'recipient', false],
   ['dot', '554 5.1.1 No such user', 'bounced', 'no-such-user', 'recipient', true],
   ['dot', '554 delivery error: this user does not exist', 'bounced', 'no-such-user', 'recipient', false],
+  ['mail', '452 4.3.1 Insufficient system storage', 'deferred', 'system', 'destination'],
+  ['rcpt', '552 Mailbox limit exceeded', 'bounced', 'mailbox-full', 'recipient', false],
   // an address, or where to read more, may hold any word
   ['rcpt', '550 5.1.1 <spam@b.example>: Recipient address rejected: User unknown', 'bounced', 'no-such-user', 'recipient', true],
   ['rcpt', '550 5.1.1 virus-info@blocked.example no such user', 'bounced', 'no-such-user', 'recipient', true],

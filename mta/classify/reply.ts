@@ -47,6 +47,8 @@ function meaningOf(stage: Stage, reply: Reply): Meaning {
   const command = COMMANDS[stage]
   const reading = readFailure(formatReply(reply), status, command)
   const scope = SCOPES[reading.class]
+  // no mailbox was named yet: it is the server's own disk
+  if (stage === 'mail' && reading.class === 'mailbox-full') return { reason: 'system', scope: 'destination', isHard: false }
   // an address is judged where it is named: what MAIL is refused with is about us
   if (scope === undefined || (stage === 'mail' && scope === 'recipient')) return { ...BY_STAGE[stage], isHard: false }
   const isVague = reading.isHard || scope === 'destination'
@@ -64,7 +66,8 @@ export function classifyReply(stage: Stage, reply: Reply): Outcome {
   const detail = formatReply(reply)
   // 421: the server is closing; it says nothing about this message (RFC 5321 3.8)
   if (reply.code === 421) return { kind: 'deferred', scope: 'host', reason: meaning.reason, detail, reply, isCounted: false }
-  if (reply.code < 500 || isTooMany(stage, reply, meaning)) return { kind: 'deferred', scope: meaning.scope, reason: meaning.reason, detail, reply, isCounted: true }
+  if (reply.code < 500 || isTooMany(stage, reply, meaning))
+    return { kind: 'deferred', scope: meaning.scope, reason: meaning.reason, detail, reply, isCounted: true }
   return { kind: 'bounced', scope: meaning.scope, reason: meaning.reason, isHard: meaning.isHard, detail, reply }
 }
 
