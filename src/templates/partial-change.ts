@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import type { Db, Queryable } from '#src/db.ts'
+import { untilStored, type Outrun } from './outrun.ts'
 import {
   findPartial, listPartials, listUsers, loadPartials, lockPartials, MAX_PARTIALS, type partialFields, type PartialRow,
   type PartialUser, type PartialVersions,
@@ -36,23 +37,17 @@ interface Remade {
 
 type Making =
   | { readonly kind: 'made'; readonly all: readonly Remade[] }
-  | { readonly kind: 'outrun' }
+  | Outrun
   | { readonly kind: 'invalid'; readonly reason: string }
 
-const TRIES = 5
 /** Characters of all templates that are made anew: they are held in memory until they are stored. */
 const MAX_CHARS = 20_000_000
 
-export async function savePartial(store: PartialStore, workspaceId: string, fields: Fields): Promise<SavedPartial> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    const result = await trySave(store, workspaceId, fields)
-    if (result.kind !== 'outrun') return result
-  }
-  throw new Error(`a partial was outrun by changes of its templates ${TRIES} times`)
+export function savePartial(store: PartialStore, workspaceId: string, fields: Fields): Promise<SavedPartial> {
+  return untilStored('a partial', () => trySave(store, workspaceId, fields))
 }
 
-/** `outrun`: something it was made of was changed meanwhile, so nothing was stored. */
-async function trySave(store: PartialStore, workspaceId: string, fields: Fields): Promise<SavedPartial | { kind: 'outrun' }> {
+async function trySave(store: PartialStore, workspaceId: string, fields: Fields): Promise<SavedPartial | Outrun> {
   const { db } = store
   const old = await findPartial(db, workspaceId, fields.name)
   const wrong = await judge(store, workspaceId, fields, old)

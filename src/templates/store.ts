@@ -9,6 +9,7 @@ import type { Db, Queryable } from '#src/db.ts'
 import { isUuid, newId } from '#src/id.ts'
 import { readPage, type PageWish } from '#src/page.ts'
 import type { Finished } from './finish.ts'
+import { untilStored, type Outrun } from './outrun.ts'
 import { loadPartials, lockPartials, MAX_USERS, type PartialVersions } from './partial-store.ts'
 import { guessPartials } from './partials.ts'
 import type { Renderer } from './render.ts'
@@ -92,23 +93,16 @@ export function fromRow(row: TemplateRow): Template {
   return { ...row, format: formatOf(row.format, row.body) }
 }
 
-const TRIES = 5
-
 /** Makes a template, or with an id its next version; of that, what is left out stays and null clears. */
-export async function saveTemplate(store: TemplateStore, workspaceId: string, fields: TemplateFields): Promise<SavedTemplate> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    const result = await trySave(store, workspaceId, fields)
-    if (result.kind !== 'outrun') return result
-  }
-  throw new Error(`a template was outrun by changes of its partials ${TRIES} times`)
+export function saveTemplate(store: TemplateStore, workspaceId: string, fields: TemplateFields): Promise<SavedTemplate> {
+  return untilStored('a template', () => trySave(store, workspaceId, fields))
 }
 
-/** `outrun`: what it was made of was changed meanwhile, so nothing was stored. */
 async function trySave(
   { db, renderer }: TemplateStore,
   workspaceId: string,
   fields: TemplateFields,
-): Promise<SavedTemplate | { kind: 'outrun' }> {
+): Promise<SavedTemplate | Outrun> {
   const old = fields.id === undefined || fields.id === null ? null : await findTemplate(db, workspaceId, fields.id)
   if (fields.id && old === null) return { kind: 'not-found' }
   const text = fields.text === undefined ? old?.text ?? null : fields.text
