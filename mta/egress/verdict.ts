@@ -1,6 +1,7 @@
 /**
  * What an outcome says of the source it came by: how the receiver takes it, or nothing. An answer about a recipient or the message is mail
- * that was taken note of; one that puts off or refuses for the sake of source, host or destination is throttling.
+ * that was taken note of; one that puts off or refuses for the sake of source, host or destination is throttling. Greylisting is not: it
+ * meets every first mail of everybody.
  */
 import type { Outcome, Scope } from '#src/messages/outcome.ts'
 
@@ -14,5 +15,5 @@ export function judgeAnswer(outcome: Outcome): 'taken' | 'throttled' | null {
   if (outcome.kind !== 'deferred' && outcome.kind !== 'bounced') return null
   if (REFUSED_AT_THE_DOOR.has(outcome.reason)) return 'throttled'
   if (outcome.reply === null || outcome.reason === 'no-host') return null
-  return ABOUT_US.has(outcome.scope) ? 'throttled' : 'taken'
+  return ABOUT_US.has(outcome.scope) && outcome.reason !== 'greylisted' ? 'throttled' : 'taken'
 }
