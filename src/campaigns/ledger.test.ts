@@ -53,6 +53,14 @@ describe('times of a ledger', () => {
     const found = Object.fromEntries(rows.map(({ zone, at }) => [zone ?? '', at.toISOString().slice(11, 16)]))
     assert.deepEqual(found, { ...zones, '': '03:30' })
   })
+  it('who joined right before the start is in it, also by a clock that is a little ahead; who joins later is not', async () => {
+    const id = await begin(3, {})
+    await ctx.db.query(`UPDATE memberships m SET created_at = k.started_at + interval '1 second' * (substring(m.email from 2 for 1)::int * 3 - 1)
+      FROM campaigns k WHERE k.id = $1 AND m.audience_id = k.audience_ids[1]`, [id])
+    await write(id)
+    const { rows } = await ctx.db.query<{ email: string }>('SELECT email FROM campaign_recipients WHERE campaign_id = $1 ORDER BY email', [id])
+    assert.deepEqual(rows.map(({ email }) => email), ['c1@zone.example', 'c2@zone.example'])
+  })
   it('with a test and a spread those of the test get it at once, and the winner is spread over the rest', async () => {
     const id = await begin(40, { send_mode: 'spread', spread_minutes: 100, subject_b: 'Other', test_percent: 20, test_minutes: 60 })
     await write(id)

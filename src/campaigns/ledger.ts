@@ -19,6 +19,9 @@ const LEAST_SLICE = 500
 /** As parameters of the statement below, after its ten. */
 const FIRST_OF_SEGMENT = 13
 
+/** The clocks of two machines differ by so much: whom one of them added must not be missed by a start on another. */
+const CLOCKS_APART = `interval '5 seconds'`
+
 /** Members that the slice looks at, each once. Parameters: workspace, audiences, the contact before, the start, how many. */
 const scanText = ([workspace, audiences, after, start, limit]: readonly [string, string, string, string, string]): string => `
   SELECT DISTINCT ON (m.contact_id) m.contact_id, m.audience_id
@@ -26,7 +29,8 @@ const scanText = ([workspace, audiences, after, start, limit]: readonly [string,
   JOIN audiences live ON live.id = a.id AND live.workspace_id = ${workspace} AND live.deleted_at IS NULL
   CROSS JOIN LATERAL (
     SELECT contact_id, audience_id FROM memberships
-    WHERE audience_id = a.id AND is_subscribed AND contact_id > ${after}::uuid AND created_at <= ${start} ORDER BY contact_id LIMIT ${limit}) m
+    WHERE audience_id = a.id AND is_subscribed AND contact_id > ${after}::uuid AND created_at <= ${start}::timestamptz + ${CLOCKS_APART}
+    ORDER BY contact_id LIMIT ${limit}) m
   ORDER BY m.contact_id, a.place LIMIT ${limit}`
 
 /** The zones that those have, each as it is written: there are more names than any list of zones has. */
