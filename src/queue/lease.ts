@@ -12,6 +12,7 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { checkFence } from './fence.ts'
@@ -19,6 +20,8 @@ import { checkFence } from './fence.ts'
 /** Our own clock gives up this share of a lease before its end, for clocks that run apart. */
 const SAFE_SHARE = 0.8
 const FENCE_RETRY_MS = 500
+/** A start waits no longer for a Redis that says nothing; nothing is sent until it does. */
+const FENCE_PATIENCE_MS = 2000
 
 export interface Lease {
   /** The fencing token now in force. It changes when the row was lost: what was held under the old one is no longer ours. */
@@ -37,10 +40,10 @@ interface Beat {
   isEnded: boolean
 }
 
-/** Takes a lease and keeps it by a heartbeat. @throws when PostgreSQL is away. */
+/** Takes a lease and keeps it by a heartbeat; it is held once Redis was asked, too. @throws when PostgreSQL is away. */
 export async function takeLease(ctx: Context): Promise<Lease> {
   const beat: Beat = { id: await register(ctx), renewedAt: performance.now(), isFenced: false, isEnded: false }
-  await fence(ctx, beat)
+  await Promise.race([fence(ctx, beat), sleep(FENCE_PATIENCE_MS, undefined, { ref: false })])
   const leaseMs = ctx.config.leaseSeconds * 1000
   const timer = setInterval(() => {
     const began = performance.now()

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { until } from '#test/support/until.ts'
+import { takeLease } from './lease.ts'
+
+describe('a lease', () => {
+  let ctx: TestContext
+  before(async () => { ctx = await createContext() })
+  after(() => ctx.close())
+
+  it('is taken while Redis says nothing, and held as soon as it does', async () => {
+    const silence = Promise.withResolvers<undefined>()
+    const redis = Object.create(ctx.redis) as TestContext['redis']
+    redis.zscore = async (...asked: unknown[]) => {
+      await silence.promise
+      return ctx.redis.zscore(...asked as [string, string])
+    }
+    const lease = await takeLease({ ...ctx, redis })
+    assert.equal(lease.isHeld(), false)
+    silence.resolve(undefined)
+    await until(() => lease.isHeld())
+    await lease.end()
+  })
+})
