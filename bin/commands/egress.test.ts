@@ -1,11 +1,10 @@
 /** `mailstead egress` as an operator uses it, and what the doctor then says. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { pino } from 'pino'
-import { type Db, openDb } from '#src/db.ts'
+import type { Db } from '#src/db.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
-import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { run as doctor } from './doctor.ts'
 import { run } from './egress.ts'
 
@@ -14,15 +13,15 @@ interface Row { readonly name: string; readonly [field: string]: unknown }
 
 describe('mailstead egress', function () {
   this.timeout(120_000)
-  let database: TestDatabase
+  let database: OpenDatabase
   let db: Db
   let dns: TestDns
   let dataDir: string
   let env: Record<string, string>
 
   before(async () => {
-    database = await createDatabase()
-    db = openDb(database.url, pino({ level: 'silent' }), 2)
+    database = await openDatabase()
+    db = database.db
     dns = await startDns({})
     dataDir = mkdtempSync('/tmp/mailstead-test-egress-')
     env = {
@@ -31,9 +30,8 @@ describe('mailstead egress', function () {
     }
   })
   after(async () => {
-    await db.close()
     await dns.stop()
-    await database.drop()
+    await database.close()
     rmSync(dataDir, { recursive: true })
   })
 

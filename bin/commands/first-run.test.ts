@@ -3,19 +3,19 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { pino } from 'pino'
 import type { StoreUrls } from '#bin/supervisor/stores.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { hashKey } from '#src/auth/key-form.ts'
 import { findKeys, type StoredKey } from '#src/auth/lookup.ts'
 import { ALL_SCOPES } from '#src/auth/scopes.ts'
-import { type Db, openDb } from '#src/db.ts'
-import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import type { Db } from '#src/db.ts'
+import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
+import { createDatabase } from '#test/support/stores.ts'
 import { bannerText } from './banner.ts'
 import { type FirstRun, provision } from './first-run.ts'
 
 describe('the first run', () => {
-  let database: TestDatabase
+  let database: OpenDatabase
   let db: Db
   let dataDir: string
 
@@ -23,13 +23,12 @@ describe('the first run', () => {
     this.timeout(120_000)
   })
   beforeEach(async () => {
-    database = await createDatabase()
-    db = openDb(database.url, pino({ level: 'silent' }), 2)
+    database = await openDatabase()
+    db = database.db
     dataDir = mkdtempSync('/tmp/mailstead-test-run-')
   })
   afterEach(async () => {
-    await db.close()
-    await database.drop()
+    await database.close()
     rmSync(dataDir, { recursive: true })
   })
 

@@ -4,11 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { openDb, type Db } from '#src/db.ts'
+import type { Db } from '#src/db.ts'
 import { hexOf, newId } from '#src/id.ts'
-import { openLog } from '#src/log.ts'
 import { keepMail, type TakenMail } from '#src/sandbox/inbox.ts'
-import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 
 const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
 const exec = promisify(execFile)
@@ -16,7 +15,7 @@ const exec = promisify(execFile)
 interface End { readonly code: number; readonly stdout: string; readonly stderr: string }
 
 describe('mailstead inbox', () => {
-  let database: TestDatabase
+  let database: OpenDatabase
   let db: Db
   let dataDir: string
   const messageId = newId()
@@ -39,12 +38,11 @@ describe('mailstead inbox', () => {
 
   before(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'mailstead-inbox-'))
-    database = await createDatabase()
-    db = openDb(database.url, openLog({ logLevel: 'silent' }, 'test'))
+    database = await openDatabase()
+    db = database.db
   })
   after(async () => {
-    await db.close()
-    await database.drop()
+    await database.close()
     rmSync(dataDir, { recursive: true })
   })
 

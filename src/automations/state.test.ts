@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from '#src/campaigns/state.ts'
-import { openDb, type Db } from '#src/db.ts'
-import { openLog } from '#src/log.ts'
-import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import type { Db } from '#src/db.ts'
+import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { ENROLMENT_STATES, MOVES, STATUSES } from './state.ts'
 import { CONDITIONS, OPERATORS, STEP_KINDS } from './step-kinds.ts'
 import { TRIGGERS } from './triggers.ts'
@@ -14,16 +13,13 @@ const column = (table: Readonly<Record<string, object>>, field: string): Record<
   Object.fromEntries(Object.entries(table).map(([name, row]) => [name, (row as Record<string, unknown>)[field]]))
 
 describe('the lives of automations and campaigns', () => {
-  let database: TestDatabase
+  let database: OpenDatabase
   let db: Db
   before(async () => {
-    database = await createDatabase()
-    db = openDb(database.url, openLog({ logLevel: 'silent' }, 'test'), 2)
+    database = await openDatabase()
+    db = database.db
   })
-  after(async () => {
-    await db.close()
-    await database.drop()
-  })
+  after(() => database.close())
 
   const CHECKS: readonly (readonly [constraint: string, names: object])[] = [
     ['automations_status', STATUSES], ['automations_trigger_type', TRIGGERS], ['enrolments_state', ENROLMENT_STATES],

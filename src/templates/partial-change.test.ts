@@ -1,9 +1,8 @@
 /** Partials and the templates that have them, on a real database: all or nothing, whoever comes in between. */
 import assert from 'node:assert/strict'
-import { pino } from 'pino'
-import { type Db, openDb } from '#src/db.ts'
+import type { Db } from '#src/db.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
-import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { savePartial, type SavedPartial } from './partial-change.ts'
 import { deletePartial, findPartial } from './partial-store.ts'
 import { createRenderer, type Renderer } from './render.ts'
@@ -12,21 +11,20 @@ import { listVersions } from './version-list.ts'
 import { findTemplateVersion } from './versions.ts'
 
 describe('partials', () => {
-  let database: TestDatabase
+  let database: OpenDatabase
   let db: Db
   let renderer: Renderer
   let workspace: string
 
   before(async function () {
     this.timeout(120_000)
-    database = await createDatabase()
-    db = openDb(database.url, pino({ level: 'silent' }))
+    database = await openDatabase()
+    db = database.db
     renderer = createRenderer({ threads: 1 })
   })
   after(async () => {
     await renderer.stop()
-    await db.close()
-    await database.drop()
+    await database.close()
   })
   beforeEach(async () => { workspace = (await createWorkspace(db, { name: 'W', plan: 'free' })).id })
 

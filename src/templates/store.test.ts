@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
-import { pino } from 'pino'
-import { type Db, openDb } from '#src/db.ts'
+import type { Db } from '#src/db.ts'
 import { newId } from '#src/id.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
-import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { createRenderer, type Renderer } from './render.ts'
 import { deleteTemplate, findTemplate, listTemplates, type SavedTemplate, saveTemplate, type Template, templateFields } from './store.ts'
 import { listVersions } from './version-list.ts'
 import { findTemplateVersion } from './versions.ts'
 
 describe('stored templates', () => {
-  let database: TestDatabase
+  let database: OpenDatabase
   let db: Db
   let renderer: Renderer
   let mine: string
@@ -18,14 +17,13 @@ describe('stored templates', () => {
 
   before(async function () {
     this.timeout(120_000)
-    database = await createDatabase()
-    db = openDb(database.url, pino({ level: 'silent' }))
+    database = await openDatabase()
+    db = database.db
     renderer = createRenderer({ threads: 1 })
   })
   after(async () => {
     await renderer.stop()
-    await db.close()
-    await database.drop()
+    await database.close()
   })
   beforeEach(async () => {
     mine = (await createWorkspace(db, { name: 'Mine', plan: 'free' })).id

@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
-import { pino } from 'pino'
-import { type Db, openDb } from '#src/db.ts'
+import type { Db } from '#src/db.ts'
 import { newId } from '#src/id.ts'
-import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
+import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { createWorkspace, findWorkspace, listWorkspaces } from './workspaces.ts'
 
 describe('workspaces', () => {
-  let database: TestDatabase
+  let database: OpenDatabase
   let db: Db
   before(async function () {
     this.timeout(120_000)
-    database = await createDatabase()
-    db = openDb(database.url, pino({ level: 'silent' }))
+    database = await openDatabase()
+    db = database.db
   })
-  after(async () => {
-    await db.close()
-    await database.drop()
-  })
+  after(() => database.close())
 
   it('are made with a key part that fits into keys', async () => {
     const { id, keyPart } = await createWorkspace(db, { name: 'Shop', plan: 'launch' })

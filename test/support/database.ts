@@ -1,0 +1,22 @@
+/** A cloned database that is open, for tests that need no more of the world. */
+import { pino } from 'pino'
+import { openDb, type Db } from '#src/db.ts'
+import { createDatabase } from './stores.ts'
+
+export interface OpenDatabase {
+  readonly url: string
+  readonly db: Db
+  close(): Promise<void>
+}
+
+export async function openDatabase(): Promise<OpenDatabase> {
+  const { url, drop } = await createDatabase()
+  const db = openDb(url, pino({ level: 'silent' }), 4)
+  return {
+    url, db,
+    close: async () => {
+      await db.close()
+      await drop()
+    },
+  }
+}
