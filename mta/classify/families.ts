@@ -86,6 +86,7 @@ export const FAMILIES: readonly Family[] = [
   soft('greylisted', /gr[ae]y[- ]?list/i),
   soft('throttled', words(
     String.raw`too many|rate[- ]?limit|throttl|exceeded .{0,40}(?:rate|limit of (?:messages|connections|recipients))`,
+    String.raw`submission ?quota|(?:sending|outgoing|outbound|daily|hourly) (?:\w+ ){0,2}(?:quota|limit)`,
     String.raw`(?:sending|message|connection) (?:rate|limit)|try (?:again )?(?:more slowly|slower)|unusual rate`,
     String.raw`max(?:imum)? (?:number of )?(?:connections|sessions)`,
   )),

@@ -79,6 +79,8 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['554 5.7.1 <x>: Relay access denied', 'relay-denied'],
   ['450 4.2.0 <x>: Recipient address rejected: Greylisted', 'greylisted'],
   ['421 4.7.0 Too many connections from your IP', 'throttled'],
+  ['550 Daily user sending quota exceeded', 'throttled'],
+  ['554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException', 'throttled'],
   ['550 Sender verify failed', 'sender-refused'],
   ['554 5.7.1 Message contains a virus', 'virus'],
   ['550 5.7.1 Refused by local policy', 'policy'],

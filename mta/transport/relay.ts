@@ -51,8 +51,10 @@ interface Done {
 const WITHOUT_TOKEN_MS = 30_000
 /** RFC 4954 6: not signed in, or not well enough. */
 const SIGN_IN_CODES = new Set([530, 534, 535, 538])
-/** Google's word for an account that has sent its share of the day. */
-const OVER_QUOTA = '5.4.5'
+/** Google's and Microsoft's codes for an account that has sent its share of the day. */
+const OVER_QUOTA_CODES: ReadonlySet<string> = new Set(['5.4.5', '5.1.90'])
+/** Microsoft's and others' words for it, whatever the code. */
+const OVER_QUOTA = /submission ?quota|\b(?:daily|hourly) (?:\w+ ){0,2}(?:limit|quota)|\bsending (?:limit|quota)/i
 
 export function createRelay(parts: RelayParts): Relay {
   const pool = createSessionPool()
@@ -134,8 +136,12 @@ async function notOpened(means: Means, errand: RelayErrand, opened: Exclude<Acco
 function outcomeFor(means: Means, errand: RelayErrand, result: TransactionResult): Promise<Outcome> | Outcome {
   if (result.kind === 'accepted') return { kind: 'handed-over', reply: result.reply }
   if (result.kind === 'rejected' && SIGN_IN_CODES.has(result.reply.code)) return pausing(means, errand, result.reply)
-  if (result.kind === 'rejected' && result.reply.enhanced === OVER_QUOTA) return waits('source', 'account-quota', formatReply(result.reply))
+  if (result.kind === 'rejected' && isOverQuota(result.reply)) return waits('source', 'account-quota', formatReply(result.reply))
   return outcomeOf(result)
+}
+
+function isOverQuota({ enhanced, text }: Reply): boolean {
+  return OVER_QUOTA_CODES.has(enhanced ?? '') || OVER_QUOTA.test(text)
 }
 
 async function pausing({ pause }: Means, { account, secrets }: RelayErrand, reply: Reply): Promise<Outcome> {
