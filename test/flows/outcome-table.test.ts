@@ -38,7 +38,7 @@ function reasonsInCode(): Set<string> {
   const texts = files.map((name) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'))
   const all = texts.join('\n')
   const word = '[a-z]+(?:-[a-z]+)*'
-  const plain = [...all.matchAll(new RegExp(`(?:reason: |reason\\)|SOURCE_LOST = )(?:[^\\n']*\\? )?'(${word})'`, 'g'))].map(([, reason]) => reason ?? '')
+  const plain = [...all.matchAll(new RegExp(`(?:reason: |reason\\)|SOURCE_LOST = |waits\\('[a-z]+', )(?:[^\\n']*\\? )?'(${word})'`, 'g'))].map(([, reason]) => reason ?? '')
   const unions = [/type Refusal = (.*)/, /why: ('retries-used'.*)\)/, /readonly reason: ('no-source'.*);/].flatMap((union) =>
     [...(union.exec(all)?.[1] ?? assert.fail(String(union))).matchAll(/'([a-z-]+)'/g)].map(([, reason]) => reason ?? ''))
   const classes = /const SCOPES[^{]*\{([^}]*)\}/.exec(all)?.[1] ?? assert.fail('SCOPES')
