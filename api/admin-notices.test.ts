@@ -4,6 +4,7 @@ import { run as runNotices } from '#bin/commands/notices.ts'
 import { newId } from '#src/id.ts'
 import { raiseNotices } from '#src/operator/notices.ts'
 import { listOf, OPERATOR, startApi, textOf, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import { runCommand, type Ended } from '#test/support/command.ts'
 
 const HOSTILE = '550 \u001b[31m\u001b]0;title\u0007<script>alert(1)</script>\r\nsecond'
 
@@ -18,12 +19,8 @@ describe('notices', () => {
 
   const call = (method: string, path: string, body?: object): Promise<TestAnswer> =>
     api.call(method, `/admin/notices${path}`, { key: OPERATOR, headers: { 'x-operator': 'anna' }, ...(body === undefined ? {} : { body }) })
-  async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-    let [out, err] = ['', '']
-    const env = { DATABASE_URL: api.config.databaseUrl ?? '', REDIS_URL: 'redis://127.0.0.1:1' }
-    const code = await runNotices(args, { env, out: (text) => { out += text }, err: (text) => { err += text } })
-    return { code, out, err }
-  }
+  const run = (...args: string[]): Promise<Ended> =>
+    runCommand(runNotices, args, { DATABASE_URL: api.config.databaseUrl ?? '', REDIS_URL: 'redis://127.0.0.1:1' })
 
   it('are listed, the latest first, and acknowledged one by one or all', async () => {
     const first = listOf((await call('GET', '')).body['data']?.['notices'])

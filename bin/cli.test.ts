@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { type Action, type Io, runAction, runActions, tableText, UsageError } from './cli.ts'
+import { runCommand, type Ended } from '#test/support/command.ts'
+import { type Action, runAction, runActions, tableText, UsageError } from './cli.ts'
 
 /** What a stranger would steer a terminal with. */
 const HOSTILE = '\u001b[31m\u009b2J\u0007\u007f\r<b>'
@@ -15,12 +16,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   break: { usage: 'break', run: () => Promise.reject(new Error('a bug')) },
 }
 
-async function invoke(args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  let [out, err] = ['', '']
-  const io: Io = { env: {}, out: (text) => { out += text }, err: (text) => { err += text } }
-  const code = await runActions('thing', ACTIONS, args, io)
-  return { code, out, err }
-}
+const invoke = (args: readonly string[]): Promise<Ended> => runCommand((words, io) => runActions('thing', ACTIONS, words, io), [...args])
 
 /** Wrong use, and what is said about it before the usage. */
 const WRONG: readonly [args: readonly string[], message: RegExp][] = [
@@ -79,10 +75,8 @@ describe('command line', () => {
   })
 
   it('takes a command that is one action', async () => {
-    let out = ''
-    const io: Io = { env: {}, out: (text) => { out += text }, err: () => {} }
-    assert.equal(await runAction('thing', { usage: '', run: (one) => Promise.resolve(one.answer('done', {})) }, [], io), 0)
-    assert.equal(out, 'done\n')
+    const { code, out } = await runCommand((words, io) => runAction('thing', { usage: '', run: (one) => Promise.resolve(one.answer('done', {})) }, words, io), [])
+    assert.deepEqual([code, out], [0, 'done\n'])
   })
 
   it('sets tables, and shows nothing that steers a terminal', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Io } from '#bin/cli.ts'
+import { runCommand, type Ended, type Run } from '#test/support/command.ts'
 import { createDatabase, startRedis, type TestDatabase, type TestServer } from '#test/support/stores.ts'
 import { run as account } from './account.ts'
 import { run as key } from './key.ts'
@@ -10,7 +10,7 @@ import { run as workspace } from './workspace.ts'
 
 const PASSWORD = 'correct horse battery'
 
-interface Done { readonly code: number; readonly out: string; readonly err: string; readonly json: Readonly<Record<string, unknown>> }
+interface Done extends Ended { readonly json: Readonly<Record<string, unknown>> }
 
 describe('mailstead account', () => {
   let database: TestDatabase
@@ -29,14 +29,13 @@ describe('mailstead account', () => {
     rmSync(dir, { recursive: true })
   })
 
-  async function call(run: (args: string[], io: Io) => Promise<number>, ...args: string[]): Promise<Done> {
+  async function call(run: Run, ...args: string[]): Promise<Done> {
     const env = {
       DATABASE_URL: database.url, REDIS_URL: redis.url, DATA_DIR: dir, MASTER_KEY: '5a'.repeat(32), OAUTH_PROVIDERS_FILE: 'test/support/oauth-providers.json',
       PUBLIC_URL: 'https://mail.example',
     }
-    let [out, err] = ['', '']
-    const code = await run(args, { env, out: (text) => { out += text }, err: (text) => { err += text } })
-    return { code, out, err, json: (args.includes('--json') && out !== '' ? JSON.parse(out) : {}) as Done['json'] }
+    const ended = await runCommand(run, args, env)
+    return { ...ended, json: (args.includes('--json') && ended.out !== '' ? JSON.parse(ended.out) : {}) as Done['json'] }
   }
   const create = (...more: string[]): Promise<Done> => call(account, 'create', '--workspace', workspaceId, '--host', 'smtp.example.com', '--username',
     'Office@example.com', '--password-file', join(dir, 'password'), '--json', ...more)

@@ -11,6 +11,7 @@ import { addDomain } from '#src/domains/domains.ts'
 import { openRedis } from '#src/redis.ts'
 import { openVault } from '#src/vault.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
+import { runCommand } from '#test/support/command.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { createDatabase, startRedis, type TestDatabase, type TestServer } from '#test/support/stores.ts'
 import { run } from './doctor.ts'
@@ -46,8 +47,7 @@ describe('the doctor', () => {
 
   /** Status and detail of each check by name. */
   async function examine(change: Record<string, string> = {}): Promise<{ code: number; of: (name: string) => string; todo: (name: string) => string }> {
-    let out = ''
-    const code = await run(['--json'], { env: { ...env, ...change }, out: (text) => { out += text }, err: () => {} })
+    const { code, out } = await runCommand(run, ['--json'], { ...env, ...change })
     const { ok, checks } = JSON.parse(out) as { ok: boolean; checks: { name: string; status: string; detail: string; todo: string }[] }
     assert.equal(ok, code === 0)
     const find = (name: string): (typeof checks)[number] => checks.find((check) => check.name === name) ?? assert.fail(name)
@@ -92,8 +92,7 @@ describe('the doctor', () => {
   })
 
   it('prints a table for people', async () => {
-    let out = ''
-    await run([], { env: { ...env, SMTP_OUT_PORT: '1' }, out: (text) => { out += text }, err: () => {} })
+    const { out } = await runCommand(run, [], { ...env, SMTP_OUT_PORT: '1' })
     assert.match(out, /^ok +migrations +\d+ of \d+$/m)
     assert.match(out, /^warning +way out .*\n +→ many providers block outgoing port 25/m)
     assert.match(out, /\n\nNothing is wrong\.\n$/)

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { Db } from '#src/db.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
+import { runCommand, type Ended } from '#test/support/command.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { run as doctor } from './doctor.ts'
 import { run } from './egress.ts'
 
-interface Done { readonly code: number; readonly out: string; readonly err: string }
 interface Row { readonly name: string; readonly [field: string]: unknown }
 
 describe('mailstead egress', function () {
@@ -35,12 +35,7 @@ describe('mailstead egress', function () {
     rmSync(dataDir, { recursive: true })
   })
 
-  async function call(line: string, command = run): Promise<Done> {
-    let [out, err] = ['', '']
-    const words = line.split(' ').filter((word) => word !== '')
-    const code = await command(words, { env, out: (text) => { out += text }, err: (text) => { err += text } })
-    return { code, out, err }
-  }
+  const call = (line: string, command = run): Promise<Ended> => runCommand(command, line.split(' ').filter((word) => word !== ''), env)
 
   async function listed(part: 'source' | 'pool'): Promise<Row[]> {
     return JSON.parse((await call(`${part} list --json`)).out) as Row[]

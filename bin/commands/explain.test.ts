@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { hexOf, newId } from '#src/id.ts'
 import { suppress } from '#src/suppression/suppress.ts'
+import { runCommand, type Ended } from '#test/support/command.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { run } from './explain.ts'
@@ -19,12 +20,8 @@ describe('mailstead explain', () => {
   })
   after(() => ctx.close())
 
-  async function call(args: string[], redisUrl = ctx.redisUrl): Promise<{ code: number; out: string; err: string }> {
-    let [out, err] = ['', '']
-    const env = { DATABASE_URL: ctx.databaseUrl, REDIS_URL: redisUrl, HOSTNAME: 'mail.example.net' }
-    const code = await run(args, { env, out: (text) => { out += text }, err: (text) => { err += text } })
-    return { code, out, err }
-  }
+  const call = (args: string[], redisUrl = ctx.redisUrl): Promise<Ended> =>
+    runCommand(run, args, { DATABASE_URL: ctx.databaseUrl, REDIS_URL: redisUrl, HOSTNAME: 'mail.example.net' })
 
   it('prints each gate, and the one that holds', async () => {
     const { code, out } = await call([id])

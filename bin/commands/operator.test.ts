@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import type { Io } from '#bin/cli.ts'
 import { chooseAccount } from '#bin/supervisor/account.ts'
 import { closeHome, openHome } from '#bin/supervisor/home.ts'
 import { startPostgres } from '#bin/supervisor/postgres.ts'
 import { Trouble } from '#bin/supervisor/trouble.ts'
 import { migrate } from '#src/migrate.ts'
 import { listMigrations } from '#src/migrations.ts'
+import { runCommand, type Ended, type Run } from '#test/support/command.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { run as domain } from './domain.ts'
@@ -21,8 +21,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : assert.fail(`not a text: ${JSON.stringify(value)}`)
 }
 
-type Run = (args: string[], io: Io) => Promise<number>
-interface Done { readonly code: number; readonly out: string; readonly err: string; readonly json: Json }
+interface Done extends Ended { readonly json: Json }
 /** A field of parsed output: any may be asked for. */
 interface Json { readonly [field: string]: Json }
 
@@ -46,9 +45,8 @@ describe('the operator\'s commands', () => {
   })
 
   async function call(run: Run, ...args: string[]): Promise<Done> {
-    let [out, err] = ['', '']
-    const code = await run(args, { env, out: (text) => { out += text }, err: (text) => { err += text } })
-    return { code, out, err, json: (args.includes('--json') && out !== '' ? JSON.parse(out) : {}) as Json }
+    const ended = await runCommand(run, args, env)
+    return { ...ended, json: (args.includes('--json') && ended.out !== '' ? JSON.parse(ended.out) : {}) as Json }
   }
 
   async function newWorkspace(name = 'W'): Promise<string> {
@@ -230,8 +228,8 @@ describe('the operator\'s commands without DATABASE_URL', () => {
   after(() => rmSync(dataDir, { recursive: true }))
 
   async function list(): Promise<string> {
-    let out = ''
-    assert.equal(await workspace(['list', '--json'], { env: { DATA_DIR: dataDir }, out: (text) => { out += text }, err: () => {} }), 0)
+    const { code, out } = await runCommand(workspace, ['list', '--json'], { DATA_DIR: dataDir })
+    assert.equal(code, 0)
     return out
   }
 

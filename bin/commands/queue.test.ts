@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { hexOf, newId } from '#src/id.ts'
+import { runCommand, type Ended } from '#test/support/command.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { run } from './queue.ts'
 
-interface Done { readonly code: number; readonly out: string; readonly err: string; readonly json: Record<string,
-  unknown> & readonly Record<string, unknown>[] }
+interface Done extends Ended { readonly json: Record<string, unknown> & readonly Record<string, unknown>[] }
 
 describe('mailstead queue', () => {
   let ctx: TestContext
@@ -24,10 +24,8 @@ describe('mailstead queue', () => {
   after(() => ctx.close())
 
   async function call(...args: string[]): Promise<Done> {
-    let [out, err] = ['', '']
-    const env = { DATABASE_URL: ctx.databaseUrl, REDIS_URL: ctx.redisUrl }
-    const code = await run(args, { env, out: (text) => { out += text }, err: (text) => { err += text } })
-    return { code, out, err, json: (args.includes('--json') && out !== '' ? JSON.parse(out) : []) as Done['json'] }
+    const ended = await runCommand(run, args, { DATABASE_URL: ctx.databaseUrl, REDIS_URL: ctx.redisUrl })
+    return { ...ended, json: (args.includes('--json') && ended.out !== '' ? JSON.parse(ended.out) : []) as Done['json'] }
   }
 
   it('tells how much is open, counted and listed', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { runCommand, type Ended } from '#test/support/command.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { run } from './tls.ts'
 
@@ -7,11 +8,7 @@ describe('mailstead tls', () => {
   before(async () => { database = await createDatabase() })
   after(() => database.drop())
 
-  async function call(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-    let [out, err] = ['', '']
-    const code = await run(args, { env: { DATABASE_URL: database.url }, out: (text) => { out += text }, err: (text) => { err += text } })
-    return { code, out, err }
-  }
+  const call = (...args: string[]): Promise<Ended> => runCommand(run, args, { DATABASE_URL: database.url })
 
   it('sets, lists and takes back rules', async () => {
     assert.equal((await call('set', 'Bücher.example', 'required')).code, 0)

@@ -6,6 +6,7 @@ import { type Inbound, startInbound } from '#mta/inbound/inbound.ts'
 import { createRegistry, type Registry } from '#src/metrics/registry.ts'
 import { housekeepingLoop } from '#src/worker/housekeeping.ts'
 import { listOf, OPERATOR, startApi, textOf, type Json, type TestApi } from '#test/support/api.ts'
+import { runCommand } from '#test/support/command.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { submit } from '#test/support/smtp-talk.ts'
@@ -140,9 +141,8 @@ describe('reports on TLS that come', function () {
     await mailReport({ id: 'b', domain: OURS, failures: 0 })
     await reports()
     const show = async (...args: string[]): Promise<string> => {
-      let out = ''
-      const io = { env: { DATABASE_URL: ctx.databaseUrl }, out: (text: string) => { out += text }, err: () => undefined }
-      assert.equal(await run(args, io), 0)
+      const { code, out } = await runCommand(run, args, { DATABASE_URL: ctx.databaseUrl })
+      assert.equal(code, 0)
       return out
     }
     assert.match(await show(), /Receiver Inc\. +receiver\.example +bounces\.mta\.sender\.example +sts +5326 +3 +3 certificate-expired at mx1\./)

@@ -10,13 +10,13 @@ export interface OpenDatabase {
 }
 
 export async function openDatabase(): Promise<OpenDatabase> {
-  const { url, drop } = await createDatabase()
-  const db = openDb(url, pino({ level: 'silent' }), 4)
+  const database = await createDatabase()
+  const db = openDb(database.url, pino({ level: 'silent' }), 4)
   return {
-    url, db,
+    url: database.url, db,
     close: async () => {
       await db.close()
-      await drop()
+      await database.drop()
     },
   }
 }
