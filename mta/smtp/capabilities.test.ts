@@ -8,6 +8,8 @@ const OFFERS: readonly (readonly [lines: readonly string[], offered: Partial<Cap
   [['250-mx.test', '250-PIPELINING', '250-STARTTLS', '250-8BITMIME', '250-SMTPUTF8', '250-ENHANCEDSTATUSCODES', '250 SIZE 35882577'],
     { pipelining: true, starttls: true, eightBitMime: true, smtputf8: true, enhancedStatusCodes: true, size: 35_882_577 }],
   [['250-mx.test', '250-pipelining', '250 StartTLS '], { pipelining: true, starttls: true }],
+  [['250-mx.test', '250-AUTH=LOGIN', '250 AUTH plain Login'], { auth: ['LOGIN', 'PLAIN'] }],
+  [['250-mx.test', '250 AUTH=LOGIN PLAIN'], { auth: ['LOGIN', 'PLAIN'] }],
   [['250-mx.test', '250 SIZE'], { size: 0 }],
   [['250-mx.test', '250 SIZE 0'], { size: 0 }],
   [['250-mx.test', '250 SIZE many'], { size: 0 }],

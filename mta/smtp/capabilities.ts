@@ -27,12 +27,17 @@ export const NO_CAPABILITIES: Capabilities = {
   pipelining: false, starttls: false, eightBitMime: false, smtputf8: false, enhancedStatusCodes: false, size: null, auth: [],
 }
 
+/** As it was written before RFC 2554; some servers say it in both ways. */
+const OLD_AUTH = /^AUTH=/i
+
 /** Reads the answer to EHLO; its first line is a greeting and not a keyword. */
 export function readCapabilities(reply: Reply): Capabilities {
-  const offered = new Map(reply.lines.slice(1).map((line) => {
-    const [keyword = '', ...parameters] = line.slice(4).trim().split(/\s+/)
-    return [keyword.toUpperCase(), parameters] as const
-  }))
+  const offered = new Map<string, string[]>()
+  for (const line of reply.lines.slice(1)) {
+    const [keyword = '', ...parameters] = line.slice(4).trim().replace(OLD_AUTH, 'AUTH ').split(/\s+/)
+    const name = keyword.toUpperCase()
+    offered.set(name, [...offered.get(name) ?? [], ...parameters])
+  }
   return {
     pipelining: offered.has('PIPELINING'),
     starttls: offered.has('STARTTLS'),
@@ -40,7 +45,7 @@ export function readCapabilities(reply: Reply): Capabilities {
     smtputf8: offered.has('SMTPUTF8'),
     enhancedStatusCodes: offered.has('ENHANCEDSTATUSCODES'),
     size: readSize(offered.get('SIZE')),
-    auth: offered.get('AUTH')?.map((name) => name.toUpperCase()) ?? [],
+    auth: [...new Set(offered.get('AUTH')?.map((name) => name.toUpperCase()))],
   }
 }
 
