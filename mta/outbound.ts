@@ -156,16 +156,23 @@ async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt:
 function listen(ctx: Context, redisUrl: string, parts: Pick<Parts, 'dispatcher' | 'lanes' | 'suspensions' | 'pacer' | 'accounts' | 'dryRuns'>): Redis {
   const { dispatcher, lanes, suspensions, pacer, accounts, dryRuns } = parts
   const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
+  const lookAtReceivers = (): void => void pacer.refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'))
   subscriber.on('message', (channel: string, message: string) => {
     if (channel === DUE_CHANNEL) dispatcher.kick(message)
     else if (channel === READY_CHANNEL) lanes.wake(message, true)
     else if (channel === ACCOUNT_TESTS_CHANNEL) accounts.test(message)
     else if (channel === DRY_RUN_CHANNEL) dryRuns.wake()
-    else if (channel === SHAPING_CHANNEL) pacer.refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'))
+    else if (channel === SHAPING_CHANNEL) lookAtReceivers()
     else void suspensions.refresh()
   })
-  // what was published while the connection was away was not heard
-  subscriber.on('ready', () => dispatcher.kick('all'))
+  // what was published while the connection was away was not heard; either of the two may be back first
+  const catchUp = (): void => {
+    void suspensions.refresh()
+    lookAtReceivers()
+    dispatcher.kick('all')
+  }
+  for (const connection of [subscriber, ctx.redis]) connection.on('ready', catchUp)
+  subscriber.once('end', () => ctx.redis.off('ready', catchUp))
   subscriber.subscribe(ACCOUNT_TESTS_CHANNEL, DRY_RUN_CHANNEL, DUE_CHANNEL, READY_CHANNEL, SHAPING_CHANNEL, SUSPENSIONS_CHANNEL).catch((error: unknown) => ctx.log.debug({ err: error }, 'subscribing waits for Redis'))
   return subscriber
 }

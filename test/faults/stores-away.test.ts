@@ -1,6 +1,7 @@
 /** Stores that go away and come back while clients send: what is promised meanwhile, and that it is kept. */
 import assert from 'node:assert/strict'
 import { Client } from 'pg'
+import { OPERATOR } from '#test/support/api.ts'
 import { checkBooks } from '#test/support/books.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
@@ -41,6 +42,21 @@ describe('stores away', function () {
     await drained(system)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
     await until(async () => await readiness() === 200)
+  })
+
+  it('what was stopped while Redis was away is stopped when it is back', async () => {
+    await system.redisServer.crash()
+    const stop = { key: OPERATOR, body: { domain: 'stopped.example' } }
+    assert.equal((await system.call('POST', '/admin/suspensions', stop)).status, 200)
+    await system.redisServer.restart()
+    await until(async () => await readiness() === 200)
+    const stopped = await ledger.send('instant', { domain: 'stopped.example' })
+    const later = await ledger.send('normal')
+    await until(() => mx.messages.some(({ to }) => to.includes(later.address)))
+    assert.ok(!mx.messages.some(({ to }) => to.includes(stopped.address)))
+    await system.call('DELETE', '/admin/suspensions?domain=stopped.example', { key: OPERATOR })
+    await drained(system)
+    assert.deepEqual(ledger.compare(mx.messages), BALANCED)
   })
 
   it('Redis loses all it had and its file with it: the same', async () => {
