@@ -63,7 +63,7 @@ function exampleOf(type: EventType): unknown {
       data: EVENT_TYPES[type].sample,
       createdAt: AT,
       message: isAboutMail
-        ? { to: [{ email: 'recipient@example.com' }], subject: 'Your order', metadata: { order: 1234 }, createdAt: AT }
+        ? { to: [{ email: 'recipient@example.com' }], subject: 'Your order', metadata: { order: 1234 }, campaignId: null, createdAt: AT }
         : null,
     }),
   )

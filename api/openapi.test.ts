@@ -129,13 +129,13 @@ describe('the OpenAPI document', () => {
     const event: Omit<ReportedEvent, 'type'> = {
       id: '019a9a00-0000-7000-8000-0000000000aa', workspaceId: '019a9a00-0000-7000-8000-000000000001',
       messageId: '019a9a00-0000-7000-8000-0000000000bb', sequence: 1, recipient: 'a@b.example', data: null, createdAt: new Date(),
-      message: { to: [{ email: 'a@b.example' }], subject: 's', metadata: { a: 1 }, createdAt: new Date() },
+      message: { to: [{ email: 'a@b.example' }], subject: 's', metadata: { a: 1 }, campaignId: null, createdAt: new Date() },
     }
     const variants: readonly Partial<ReportedEvent>[] = [
       {},
       { message: null },
       { messageId: null, message: null, sequence: null, recipient: null },
-      { message: { to: [], subject: '', metadata: null, createdAt: new Date() } },
+      { message: { to: [], subject: '', metadata: null, campaignId: null, createdAt: new Date() } },
     ]
 
     it('are all types of events', () => assert.deepEqual(Object.keys(document.webhooks), Object.keys(EVENT_TYPES)))

@@ -54,7 +54,7 @@ export const emailAnswer = headShape.extend({
   data: headShape.extend({
     metadata: z.record(z.string(), z.unknown()).nullable(), priority: z.enum(TIER_NAMES), from_name: text, cc: z.array(z.string()),
     tags: z.array(z.string()),
-    template: templateShape.nullable(), scheduled_at: time, timezone: text, recipients: z.array(recipientShape),
+    template: templateShape.nullable(), campaign_id: z.uuid().nullable(), scheduled_at: time, timezone: text, recipients: z.array(recipientShape),
     attempts: z.array(attemptShape.extend({ recipient: z.string() })), events: z.array(eventShape),
   }),
 }).meta({ id: 'Email' })
@@ -96,6 +96,7 @@ export function presentMessage(message: MessageView): Record<string, unknown> {
     cc: message.cc.map(({ email }) => email),
     tags: message.tags,
     template: message.template === null ? null : { ...message.template, is_test: message.template.is_test === true },
+    campaign_id: message.campaignId,
     scheduled_at: message.scheduledAt?.toISOString() ?? null,
     timezone: message.timezone,
     recipients: message.recipients.map(presentRecipient),

@@ -6,6 +6,8 @@ export interface ReportedMessage {
   readonly to: readonly { readonly email: string }[]
   readonly subject: string
   readonly metadata: object | null
+  /** Of a campaign's mail. */
+  readonly campaignId: string | null
   readonly createdAt: Date
 }
 
@@ -35,18 +37,19 @@ export interface ReportedRow {
   readonly to_list: { readonly email: string }[] | null
   readonly subject: string | null
   readonly metadata: object | null
+  readonly campaign_id: string | null
   readonly message_created_at: Date | null
 }
 
 /** The columns of a ReportedRow, from `events e LEFT JOIN messages m`. */
 export const REPORTED = `e.id, e.type, e.workspace_id, e.message_id, e.sequence, e.recipient, e.data, e.created_at,
-  m.to_list, m.subject, m.metadata, m.created_at AS message_created_at`
+  m.to_list, m.subject, m.metadata, m.campaign_id, m.created_at AS message_created_at`
 
 export function reportedOf(row: ReportedRow): ReportedEvent {
   return {
     id: row.id, type: row.type, workspaceId: row.workspace_id, messageId: row.message_id, sequence: row.sequence, recipient: row.recipient,
     data: row.data, createdAt: row.created_at,
     message: row.to_list === null || row.message_created_at === null ? null
-      : { to: row.to_list, subject: row.subject ?? '', metadata: row.metadata, createdAt: row.message_created_at },
+      : { to: row.to_list, subject: row.subject ?? '', metadata: row.metadata, campaignId: row.campaign_id, createdAt: row.message_created_at },
   }
 }

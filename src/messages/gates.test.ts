@@ -13,7 +13,7 @@ const recipient = (more: Partial<RecipientView> = {}): RecipientView =>
 const message = (more: Partial<MessageView> = {}): MessageView => ({
   id: '019a9a00-0000-7000-8000-0000000000aa', status: 'queued', tier: 'normal', from: { email: 'a@c.example', name: null }, to: [],
   cc: [], subject: '', tags: [],
-  metadata: null, template: null, scheduledAt: null, timezone: null, createdAt: EARLIER, recipients: [], events: [], ...more,
+  metadata: null, template: null, campaignId: null, scheduledAt: null, timezone: null, createdAt: EARLIER, recipients: [], events: [], ...more,
 })
 const place = (more: Partial<Place> = {}): Place => ({ site: 'mx.b.example', isScheduled: false, ahead: {}, states: [], isWaiting: false,
   trouble: null, ...more })

@@ -18,6 +18,8 @@ export interface MessageView {
   readonly metadata: Record<string, unknown> | null
   /** The template that it was made from. */
   readonly template: TemplateUse | null
+  /** The campaign whose mail it is. */
+  readonly campaignId: string | null
   readonly scheduledAt: Date | null
   readonly timezone: string | null
   readonly createdAt: Date
@@ -70,7 +72,7 @@ export interface EventView {
 interface MessageRow {
   readonly id: string; readonly tier: Tier; readonly from_email: string; readonly from_name: string | null; readonly to_list: Mailbox[]; readonly cc_list: Mailbox[] | null
   readonly subject: string; readonly tags: string[] | null; readonly metadata: Record<string, unknown> | null
-  readonly template: TemplateUse | null
+  readonly template: TemplateUse | null; readonly campaign_id: string | null
   readonly scheduled_at: Date | null; readonly timezone: string | null; readonly created_at: Date
 }
 
@@ -90,13 +92,13 @@ const TEMPLATE = `coalesce(template, (SELECT jsonb_build_object('id', c.template
 
 async function readParts(db: Queryable, workspaceId: string, id: string): Promise<MessageView | null> {
   const { rows: [row] } = await db.query<MessageRow>(
-    `SELECT id, tier, from_email, from_name, to_list, cc_list, subject, tags, metadata, ${TEMPLATE} AS template, scheduled_at, timezone, created_at FROM messages WHERE id = $1 AND workspace_id = $2`, [id, workspaceId])
+    `SELECT id, tier, from_email, from_name, to_list, cc_list, subject, tags, metadata, ${TEMPLATE} AS template, campaign_id, scheduled_at, timezone, created_at FROM messages WHERE id = $1 AND workspace_id = $2`, [id, workspaceId])
   if (row === undefined) return null
   const recipients = await readRecipients(db, id)
   const events = await readEvents(db, id)
   return {
     id, status: statusOf(recipients.map(({ state }) => state)), tier: row.tier, from: { email: row.from_email, name: row.from_name }, to: row.to_list, cc: row.cc_list ?? [],
-    subject: row.subject, tags: row.tags ?? [], metadata: row.metadata, template: row.template, scheduledAt: row.scheduled_at, timezone: row.timezone, createdAt: row.created_at, recipients, events,
+    subject: row.subject, tags: row.tags ?? [], metadata: row.metadata, template: row.template, campaignId: row.campaign_id, scheduledAt: row.scheduled_at, timezone: row.timezone, createdAt: row.created_at, recipients, events,
   }
 }
 

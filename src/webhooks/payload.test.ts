@@ -6,7 +6,7 @@ const EVENT: ReportedEvent = {
   id: '019a9a00-0000-7000-8000-0000000000aa', type: 'email.delivered', workspaceId: '019a9a00-0000-7000-8000-000000000001',
   messageId: '019a9a00-0000-7000-8000-0000000000bb',
   sequence: 3, recipient: 'anna@example.com', data: { code: 250, reply: '2.0.0 Ok' }, createdAt: new Date('2031-01-02T03:04:05.678Z'),
-  message: { to: [{ email: 'anna@example.com' }, { email: 'bob@example.com' }], subject: 'Grüße', metadata: { order: 7 },
+  message: { to: [{ email: 'anna@example.com' }, { email: 'bob@example.com' }], subject: 'Grüße', metadata: { order: 7 }, campaignId: null,
     createdAt: new Date('2031-01-02T03:04:00.000Z') },
 }
 const COMMON = {
@@ -32,6 +32,8 @@ const cases: readonly (readonly [string, Partial<ReportedEvent>, object])[] = [
   ['an open', { type: 'email.opened', data: { machine: false } },
     { ...COMMON, type: 'email.opened', event: 'email.opened', machine: false, data: { machine: false } }],
   ['no metadata and no data', { data: null, message: { ...EVENT.message!, metadata: null } }, { ...COMMON, metadata: {}, data: {} }],
+  ['mail of a campaign', { data: { code: 250 }, message: { ...EVENT.message!, campaignId: EVENT.workspaceId } },
+    { ...COMMON, data: { code: 250, campaign_id: EVENT.workspaceId } }],
   ['a message that is no longer stored', { message: null, data: null },
     { ...COMMON, message_id: 'msg_1763520282624_019a9a000000700080000000000000bb', to: null, subject: null, metadata: {}, data: {} }],
   ['an event of no message', { type: 'domain.verified', messageId: null, message: null, sequence: null, recipient: null,

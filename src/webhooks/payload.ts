@@ -17,7 +17,8 @@ export function payloadOf(event: ReportedEvent): string {
 /** The same before it is written out, for answers that hold many. */
 export function payloadObject(event: ReportedEvent): Record<string, unknown> {
   const { message, messageId } = event
-  const data = event.data ?? {}
+  const campaignId = message?.campaignId ?? null
+  const data = { ...event.data, ...(campaignId === null ? {} : { campaign_id: campaignId }) } as Readonly<Record<string, unknown>>
   return {
     id: eventName(event.id),
     type: event.type,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { simpleParser } from 'mailparser'
 import { addAudience, addMembers, BODY, campaignsOf } from '#test/support/campaign.ts'
-import { textOf } from '#test/support/api.ts'
+import { textOf, type TestAnswer } from '#test/support/api.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import { until } from '#test/support/until.ts'
 
@@ -44,6 +44,12 @@ describe('campaigns on their way', function () {
     assert.equal(mail.subject, 'Hello N7')
     assert.match(mail.text ?? '', /Hello N7/)
     assert.match(String(mail.headerLines.find(({ key }) => key === 'list-unsubscribe-post')?.line), /One-Click/)
+    const { recipients } = (await campaigns.call('GET', `/${id}/recipients?limit=1`)).body['data'] as unknown as { recipients: { email_id: string }[] }
+    const emailId = recipients[0]?.email_id ?? assert.fail()
+    const ask = (path: string): Promise<TestAnswer> => office.system.call('GET', path, { key: office.system.admin })
+    assert.equal((await ask(`/public/emails/get-email?id=${emailId}`)).body['data']?.['campaign_id'], id)
+    const events = (await ask(`/public/events?email_id=${emailId}`)).body['data']?.['events'] as unknown as { data: { campaign_id?: string } }[]
+    assert.ok(events.length > 0 && events.every(({ data }) => data.campaign_id === id))
   })
 
   it('has the text part that its author wrote', async () => {
