@@ -5,6 +5,7 @@
  * for many times that long is given up too.
  */
 import { Worker } from 'node:worker_threads'
+import { THREAD_ENV } from '#src/thread-env.ts'
 import { type Answers, type Phase, readStep } from './render-jobs.ts'
 
 export type Ended<Result> =
@@ -35,7 +36,7 @@ const DOING: Readonly<Record<Phase, string>> = { compile: 'compiling', render: '
 /** `file`: the code of the thread, which answers a batch with results in the order of its jobs. */
 export function startThread<Batch, Result>(file: URL, limits: Limits, memory = MEMORY): Thread<Batch, Result> {
   const progress = new Int32Array(new SharedArrayBuffer(4))
-  const options = { workerData: progress, resourceLimits: memory, env: {}, execArgv: [] }
+  const options = { workerData: progress, resourceLimits: memory, env: THREAD_ENV, execArgv: [] }
   const worker = new Worker(file, options)
   worker.unref()
   let settle: ((ended: Ended<Result>) => void) | null = null
