@@ -7,6 +7,8 @@ import { parseAddress } from '#src/mail/address.ts'
 import type { SignIn } from '#src/providers/accounts.ts'
 
 const MAX_ADDRESSES = 100
+/** Of what was written, in an answer. */
+const MOST_SHOWN = 100
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
 
 const label = z.string().trim().min(1, 'is empty').max(255, 'at most 255 characters')
@@ -76,7 +78,7 @@ function foldAddresses(given: string | readonly string[] | undefined, complain: 
   const texts = (typeof given === 'string' ? given.split(',') : given).map((text) => text.trim()).filter((text) => text !== '')
   const read = texts.map((text) => parseAddress(text))
   const wrong = read.findIndex((one) => !one.ok)
-  if (wrong >= 0) complain('from', `${JSON.stringify(texts[wrong])} is no address`)
+  if (wrong >= 0) complain('from', `${JSON.stringify(texts[wrong]?.slice(0, MOST_SHOWN))} is no address`)
   if (texts.length === 0) complain('from', 'at least one address')
   return [...new Set(read.flatMap((one) => one.ok ? [one.address.address.toLowerCase()] : []))]
 }
