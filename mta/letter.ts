@@ -60,8 +60,8 @@ async function writeRecipe(stages: Stages, claimed: OfRecipe, keys: readonly Sig
 }
 
 function unfillable(problem: Unfillable): Outcome {
-  const detail = problem.kind === 'contact-gone' ? 'the contact was deleted' : `the template cannot be rendered for this contact: ${problem.reason}`
-  return { kind: 'failed', reason: problem.kind, detail }
+  if (problem.kind === 'contact-gone') return { kind: 'failed', reason: 'contact-gone', detail: 'the contact was deleted' }
+  return { kind: 'failed', reason: 'cannot-render', detail: `the template cannot be rendered for this contact: ${problem.reason}` }
 }
 
 /** A message that nobody can compose. */
