@@ -4,7 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '#src/clock.ts'
-import { loadServerCertificate } from './server-certificate.ts'
+import { type Certificate, loadCertificate } from '#mta/sandbox/certificate.ts'
+import { openLog } from '#src/log.ts'
+import { until } from '#test/support/until.ts'
+import { loadServerCertificate, watchServerCertificate } from './server-certificate.ts'
 
 describe('the certificate of our servers', () => {
   let dataDir: string
@@ -27,6 +30,26 @@ describe('the certificate of our servers', () => {
   it('is refused where it is none', async () => {
     writeFileSync(join(dataDir, 'c'), 'cert')
     await assert.rejects(async () => load(join(dataDir, 'c'), join(dataDir, 'c')), /TLS_CERT_FILE and TLS_KEY_FILE cannot be used together/)
+  })
+  it('is taken when it was renewed while the server began; the same one written again is no news', async () => {
+    const files = { tlsCertFile: join(dataDir, 'c'), tlsKeyFile: join(dataDir, 'k') }
+    const write = ({ cert, key }: Certificate): void => {
+      writeFileSync(files.tlsCertFile, cert)
+      writeFileSync(files.tlsKeyFile, key)
+    }
+    const [old, renewed] = [await load(null, null), await loadCertificate(join(dataDir, 'other.json'), 'mta.example.com', Date.now())]
+    write(old)
+    const shown = await load(files.tlsCertFile, files.tlsKeyFile)
+    write(renewed)
+    const taken: Certificate[] = []
+    const config = { dataDir, serverName: 'mta.example.com', ...files }
+    const watching = watchServerCertificate({ config, clock: systemClock, log: openLog({ logLevel: 'silent' }, 'test') }, shown, (one) => taken.push(one))
+    await until(() => taken.length > 0)
+    write(renewed)
+    write(old)
+    await until(() => taken.length > 1)
+    watching.stop()
+    assert.deepEqual(taken, [renewed, old])
   })
   it('names the setting that is missing or wrong', async () => {
     writeFileSync(join(dataDir, 'c'), 'cert')

@@ -40,17 +40,19 @@ function judge(certificate: Certificate): Certificate {
 
 const LOOK_MS = 1000
 
-/** Gives `take` each renewed certificate. Without files there is nothing to watch. */
-export function watchServerCertificate(ctx: Parts & Pick<Context, 'log'>, take: (certificate: Certificate) => void): { stop(): void } {
+/** Gives `take` each certificate that is another than `shown`, also one that was written while the server began. Without files there is nothing to watch. */
+export function watchServerCertificate(ctx: Parts & Pick<Context, 'log'>, shown: Certificate, take: (certificate: Certificate) => void): { stop(): void } {
   const files = [ctx.config.tlsCertFile, ctx.config.tlsKeyFile].filter((file) => file !== null)
   if (files.length === 0) return { stop: () => undefined }
-  let [taken, refused] = [stateOf(files), '']
+  let [taken, refused, current] = ['', '', shown]
   const look = async (): Promise<void> => {
     const state = stateOf(files)
     if (state === taken) return
     try {
       const certificate = await loadServerCertificate(ctx)
       taken = state
+      if (certificate.cert === current.cert && certificate.key === current.key) return
+      current = certificate
       take(certificate)
       ctx.log.info({ files }, 'the certificate was read again')
     } catch (error) {

@@ -71,7 +71,7 @@ export async function startInbound(ctx: Context, registry: Registry = createRegi
     await Promise.all([applying.stop(), tlsReading.stop()])
     throw error
   })
-  const renewing = watchServerCertificate(ctx, (renewed) => listener.show(renewed))
+  const renewing = watchServerCertificate(ctx, certificate, (renewed) => listener.show(renewed))
   return {
     port: listener.port,
     stop: async () => {

@@ -44,7 +44,8 @@ export async function startSubmission(base: Context, metrics: Registry): Promise
     rate: createRequestRate(base.redis, base.clock), attempts: createAttempts(base.redis, base.clock),
     relays: createRelays(base, base.config.relayNetworks), renderer: createRenderer(), held: { bytes: 0 }, metrics,
   }
-  const ports = createPorts(ctx, await loadServerCertificate(base))
+  const certificate = await loadServerCertificate(base)
+  const ports = createPorts(ctx, certificate)
   const close = async (): Promise<void> => {
     await ports.close()
     await ctx.acceptor.drain()
@@ -57,7 +58,7 @@ export async function startSubmission(base: Context, metrics: Registry): Promise
     const tls = await ports.open({ what, setting: 'SUBMISSION_TLS_PORT', port: config.submissionTlsPort, fallback: 2465 }, true)
     const alt = await ports.open({ what, setting: 'SUBMISSION_ALT_PORT', port: config.submissionAltPort, fallback: 2525 }, false)
     base.log.info({ plain, tls, alt }, 'takes mail by SMTP')
-    const renewing = watchServerCertificate(base, (certificate) => ports.show(certificate))
+    const renewing = watchServerCertificate(base, certificate, (renewed) => ports.show(renewed))
     const told = { plain, tls, alt }
     if (!tellPorts(config, told)) base.log.warn('where submission listens cannot be told to commands: DATA_DIR cannot be written')
     const stop = (): Promise<void> => {
