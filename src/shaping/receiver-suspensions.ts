@@ -45,9 +45,9 @@ async function suspendReceiver(ctx: Pick<Context, 'db' | 'redis'>, order: Omit<R
   await announce(ctx)
 }
 
-/** Ends those of a pace before their time; answers how many. */
+/** Ends those of a pace, or of a receiver with all of its sites, before their time; answers how many. */
 export async function resumeReceiver(ctx: Pick<Context, 'db' | 'redis'>, pace: string): Promise<number> {
-  const { rowCount } = await ctx.db.query('DELETE FROM receiver_suspensions WHERE pace = $1 AND until > now()', [pace])
+  const { rowCount } = await ctx.db.query(`DELETE FROM receiver_suspensions WHERE (pace = $1 OR starts_with(pace, $1 || '/')) AND until > now()`, [pace])
   if (rowCount !== 0) await announce(ctx)
   return rowCount ?? 0
 }

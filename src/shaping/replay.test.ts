@@ -84,6 +84,21 @@ describe('mailstead shaping', function () {
     assert.equal((JSON.parse((await run('replay', changed, '--days', '30', '--json')).stdout) as { replies: number }).replies, 20)
     assert.match((await run('replay', file)).stdout, /Nothing would differ/)
   })
+  it('resume: one site of a receiver, or the receiver with all of its sites', async () => {
+    const stop = (...paces: string[]): Promise<unknown> => ctx.db.query(
+      `INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until)
+       SELECT gen_random_uuid(), pace, 'default', 'busy', '451 busy', now() + interval '1 hour' FROM unnest($1::text[]) AS pace`, [paces])
+    const left = async (): Promise<string[]> =>
+      (await ctx.db.query<{ pace: string }>('SELECT pace FROM receiver_suspensions ORDER BY pace')).rows.map(({ pace }) => pace)
+    await stop('outlook/a.mx', 'outlook/b.mx', 'outlook/c.mx', 'outlook2', 'outlook2/d.mx', '*')
+    assert.equal((await run('resume', 'outlook/a.mx')).code, 0)
+    assert.deepEqual(await left(), ['*', 'outlook/b.mx', 'outlook/c.mx', 'outlook2', 'outlook2/d.mx'])
+    assert.equal((await run('resume', 'outlook')).code, 0)
+    assert.deepEqual(await left(), ['*', 'outlook2', 'outlook2/d.mx'])
+    assert.equal((await run('resume', 'outlook')).code, 1)
+    assert.equal((await run('resume', '*')).code, 0)
+    assert.deepEqual(await left(), ['outlook2', 'outlook2/d.mx'])
+  })
   it('checks: what is wrong with its line, and exit code 1', async () => {
     const { code, stdout } = await run('check', wrong)
     assert.equal(code, 1)
