@@ -46,20 +46,25 @@ export async function main(config: Config, roles: readonly string[] = ['outbound
   const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
   const metrics = startProcessMetrics(ctx, roles.join('+'))
   const running: Running[] = []
-  for (const role of roles) {
-    const begun = await startWhenStoreIsThere(ctx, role, { stop, begin: (start) => start(ctx, redisUrl, metrics) })
-    if (begun !== null) running.push(begun)
+  const stopAll = async (): Promise<void> => {
+    for (const one of running.toReversed()) await one.stop()
+    await metrics.stop()
+    redis.disconnect()
+    await db.close()
+    log.info('stopped')
+  }
+  try {
+    for (const role of roles) {
+      const begun = await startWhenStoreIsThere(ctx, role, { stop, begin: (start) => start(ctx, redisUrl, metrics) })
+      if (begun !== null) running.push(begun)
+    }
+  } catch (error) {
+    // one that sends is not cut off because another cannot begin
+    await stopAll()
+    throw error
   }
   if (!stop.aborted) log.info({ roles }, 'started')
-  return {
-    stop: async () => {
-      for (const one of running.toReversed()) await one.stop()
-      await metrics.stop()
-      redis.disconnect()
-      await db.close()
-      log.info('stopped')
-    },
-  }
+  return { stop: stopAll }
 }
 
 interface Beginning {

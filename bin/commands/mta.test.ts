@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { createDatabase } from '#test/support/stores.ts'
 
 const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
@@ -23,16 +25,27 @@ describe('mailstead mta', function () {
   })
 
   interface Ended { readonly code: unknown; readonly said: string }
-  /** Runs it until it ends; `until` is called with what it said so far and may end it. */
+  /** Runs it until it ends; `look` is called with what it said so far and may end it. */
   async function run(roles: string, env: object, look: (said: string, end: () => void) => void = () => undefined): Promise<Ended> {
     const child = spawn(process.execPath, [PROGRAM, 'mta', '--roles', roles], {
       env: { PATH: process.env['PATH'], DATA_DIR: dataDir, MASTER_KEY: '5a'.repeat(32), HOSTNAME: 'mta.sender.example', LOG_LEVEL: 'warn',
         REDIS_URL: `redis://${NOBODY}`, DATABASE_URL: database.url, ...env }, stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let said = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => look(said += chunk.toString(), () => child.kill('SIGTERM')))
+    let [said, isEnding] = ['', false]
+    const end = (): void => {
+      if (!isEnding) child.kill('SIGTERM')
+      isEnding = true
+    }
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => look(said += chunk.toString(), end))
     const [code] = await once(child, 'close') as [unknown]
     return { code, said }
+  }
+  async function ask(statement: string): Promise<unknown[]> {
+    const client = new Client({ connectionString: database.url })
+    await client.connect()
+    const { rows } = await client.query<object>(statement)
+    await client.end()
+    return rows
   }
   const away = { DATABASE_URL: `postgres://x@${NOBODY}/x` }
 
@@ -41,6 +54,17 @@ describe('mailstead mta', function () {
     const { code, said } = await run('outbound', away, (text, end) => { if (text.includes('waiting for it')) end() })
     assert.equal(code, 0, said)
     assert.ok(performance.now() - began < 20_000)
+  })
+
+  it('of which one role cannot begin ends the others in order: no lease is left', async () => {
+    const taken = createServer().listen(0)
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const { code, said } = await run('outbound,inbound', { INBOUND_PORT: String(port) })
+    taken.close()
+    assert.equal(code, 1, said)
+    assert.match(said, /^mailstead: inbound mail: port \d+ is taken/m)
+    assert.deepEqual(await ask('SELECT FROM leases'), [])
   })
 
   const file = (name: string): string => join(dataDir, name)
