@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { Caller } from '#src/auth/keys.ts'
-import { filled, line } from '#src/campaigns/content.ts'
+import { aliasOf, filled, line } from '#src/campaigns/content.ts'
 import { followUp } from '#src/campaigns/follow-up.ts'
 import { moveCampaign, type CampaignMove, type CampaignName, type CampaignSets, type MoveResult } from '#src/campaigns/moves.ts'
 import { retryFailed } from '#src/campaigns/retry.ts'
@@ -23,12 +23,21 @@ import { ACCESS, byId, NO_CAMPAIGN, show, shown } from './campaign-view.ts'
 const MAX_ZONE = 64
 const force = z.boolean().default(false).meta({ description: 'although the preview is red' })
 const startBody = z.object({ force }).prefault({})
+const time = z.string().max(40).optional()
+const isOnTheirClocks = z.boolean().optional()
 const scheduleBody = z.object({
-  scheduled_at: z.string().max(40).meta({ description: '`YYYY-MM-DD_HH:MM:SS` or ISO 8601; without an offset it is read in `timezone`' }),
+  scheduled_at: time.meta({ description: '`YYYY-MM-DD_HH:MM:SS` or ISO 8601; without an offset it is read in `timezone`' }),
+  scheduledAt: time.meta(aliasOf('scheduled_at')), scheduled_for: time.meta(aliasOf('scheduled_at')),
   timezone: line(MAX_ZONE).default('UTC'),
-  recipient_time: z.boolean().default(false).meta({ description: 'at this time where each recipient is; `timezone` is for those who name none' }),
+  recipient_time: isOnTheirClocks.meta({ description: 'at this time where each recipient is; `timezone` is for those who name none' }),
+  recipientTime: isOnTheirClocks.meta(aliasOf('recipient_time')),
   force,
-})
+}).transform((given, sink) => {
+  const text = given.scheduled_at ?? given.scheduledAt ?? given.scheduled_for
+  if (text === undefined) sink.addIssue({ code: 'custom', path: ['scheduled_at'], message: 'is required' })
+  const { timezone, recipient_time: isTheirs = given.recipientTime ?? false } = given
+  return { text: text ?? '', timezone, isRecipientTime: isTheirs, force: given.force }
+}).meta({ required: ['scheduled_at'] })
 const followBody = z.object({ name: filled(255).nullish(), subject: filled(998).nullish() }).prefault({})
 
 const start = route({
@@ -47,7 +56,7 @@ const schedule = route({
   paths: ['/public/campaigns/:id/schedule'], access: ACCESS, params: byId, body: scheduleBody, status: 200, answer: shown,
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: (ctx, { caller, params, body }) => named(ctx, { workspaceId: caller.workspaceId, id: params.id }, async (name) => {
-    const { scheduled_at: text, timezone, recipient_time: isRecipientTime } = body
+    const { text, timezone, isRecipientTime } = body
     const planned = planStart({ text, timezone, isRecipientTime, nowMs: ctx.clock.now() })
     if (planned.kind === 'wrong') return invalid([{ path: planned.path, message: planned.message }])
     const red = body.force ? null : await findRed(ctx, caller, name)
@@ -72,7 +81,7 @@ const PLAIN: readonly PlainMove[] = [
     sets: () => ({ reason: 'paused by hand' }) },
   { move: 'resume', path: 'resume', summary: 'Go on with a paused campaign', done: 'The campaign goes on.', sets: () => ({ reason: null }),
     // what waits in the queue was not given to anybody meanwhile, and may not be on the schedule any more
-    also: (tx, { id }) => letGoAgain(tx, { kind: 'campaign', subject: id }) },
+    also: (tx, { id }) => letGoAgain(tx, [{ kind: 'campaign', subject: id }]) },
   { move: 'cancel', path: 'cancel', summary: 'Cancel a campaign: what has not left is taken back', done: 'The campaign is cancelled.',
     sets: (now) => ({ reason: 'cancelled by hand', ended_at: now }) },
 ]

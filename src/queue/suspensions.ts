@@ -6,6 +6,7 @@
  * What is resumed is noted with it, and the worker puts what it held on the schedule again (src/worker/let-go.ts), and nothing else; one that runs out
  * is resumed by the worker. An outbound process learns of a change by Redis at once, and by looking every few seconds when Redis was away. What it had claimed before goes out.
  */
+import { columnsOf } from '#src/columns.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { findSites } from './domain-sites.ts'
@@ -30,6 +31,9 @@ export interface Suspension extends Stopped {
 
 /** Reasons of suspensions that nobody gave by hand begin so. */
 export const PAUSED = 'for its rates: '
+
+/** Their mail is kept aside in Redis. */
+const KEPT_ASIDE: ReadonlySet<SuspendableKind> = new Set(['domain', 'site'])
 
 /** Every process looks so often at what is stopped. */
 export const LOOK_MS = 5000
@@ -73,10 +77,11 @@ function letGo(which: string): string {
     ON CONFLICT (kind, subject) DO UPDATE SET at = excluded.at`
 }
 
-/** What was held back without a suspension, such as a campaign that was paused: put on the schedule again. In the transaction that lets it go. */
-export async function letGoAgain(tx: Queryable, { kind, subject }: Stopped): Promise<void> {
-  await tx.query(`INSERT INTO let_go (kind, subject, at) VALUES ($1, $2, clock_timestamp())
-    ON CONFLICT (kind, subject) DO UPDATE SET at = excluded.at`, [kind, subject])
+/** What was held back without a suspension, such as a campaign that was paused, or by one that ended before: put on the schedule again. */
+export async function letGoAgain(tx: Queryable, held: readonly Stopped[]): Promise<void> {
+  await tx.query(
+    `INSERT INTO let_go (kind, subject, at) SELECT kind, subject, clock_timestamp() FROM unnest($1::text[], $2::text[]) AS e (kind, subject)
+     ON CONFLICT (kind, subject) DO UPDATE SET at = excluded.at`, columnsOf(held, [({ kind }) => kind, ({ subject }) => subject]))
 }
 
 /** False when it was not suspended. */
@@ -116,10 +121,17 @@ export interface SuspensionWatch {
 
 /** @throws when PostgreSQL is away at the start. */
 export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
-  let reasons = new Map<string, string>()
+  let known = new Map<string, Suspension>()
+  const ended = new Map<string, Stopped>()
   let looking: Promise<void> = Promise.resolve()
   async function look(): Promise<void> {
-    reasons = new Map((await listSuspensions(ctx.db)).map(({ kind, subject, reason }) => [`${kind} ${subject}`, reason]))
+    const found = new Map((await listSuspensions(ctx.db)).map((one) => [`${one.kind} ${one.subject}`, one]))
+    for (const [name, one] of known) if (!found.has(name) && KEPT_ASIDE.has(one.kind)) ended.set(name, one)
+    known = found
+    if (ended.size === 0) return
+    // until now its mail was kept aside here, and others may have looked for the last time
+    await letGoAgain(ctx.db, [...ended.values()])
+    ended.clear()
   }
   let isAsked = false
   // one after another: an older look that comes back late must not undo a newer one
@@ -135,8 +147,8 @@ export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
   await look()
   const timer = setInterval(() => void refresh(), LOOK_MS)
   return {
-    find: (domain, site) => reasons.get(`domain ${domain}`) ?? reasons.get('domain *') ?? (site === undefined
-      ? undefined : reasons.get(`site ${site}`)),
+    find: (domain, site) => (known.get(`domain ${domain}`) ?? known.get('domain *') ?? (site === undefined
+      ? undefined : known.get(`site ${site}`)))?.reason,
     refresh,
     settled: () => looking,
     stop: () => clearInterval(timer),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { newId } from '#src/id.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { dueKey, EPOCH_KEY, readyKey, SITES_KEY, suspendedSite } from '#src/queue/keys.ts'
-import { resume, resumeExpired, suspend, type Stopped } from '#src/queue/suspensions.ts'
+import { resume, resumeExpired, suspend, watchSuspensions, type Stopped } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
@@ -93,6 +93,21 @@ describe('what is let go', () => {
     await pass()
     await round()
     assert.equal((await ctx.db.query('SELECT FROM let_go')).rows.length, 0)
+  })
+  it('what a process kept aside that heard of the end long after everybody else', async () => {
+    await suspend(ctx, 'a.example', 'asked')
+    const watch = await watchSuspensions(ctx)
+    await resume(ctx, 'a.example')
+    await pass()
+    await round()
+    assert.equal(watch.find('a.example'), 'asked', 'it has not heard')
+    await keepAside('a.example', 2)
+    await round()
+    assert.deepEqual(await depths(), {})
+    await watch.refresh()
+    await round()
+    assert.deepEqual([watch.find('a.example'), await depths()], [undefined, { 'bulk a.example': 2 }])
+    watch.stop()
   })
   it('instant mail that is let go after very much does not wait for it', async () => {
     for (const domain of ['a.example', 'c.example']) await suspend(ctx, domain, 'asked')

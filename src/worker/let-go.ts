@@ -4,7 +4,7 @@
  * taken a part at a time, so that what is let go after it does not wait for it.
  *
  * A process that has not heard yet keeps mail aside once more, so destinations are looked at again until every process has looked at what is
- * stopped. Dies in the middle, or two at once: it is done again, and one entry too many on the schedule does no harm. Redis away: later.
+ * stopped; one that hears later than that lets them go once more itself. Dies in the middle, or two at once: it is done again, and one entry too many on the schedule does no harm. Redis away: later.
  */
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
