@@ -43,7 +43,7 @@ const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspace
  */
 const HEAP = '--heap-growing-percent=50'
 
-/** @throws when the stores are not named; stores that are away are waited for by each loop. */
+/** @throws when the stores are not named, or a file of a setting is wrong; stores that are away are waited for by each loop. */
 export function main(config: Config): Promise<{ stop(): Promise<void> }> {
   if (config.databaseUrl === null || config.redisUrl === null) throw new Error('DATABASE_URL and REDIS_URL must be set for a single process; `mailstead start` embeds both')
   setFlagsFromString(HEAP)
@@ -51,7 +51,9 @@ export function main(config: Config): Promise<{ stop(): Promise<void> }> {
   const db = openDb(config.databaseUrl, log)
   const redis = openRedis(config.redisUrl, log)
   const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
-  const loops = [...LOOPS.map((spec) => startLoop(log, spec(ctx))), startWebhooks(ctx, config.redisUrl), startAutomations(ctx, config.redisUrl),
+  // all of them first: with a wrong file nothing begins
+  const specs = LOOPS.map((loop) => loop(ctx))
+  const loops = [...specs.map((spec) => startLoop(log, spec)), startWebhooks(ctx, config.redisUrl), startAutomations(ctx, config.redisUrl),
     startAutomationCalls(ctx)]
   const metrics = startProcessMetrics(ctx, 'worker')
   log.info('started')
