@@ -11,7 +11,7 @@ import { readNotice, returnedFields, type Entry, type Notice } from './notice.ts
 import { type Field, readGroups } from './fields.ts'
 import { type Part, partsOf, readMail, textOf, valueOf } from './mime.ts'
 import type { Reading } from './families.ts'
-import { type Command, commandOf, isConfirmed, readFailure, statusIn } from './wordings.ts'
+import { type Command, commandOf, isConfirmed, readFailure, statusIn, withoutRecipient } from './wordings.ts'
 import { onOneLine } from './words.ts'
 
 export type ReportKind = 'bounce' | 'delay' | 'delivered' | 'complaint' | 'autoreply' | 'other'
@@ -191,13 +191,8 @@ function readSaid({ address, diagnostic, entry, comment, notice }: Known, comman
 
 function readText(text: string | null, address: string, command: Command | null): Reading | null {
   if (text === null || text.trim() === '') return null
-  const reading = readFailure(withoutAddress(text.slice(0, MAX_SAID), address), null, command)
+  const reading = readFailure(withoutRecipient(text.slice(0, MAX_SAID), address), null, command)
   return reading.class === 'unknown' ? null : reading
-}
-
-/** One in quotes may hold blanks, and is not found as an address. */
-function withoutAddress(text: string, address: string): string {
-  return text.replaceAll(address, 'x@y')
 }
 
 function chooseStatus({ status, diagnostic, entry, notice }: Known): string | null {

@@ -48,6 +48,11 @@ const ADDRESS = /[^\s<>()[\]:;,"'@]{1,128}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}/g
 
 const HOST = /\b(host|talking to) [\w-]{1,63}(?:\.[\w-]{1,63}){1,20}/gi
 
+/** A domain, or an address in quotes, may be called by any word too; they are known only to who knows whom it is about. */
+export function withoutRecipient(text: string, address: string): string {
+  return text.replaceAll(address, 'x@y').replaceAll(address.slice(address.lastIndexOf('@') + 1), 'x.y')
+}
+
 /** An address, a server, and where to read more, may be called by any word. */
 function withoutNames(text: string): string {
   return text.replace(LINK, '').replace(ADDRESS, 'x@y').replace(HOST, '$1 x.y')

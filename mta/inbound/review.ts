@@ -8,6 +8,7 @@ import type { Db } from '#src/db.ts'
 import { ruleFor } from '#src/suppression/bounce-rules.ts'
 import { classifyReply } from '#mta/classify/reply.ts'
 import { readReport } from '#mta/classify/report.ts'
+import { withoutRecipient } from '#mta/classify/wordings.ts'
 import { factsOf } from './verdict.ts'
 
 export interface Doubtful {
@@ -67,9 +68,10 @@ function readReportAgain(raw: Buffer, address: string): Again {
 /** What DNS said is not read from words: it stays as it is. */
 const BY_DNS: readonly string[] = ['null-mx', 'no-host']
 
-function readReplyAgain({ rule, code, status, text }: Row): Again {
+function readReplyAgain({ address, rule, code, status, text }: Row): Again {
   const [name = ''] = rule.split('@')
   if (BY_DNS.includes(name) || name === 'forward-broken') return { isHard: true, reading: name }
-  const outcome = classifyReply('rcpt', { code: Math.max(code ?? 550, 500), enhanced: status, text: text ?? '', lines: [] })
+  const said = withoutRecipient(text ?? '', address)
+  const outcome = classifyReply('rcpt', { code: Math.max(code ?? 550, 500), enhanced: status, text: said, lines: [] })
   return outcome.kind === 'bounced' ? { isHard: outcome.isHard, reading: outcome.reason } : { isHard: false, reading: 'unknown' }
 }

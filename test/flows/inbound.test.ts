@@ -286,6 +286,8 @@ describe('inbound', function () {
       await suppress(ctx.db, [{ ...entry, address: 'policy@receiver.example' }], new Date())
       await suppress(ctx.db, [{ ...entry, address: 'right@receiver.example',
         reply: { code: 550, status: null, text: 'no such user here' } }], new Date())
+      await suppress(ctx.db, [{ ...entry, address: 'ann@spam.example', rule: 'no-such-domain@1',
+        reply: { code: 550, status: '5.1.2', text: 'spam.example does not exist' } }], new Date())
       await suppress(ctx.db, [{ workspaceId, address: 'hand@receiver.example', kind: 'manual', reason: null }], new Date())
       const found = ['policy@receiver.example policy', 'wrong@receiver.example mailbox-full']
       assert.deepEqual([await doubtful(false), await doubtful(true), await doubtful(true)], [found, found, []])
