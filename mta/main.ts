@@ -1,12 +1,12 @@
 /**
  * The mail transfer process, by roles: `outbound` sends, `inbound` takes bounces and complaints, `sandbox` is the built-in receiver of a system without a public name.
- * A store that is away at the start is waited for. Stops in the reverse order of its start.
+ * A store that is away at the start, or a database that is not migrated yet, is waited for. Stops in the reverse order of its start.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '#config/load.ts'
 import { systemClock } from '#src/clock.ts'
 import type { Context } from '#src/context.ts'
-import { isDatabaseAway, openDb } from '#src/db.ts'
+import { isDatabaseAway, isUnmigrated, openDb } from '#src/db.ts'
 import { openLog } from '#src/log.ts'
 import { startProcessMetrics } from '#src/metrics/process.ts'
 import type { Registry } from '#src/metrics/registry.ts'
@@ -67,6 +67,12 @@ export async function main(config: Config, roles: readonly string[] = ['outbound
   return { stop: stopAll }
 }
 
+/** What comes by itself, and is waited for; null when it is none of that. */
+function awaitedAfter(error: unknown): string | null {
+  if (isDatabaseAway(error)) return 'PostgreSQL is away; waiting for it'
+  return isUnmigrated(error) ? 'the database is of another version; waiting for `mailstead migrate`' : null
+}
+
 interface Beginning {
   readonly stop: AbortSignal
   readonly begin: (start: Start) => Promise<Running>
@@ -80,8 +86,9 @@ async function startWhenStoreIsThere(ctx: Context, role: string, { stop, begin }
       if (start === undefined) throw new Error(`no role ${role}`)
       return await begin(start)
     } catch (error) {
-      if (!isDatabaseAway(error)) throw error
-      ctx.log.warn({ err: error, role }, 'PostgreSQL is away; waiting for it')
+      const awaited = awaitedAfter(error)
+      if (awaited === null) throw error
+      ctx.log.warn({ err: error, role }, awaited)
       await sleep(RETRY_MS, undefined, { signal: stop }).catch(() => undefined)
     }
   }

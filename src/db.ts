@@ -60,6 +60,11 @@ function isSocketGone(error: Error, code: string): boolean {
   return code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect'
 }
 
+/** True when a table or column is not there: the database was not brought to this version yet. */
+export function isUnmigrated(error: unknown): boolean {
+  return error instanceof DatabaseError && (error.code === '42P01' || error.code === '42703')
+}
+
 /** True when a column that may not be null refused one: how a statement that writes null on purpose takes itself back. */
 export function isNullRefused(error: unknown, table: string, column: string): boolean {
   return error instanceof DatabaseError && error.code === '23502' && error.table === table && error.column === column

@@ -56,6 +56,17 @@ describe('mailstead mta', function () {
     assert.ok(performance.now() - began < 20_000)
   })
 
+  it('that begins before the database is migrated waits for that', async () => {
+    await ask('ALTER TABLE leases RENAME TO leases_later')
+    let migrated: Promise<unknown> | null = null
+    const { code, said } = await run('outbound', { LOG_LEVEL: 'info' }, (text, end) => {
+      if (text.includes('waiting for `mailstead migrate`')) migrated ??= ask('ALTER TABLE leases_later RENAME TO leases')
+      if (text.includes('"started"')) end()
+    })
+    assert.equal(code, 0, said)
+    assert.ok(migrated !== null, said)
+  })
+
   it('of which one role cannot begin ends the others in order: no lease is left', async () => {
     const taken = createServer().listen(0)
     await once(taken, 'listening')
