@@ -82,6 +82,15 @@ describe('campaigns before they leave', () => {
     assert.equal(answer.status, 409)
     assert.deepEqual(codes(await preview(id), 'red'), ['no-unsubscribe-link'])
   })
+  it('the time goes by the names that it has elsewhere', async () => {
+    const at = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 19)
+    for (const body of [{ scheduled_for: at }, { scheduledAt: at, recipientTime: true }]) {
+      const { body: answer } = await campaigns.call('POST', `/${await create(1)}/schedule`, body)
+      assert.deepEqual([answer['data']?.['scheduled_at'], answer['data']?.['recipient_time']], [`${at}.000Z`, 'recipientTime' in body], JSON.stringify(answer))
+    }
+    const { status, body } = await campaigns.call('POST', `/${await create(1)}/schedule`, {})
+    assert.deepEqual([status, listOf(body['details']).map((detail) => textOf(detail['path']))], [400, ['scheduled_at']])
+  })
   it('a time is in the future, in a zone that exists, and without an offset where it is the recipient\'s', async () => {
     const id = await create(1)
     const wrong: readonly (readonly [body: object, path: string])[] = [
