@@ -10,7 +10,7 @@ import { textOf } from '#test/support/api.ts'
 import { killInFlight } from '#test/support/kill.ts'
 import { drained } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, type System } from '#test/support/system.ts'
+import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
 
 const CONTACTS = Number(process.env['FAULT_RECIPIENTS'] ?? 300)
 const KILLS = Number(process.env['FAULT_KILLS'] ?? 4)
@@ -30,9 +30,7 @@ describe('automations under kills', function () {
     await system.stop()
     await mx.stop()
   })
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
-  })
+  tellLogsOfFailed(() => system)
 
   async function begin(): Promise<string> {
     const audience = await addAudience(system)

@@ -9,7 +9,7 @@ import { textOf } from '#test/support/api.ts'
 import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
 import { killInFlight } from '#test/support/kill.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, type System } from '#test/support/system.ts'
+import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const RECIPIENTS = Number(process.env['FAULT_RECIPIENTS'] ?? 2000)
@@ -30,9 +30,7 @@ describe('campaigns under faults', function () {
     await system.stop()
     await mx.stop()
   })
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
-  })
+  tellLogsOfFailed(() => system)
 
   /** What may come twice after each fault: what the receiver had and PostgreSQL had not heard of. */
   const NONE: ReadonlySet<string> = new Set()

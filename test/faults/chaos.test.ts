@@ -10,7 +10,7 @@ import { killInFlight } from '#test/support/kill.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
 import type { Moment } from '#test/support/receiver-script.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, type System } from '#test/support/system.ts'
+import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 10)
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)
@@ -47,10 +47,8 @@ describe(`chaos, seed ${SEED}`, function () {
     await system.stop()
     await mx.stop()
   })
-  afterEach(function () {
-    ledger.close()
-    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
-  })
+  tellLogsOfFailed(() => system)
+  afterEach(() => ledger.close())
 
   async function killOutbound(role: 'mta' | 'mta2'): Promise<void> {
     for (const address of await killInFlight(system, mx, role)) windows.add(address)

@@ -19,6 +19,7 @@ import { beginWork, endMail, leaveWork, passTime, uuidOf, type Ended } from '#te
 import {
   ACCOUNT, asOperator, LEARNED, PASSWORD, SHAPING, stopByHand, stopByOthers, stopByReplies, stopByTls, type Held, type World,
 } from '#test/support/stored.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import type { RoleName } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 import { answer, startReceiver } from '#test/support/webhook-receiver.ts'
@@ -67,9 +68,7 @@ describe('a start on everything that can be stored', function () {
   after(async () => {
     for (const step of undo.toReversed()) await step()
   })
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(world.office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => world.office.system)
 
   async function storeAll(): Promise<void> {
     const { office, office: { system: { roles, db } } } = world

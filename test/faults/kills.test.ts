@@ -7,7 +7,7 @@ import { checkBooks } from '#test/support/books.ts'
 import { killInFlight } from '#test/support/kill.ts'
 import { drained, Ledger, type Load } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, type System } from '#test/support/system.ts'
+import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 600)
@@ -33,10 +33,8 @@ describe('kills under load', function () {
     await mx.stop()
   })
   beforeEach(() => { ledger = new Ledger(system) })
-  afterEach(function () {
-    ledger.close()
-    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
-  })
+  tellLogsOfFailed(() => system)
+  afterEach(() => ledger.close())
 
   /** Begins a load and comes back when the receiver has taken a share of it; `end` waits for the load and the queue. */
   async function begin(share: number, load: Partial<Load> = {}): Promise<Begun> {

@@ -8,7 +8,7 @@ import { startDns, type Records, type TestDns } from '#test/support/dns.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
 import type { ReceiverScript } from '#test/support/receiver-script.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, type System } from '#test/support/system.ts'
+import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const MESSAGES = 12
@@ -63,9 +63,7 @@ describe('kill -9 of the outbound process', function () {
     await dns.stop()
   })
   beforeEach(() => system.heal())
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
-  })
+  tellLogsOfFailed(() => system)
 
   /** The records of a receiver's domain; one kind of them may get no answer. */
   function publish(domain: string, slow?: 'MX' | 'A'): void {

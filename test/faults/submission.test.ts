@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { drained } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
 import { handIn, logInSmtp } from '#test/support/smtp-client.ts'
-import { startSystem, type System } from '#test/support/system.ts'
+import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 interface Told { readonly address: string; reply: string }
@@ -75,9 +75,7 @@ describe('submission under faults', function () {
     await system.stop()
     await mx.stop()
   })
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
-  })
+  tellLogsOfFailed(() => system)
 
   const copies = (address: string): number => mx.messages.filter(({ to }) => to.includes(address)).length
   const balance = ({ told, accepted }: Programs): Record<string, string[]> => {

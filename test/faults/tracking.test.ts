@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '#src/id.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { Child } from '#test/support/child.ts'
-import { startSystem, type System } from '#test/support/system.ts'
+import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const HITS = Number(process.env['FAULT_HITS'] ?? 600)
@@ -41,9 +41,7 @@ describe('opens and clicks under faults', function () {
     await system.stop()
   })
   beforeEach(() => system.db.query('DELETE FROM tracking_hits'))
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
-  })
+  tellLogsOfFailed(() => system)
 
   interface Asked { readonly key: string; readonly path: string }
   /** Each hit differs from all others. They are of few mails, which both processes meet, and fewer of each than one may have in a minute. */

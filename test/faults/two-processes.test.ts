@@ -4,7 +4,7 @@ import { checkBooks } from '#test/support/books.ts'
 import { killInFlight } from '#test/support/kill.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, type System } from '#test/support/system.ts'
+import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 600)
@@ -30,10 +30,8 @@ describe('two outbound processes', function () {
     ledger = new Ledger(system)
     mx.script = {}
   })
-  afterEach(function () {
-    ledger.close()
-    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
-  })
+  tellLogsOfFailed(() => system)
+  afterEach(() => ledger.close())
 
   async function balance(allowed: ReadonlySet<string> = new Set()): Promise<void> {
     const { lost, doubled, uninvited } = ledger.compare(mx.messages)

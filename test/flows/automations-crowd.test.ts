@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { textOf } from '#test/support/api.ts'
 import { addAudience, addMembers, BODY } from '#test/support/campaign.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, type System } from '#test/support/system.ts'
+import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const CROWD = Number(process.env['CROWD'] ?? 2500)
@@ -28,9 +28,7 @@ describe('a crowd in automations', function () {
     await system.stop()
     await mx.stop()
   })
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
-  })
+  tellLogsOfFailed(() => system)
 
   async function create(audience: string, steps: readonly object[]): Promise<string> {
     const trigger = { type: 'contact_added_to_audience', audience_id: audience }

@@ -7,6 +7,7 @@ import { idOfHex } from '#src/id.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { checkBooks } from '#test/support/books.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 
 const BILL = Buffer.from('Summe: 7 €')
 
@@ -15,9 +16,7 @@ describe('delivery', function () {
   let office: PostOffice
   before(async () => { office = await openPostOffice() })
   after(() => office.stop())
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   it('a message accepted over REST arrives over TLS, with what was asked for in it', async () => {
     const mx = await office.open('arrives.example')

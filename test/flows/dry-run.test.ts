@@ -10,6 +10,7 @@ import type { DryRunReport, StepStatus } from '#src/operator/dry-runs.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { OPERATOR, type TestAnswer } from '#test/support/api.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 describe('a dry run', function () {
@@ -24,9 +25,7 @@ describe('a dry run', function () {
     dns.zone[system.config.bounceDomain] = { TXT: ['v=spf1 ip4:127.0.0.1 -all'] }
   })
   after(() => office.stop())
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   const admin = (method: string, path: string, body?: object): Promise<TestAnswer> =>
     office.system.call(method, `/admin${path}`, { key: OPERATOR, ...(body === undefined ? {} : { body }) })

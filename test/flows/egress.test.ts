@@ -8,6 +8,7 @@ import { explainMessage } from '#src/messages/explain.ts'
 import { idOfHex } from '#src/id.ts'
 import { startReceiver } from '#test/support/receiver.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 /** On lo for a moment: a documentation address, that is nowhere else. */
@@ -34,8 +35,8 @@ describe('egress', function () {
     ip('addr', 'del', `${LEAVING}/32`, 'dev', 'lo')
     await office.stop()
   })
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  tellLogsOfFailed(() => office.system)
+  afterEach(async () => {
     await office.system.db.query('DELETE FROM egress_sources')
     await office.system.db.query('DELETE FROM egress_pools')
   })

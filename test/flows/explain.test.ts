@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { resume, suspend } from '#src/queue/suspensions.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 interface Gate {
@@ -26,9 +27,7 @@ describe('explain', function () {
   let office: PostOffice
   before(async () => { office = await openPostOffice({ RETRY_SCALE: '1' }) })
   after(() => office.stop())
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   async function explain(id: string): Promise<Explained> {
     const { status, body } = await office.system.call('GET', `/public/emails/explain?id=${id}`)

@@ -6,6 +6,7 @@ import { openLog } from '#src/log.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import { arfOf, dsnOf } from '#test/support/reports.ts'
 import { submit } from '#test/support/smtp-talk.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 describe('the whole way back', function () {
@@ -22,9 +23,7 @@ describe('the whole way back', function () {
     await inbound.stop()
     await office.stop()
   })
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   it('refused as unknown: asked once, and the next mail is not sent', async () => {
     const mx = await office.open('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })

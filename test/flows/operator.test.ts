@@ -5,6 +5,7 @@ import { newId } from '#src/id.ts'
 import { listOf, OPERATOR, textOf, type Json, type TestAnswer } from '#test/support/api.ts'
 import { checkExposition, type Sample } from '#test/support/exposition.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 describe('the operator', function () {
@@ -12,9 +13,7 @@ describe('the operator', function () {
   let office: PostOffice
   before(async () => { office = await openPostOffice({ RETRY_SCALE: '1' }) })
   after(() => office.stop())
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   const admin = (method: string, path: string, body?: object): Promise<TestAnswer> =>
     office.system.call(method, `/admin${path}`, { key: OPERATOR, ...(body === undefined ? {} : { body }) })

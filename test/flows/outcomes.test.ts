@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { resume, suspend } from '#src/queue/suspensions.ts'
 import { openPostOffice, type PostOffice, type Told } from '#test/support/post-office.ts'
 import { createSender } from '#test/support/sender.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 describe('outcomes', function () {
@@ -10,9 +11,7 @@ describe('outcomes', function () {
   let office: PostOffice
   before(async () => { office = await openPostOffice({ RETRY_SCALE: '0.002' }) })
   after(() => office.stop())
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   const outcomes = (told: Told): string[] => told.recipients.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome))
   const types = (told: Told): string[] => told.events.map(({ type }) => type)

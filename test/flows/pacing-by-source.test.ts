@@ -11,6 +11,7 @@ import type { Tier } from '#src/queue/tiers.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import type { Moment } from '#test/support/receiver-script.ts'
 import type { Receiver } from '#test/support/receiver.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const FILE = `receivers:
@@ -47,8 +48,8 @@ describe('the pace of a receiver, by source', function () {
     await office.stop()
     rmSync(dir, { recursive: true, force: true })
   })
-  afterEach(async function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
+  tellLogsOfFailed(() => office.system)
+  afterEach(async () => {
     await office.system.db.query('DELETE FROM receiver_suspensions')
     await office.system.redis.publish('mailstead:shaping', 'x')
   })

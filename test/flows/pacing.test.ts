@@ -9,6 +9,7 @@ import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import { createSender } from '#test/support/sender.ts'
 import { startReceiver } from '#test/support/receiver.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 /** Two sites of one receiver that allows four connections, of which one is kept for instant mail. */
@@ -40,9 +41,7 @@ describe('the pace of a receiver', function () {
     await office.stop()
     rmSync(dir, { recursive: true, force: true })
   })
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   async function cli(...args: string[]): Promise<string> {
     const { databaseUrl, redisUrl } = office.system.config

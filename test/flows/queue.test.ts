@@ -5,6 +5,7 @@ import { resume, suspend } from '#src/queue/suspensions.ts'
 import { checkBooks } from '#test/support/books.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const HOUR_MS = 3600 * 1000
@@ -14,9 +15,7 @@ describe('queue', function () {
   let office: PostOffice
   before(async () => { office = await openPostOffice({ RETRY_SCALE: '0.002' }) })
   after(() => office.stop())
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   /** As if all that is scheduled were an hour nearer. */
   async function passAnHour(): Promise<void> {

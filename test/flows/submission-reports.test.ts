@@ -8,6 +8,7 @@ import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import type { ReceivedMessage } from '#test/support/receiver-connection.ts'
 import { logInSmtp } from '#test/support/smtp-client.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 interface Order {
@@ -31,9 +32,7 @@ describe('delivery reports of submission', function () {
     await office.open('fine.example')
   })
   after(() => office.stop())
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   /** Hands a mail in and waits until it is settled; answers its subject. */
   const hand = async (order: Order): Promise<string> => {

@@ -9,6 +9,7 @@ import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import type { ReceivedMessage } from '#test/support/receiver-connection.ts'
 import { handIn, logInSmtp } from '#test/support/smtp-client.ts'
 import { talkSmtp } from '#test/support/smtp-talk.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 
 const idOf = (reply: string): string => /^250 2\.0\.0 queued as (em_[0-9a-f]{32})$/.exec(reply)?.[1] ?? assert.fail(reply)
 const headOf = (bytes: Buffer): string => bytes.toString('latin1', 0, bytes.indexOf('\r\n\r\n') + 2)
@@ -41,9 +42,7 @@ describe('submission by SMTP', function () {
     port = office.system.config.submissionPort
   })
   after(() => office.stop())
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   const hand = async (to: string, content: string | Buffer): Promise<string> => {
     const talk = await logInSmtp(port, office.system.regular)

@@ -5,6 +5,7 @@ import { simpleParser } from 'mailparser'
 import { listOf, textOf, type Json } from '#test/support/api.ts'
 import { addAudience, addMembers, campaignsOf } from '#test/support/campaign.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const BROWSER = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36' }
@@ -17,9 +18,7 @@ describe('tracked mail', function () {
   let office: PostOffice
   before(async () => { office = await openPostOffice() })
   after(() => office.stop())
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   interface Mail { readonly raw: string; readonly html: string; readonly text: string }
   async function arrived(mx: Awaited<ReturnType<PostOffice['open']>>, to: string): Promise<Mail> {

@@ -14,6 +14,7 @@ import { ENFORCE, startPolicyHost, type PolicyHost } from '#test/support/policy-
 import { openPostOffice, type PostOffice, type Told } from '#test/support/post-office.ts'
 import type { ReceiverScript } from '#test/support/receiver-script.ts'
 import type { Receiver } from '#test/support/receiver.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 
 const TESTING = (mx: string): string => ENFORCE(mx).replace('enforce', 'testing')
 
@@ -44,9 +45,7 @@ describe('transport security', function () {
     await policies.stop()
     rmSync(folder, { recursive: true })
   })
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   const valid = (domain: string, n = 1): Promise<Certificate> => authority.issue([`mx${n}.${domain}`])
   const letter = (domain: string): Promise<string> => office.send({ to: `ann@${domain}` })

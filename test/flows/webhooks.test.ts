@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { Webhook } from 'standardwebhooks'
 import { checkBooks } from '#test/support/books.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 import { answer, startReceiver, type Received, type Receiver } from '#test/support/webhook-receiver.ts'
 
@@ -35,9 +36,7 @@ describe('webhooks of a message', function () {
     await office.stop()
     await endpoint.close()
   })
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
 
   /** Checks the signature as a customer would. */
   function open(request: Received): Heard {

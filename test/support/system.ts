@@ -102,6 +102,13 @@ async function build(order: SystemOrder, undo: Undo, stop: () => Promise<void>):
   }
 }
 
+/** For a `describe`: after a test that failed, what the processes said last. */
+export function tellLogsOfFailed(systemOf: () => System): void {
+  afterEach(function () {
+    if (this.currentTest?.state === 'failed') process.stderr.write(systemOf().tellLogs())
+  })
+}
+
 /** Enough to see what happened, with no stack of it. */
 function endOf(logFile: string): string {
   return lastLines(logFile, 15).replaceAll(/^(.{240}).*$/gm, '$1…')
