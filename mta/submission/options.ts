@@ -46,6 +46,9 @@ const READERS: Readonly<Record<string, (options: Draft, value: string) => string
   'x-template-data': readParams,
 }
 
+/** The others add up. */
+const STANDS_ONCE: ReadonlySet<string> = new Set(['x-priority-tier', 'x-idempotency-key', 'x-template-id', 'x-track-opens', 'x-track-clicks'])
+
 export function isOption(name: string): boolean {
   return Object.hasOwn(READERS, name)
 }
@@ -53,9 +56,13 @@ export function isOption(name: string): boolean {
 /** @throws a Reply that names the field and what is wrong with it. */
 export function readOptions(fields: readonly { readonly name: string; readonly line: string }[]): MailOptions {
   const options: Draft = { tier: 'normal', tags: [], metadata: null, idempotencyKey: null, templateId: null, trackOpens: false, trackClicks: false, params: {} }
+  const said = new Map<string, string>()
   for (const { name, line } of fields) {
     if (!isOption(name)) continue
-    const wrong = READERS[name]?.(options, textOf(name, line)) ?? null
+    const text = textOf(name, line)
+    const before = said.get(name) ?? text
+    said.set(name, text)
+    const wrong = STANDS_ONCE.has(name) && before !== text ? 'stands twice, and differs' : READERS[name]?.(options, text) ?? null
     if (wrong !== null) throw badContent(`${name}: ${wrong}`)
   }
   return options

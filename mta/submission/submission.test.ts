@@ -320,7 +320,8 @@ describe('submission', () => {
         assert.doesNotMatch(raw.toString(), /x-track/i)
       })
     }
-    for (const field of ['X-Track-Opens: perhaps', 'X-Track-Clicks: constructor', 'X-Priority-Tier: urgent', 'X-Metadata: {"a": {}}', 'X-Metadata: nothing', `X-Tag: ${'x'.repeat(200)}`, 'X-Idempotency-Key: ', 'X-Template-Id: nope', 'X-Params: ['])
+    for (const field of ['X-Track-Opens: perhaps', 'X-Track-Clicks: constructor', 'X-Priority-Tier: urgent', 'X-Metadata: {"a": {}}', 'X-Metadata: nothing', `X-Tag: ${'x'.repeat(200)}`, 'X-Idempotency-Key: ', 'X-Template-Id: nope', 'X-Params: [',
+      'X-Idempotency-Key: a\r\nX-Idempotency-Key: b', 'X-Priority-Tier: instant\r\nx-priority-tier: bulk'])
       it(`${field.slice(0, 40)} is refused with its reason, in ASCII`, async () => assert.match(await hand(mail(`${field}\r\n`)), /^550 5\.6\.0 x-[ -~]+$/i))
     it('X-Idempotency-Key: the same mail is answered as the first, another is refused', async () => {
       const first = await hand(mail('X-Idempotency-Key: k1\r\nDate: Mon, 1 Jan 2024 00:00:00 +0000\r\nMessage-ID: <1@x>\r\n'))
