@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict'
-import { openLog } from '#src/log.ts'
-import { openRedis, whenReady, type Redis } from '#src/redis.ts'
+import type { Redis } from '#src/redis.ts'
 import { dueKey, SITES_KEY } from '#src/queue/keys.ts'
-import { startRedis, type TestServer } from '#test/support/stores.ts'
+import { openOwnRedis, type OwnRedis } from '#test/support/redis.ts'
 import { addReady, claimReady, forgetSite, listSites, putBackReady, takeDue, type ReadyEntry } from './schedule.ts'
 
 describe('the schedule in Redis', () => {
-  let server: TestServer
+  let own: OwnRedis
   let redis: Redis
   before(async () => {
-    server = await startRedis()
-    redis = openRedis(server.url, openLog({ logLevel: 'silent' }, 'test'))
-    await whenReady(redis, 5000)
+    own = await openOwnRedis()
+    redis = own.redis
   })
-  after(async () => {
-    redis.disconnect()
-    await server.stop()
-  })
+  after(() => own.close())
   beforeEach(() => redis.flushall())
 
   const entry = (member: string, tier: ReadyEntry['tier'] = 'bulk', owner = 'a'): ReadyEntry => ({ member: `${member}:0:${owner.repeat(12)}:d.example`, tier })

@@ -1,26 +1,21 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { openLog } from '#src/log.ts'
-import { openRedis, whenReady, type Redis } from '#src/redis.ts'
+import type { Redis } from '#src/redis.ts'
 import { UNLEARNED } from '#src/shaping/learned.ts'
-import { startRedis, type TestServer } from '#test/support/stores.ts'
+import { openOwnRedis, type OwnRedis } from '#test/support/redis.ts'
 import { askShares, sharesKey, type Ask, type Grant } from './share.ts'
 
 const NONE = { wanted: 0, bucket: null }
 const KEY = sharesKey('google', 'default')
 
 describe('the parts of processes in a pace', () => {
-  let server: TestServer
+  let own: OwnRedis
   let redis: Redis
   before(async () => {
-    server = await startRedis()
-    redis = openRedis(server.url, openLog({ logLevel: 'silent' }, 'test'))
-    await whenReady(redis, 5000)
+    own = await openOwnRedis()
+    redis = own.redis
   })
-  after(async () => {
-    redis.disconnect()
-    await server.stop()
-  })
+  after(() => own.close())
   beforeEach(() => redis.flushall())
 
   async function ask(process: string, order: Partial<Ask> = {}): Promise<Grant> {

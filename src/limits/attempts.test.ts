@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict'
 import { openLog } from '#src/log.ts'
-import { openRedis, whenReady, type Redis } from '#src/redis.ts'
-import { startRedis, type TestServer } from '#test/support/stores.ts'
+import { openRedis, type Redis } from '#src/redis.ts'
+import { openOwnRedis, type OwnRedis } from '#test/support/redis.ts'
 import { createAttempts } from './attempts.ts'
 
 const log = openLog({ logLevel: 'silent' }, 'test')
 const LIMIT = { max: 2, windowMs: 60_000 }
 
 describe('attempts', () => {
-  let server: TestServer
+  let own: OwnRedis
   let redis: Redis
   before(async () => {
-    server = await startRedis()
-    redis = openRedis(server.url, log)
-    await whenReady(redis, 5000)
+    own = await openOwnRedis()
+    redis = own.redis
   })
-  after(async () => {
-    redis.disconnect()
-    await server.stop()
-  })
+  after(() => own.close())
 
   const clock = { nowMs: 1_000_000, now: () => clock.nowMs }
 

@@ -5,7 +5,7 @@ import { OPERATOR } from '#test/support/api.ts'
 import { checkBooks } from '#test/support/books.ts'
 import { drained, Ledger } from '#test/support/ledger.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
-import { startSystem, type System } from '#test/support/system.ts'
+import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 const BALANCED = { lost: [], doubled: [], uninvited: [] }
@@ -25,10 +25,8 @@ describe('stores away', function () {
     await mx.stop()
   })
   beforeEach(() => { ledger = new Ledger(system) })
-  afterEach(async function () {
-    ledger.close()
-    if (this.currentTest?.state === 'failed') process.stderr.write(system.tellLogs())
-  })
+  tellLogsOfFailed(() => system)
+  afterEach(() => ledger.close())
 
   const readiness = async (): Promise<number> => (await fetch(`${system.url}/readyz`)).status
 

@@ -4,6 +4,7 @@ import { simpleParser } from 'mailparser'
 import { addAudience, addMembers, BODY, campaignsOf } from '#test/support/campaign.ts'
 import { textOf, type TestAnswer } from '#test/support/api.ts'
 import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
+import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
 describe('campaigns on their way', function () {
@@ -15,9 +16,7 @@ describe('campaigns on their way', function () {
     campaigns = campaignsOf(office.system)
   })
   after(() => office.stop())
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') process.stderr.write(office.system.tellLogs())
-  })
+  tellLogsOfFailed(() => office.system)
   async function audienceOf(count: number, domain: string, prefix = 'c'): Promise<string> {
     const audience = await addAudience(office.system)
     await addMembers(office.system, audience, { count, domain, prefix })

@@ -1,0 +1,22 @@
+/** A Redis of its own that is connected, for tests that need no more of the world. */
+import { openLog } from '#src/log.ts'
+import { openRedis, whenReady, type Redis } from '#src/redis.ts'
+import { startRedis } from './stores.ts'
+
+export interface OwnRedis {
+  readonly redis: Redis
+  close(): Promise<void>
+}
+
+export async function openOwnRedis(): Promise<OwnRedis> {
+  const server = await startRedis()
+  const redis = openRedis(server.url, openLog({ logLevel: 'silent' }, 'test'))
+  await whenReady(redis, 5000)
+  return {
+    redis,
+    close: async () => {
+      redis.disconnect()
+      await server.stop()
+    },
+  }
+}
