@@ -69,4 +69,13 @@ describe('what a reply means', () => {
       if (outcome.kind === 'deferred') assert.equal(outcome.isCounted, reply(text).code !== 421)
     })
   }
+
+  it('a recipient whose domain is called by a word of ours has no mailbox all the same', () => {
+    const said = reply('550 5.1.1 The server of junk.example knows no such user')
+    const reasonOf = (recipient: string | null): string => {
+      const outcome = classifyReply('rcpt', said, recipient)
+      return outcome.kind === 'bounced' ? outcome.reason : outcome.kind
+    }
+    assert.deepEqual([reasonOf(null), reasonOf('ann@junk.example')], ['spam', 'no-such-user'])
+  })
 })

@@ -7,7 +7,7 @@
 import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Outcome, Scope } from '#src/messages/outcome.ts'
 import type { Reading } from './families.ts'
-import { type Command, isConfirmed, readFailure } from './wordings.ts'
+import { type Command, isConfirmed, readFailure, withoutRecipient } from './wordings.ts'
 
 export type Stage = 'mail' | 'rcpt' | 'data' | 'dot'
 
@@ -41,11 +41,12 @@ interface Meaning {
   readonly isHard: boolean
 }
 
-function meaningOf(stage: Stage, reply: Reply): Meaning {
+function meaningOf(stage: Stage, reply: Reply, recipient: string | null): Meaning {
   // the code says whether it is for good; an enhanced code of another class says only what it is about
   const status = reply.enhanced?.replace(/^./, '5') ?? null
   const command = COMMANDS[stage]
-  const reading = readFailure(formatReply(reply), status, command)
+  const said = formatReply(reply)
+  const reading = readFailure(recipient === null ? said : withoutRecipient(said, recipient), status, command)
   const scope = SCOPES[reading.class]
   // no mailbox was named yet: it is the server's own disk
   if (stage === 'mail' && reading.class === 'mailbox-full') return { reason: 'system', scope: 'destination', isHard: false }
@@ -60,9 +61,9 @@ function mayCondemn(reading: Reading, status: string | null, command: Command): 
   return reading.isHard && isConfirmed(reading, status, command)
 }
 
-/** The outcome of a 4xx or 5xx answer to this message. The reply code decides; an enhanced code of another class does not overrule it. */
-export function classifyReply(stage: Stage, reply: Reply): Outcome {
-  const meaning = meaningOf(stage, reply)
+/** The outcome of a 4xx or 5xx answer to this message to `recipient`. The reply code decides; an enhanced code of another class does not overrule it. */
+export function classifyReply(stage: Stage, reply: Reply, recipient: string | null = null): Outcome {
+  const meaning = meaningOf(stage, reply, recipient)
   const detail = formatReply(reply)
   // 421: the server is closing; it says nothing about this message (RFC 5321 3.8)
   if (reply.code === 421) return { kind: 'deferred', scope: 'host', reason: meaning.reason, detail, reply, isCounted: false }

@@ -8,7 +8,6 @@ import type { Db } from '#src/db.ts'
 import { ruleFor } from '#src/suppression/bounce-rules.ts'
 import { classifyReply } from '#mta/classify/reply.ts'
 import { readReport } from '#mta/classify/report.ts'
-import { withoutRecipient } from '#mta/classify/wordings.ts'
 import { factsOf } from './verdict.ts'
 
 export interface Doubtful {
@@ -71,7 +70,6 @@ const BY_DNS: readonly string[] = ['null-mx', 'no-host']
 function readReplyAgain({ address, rule, code, status, text }: Row): Again {
   const [name = ''] = rule.split('@')
   if (BY_DNS.includes(name) || name === 'forward-broken') return { isHard: true, reading: name }
-  const said = withoutRecipient(text ?? '', address)
-  const outcome = classifyReply('rcpt', { code: Math.max(code ?? 550, 500), enhanced: status, text: said, lines: [] })
+  const outcome = classifyReply('rcpt', { code: Math.max(code ?? 550, 500), enhanced: status, text: text ?? '', lines: [] }, address)
   return outcome.kind === 'bounced' ? { isHard: outcome.isHard, reading: outcome.reason } : { isHard: false, reading: 'unknown' }
 }

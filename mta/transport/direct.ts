@@ -125,12 +125,13 @@ async function carryOut(parts: DirectParts, errand: DirectErrand): Promise<Done 
 }
 
 /** What is sent by another source than it waited for is counted as that one's. */
-function doneOn(pooled: Pooled, { job }: DirectErrand, result: TransactionResult): Done {
+function doneOn(pooled: Pooled, errand: DirectErrand, result: TransactionResult): Done {
+  const { job } = errand
   if (pooled.source !== sourceOf(job)) {
     job.pace.spend(-1)
     job.paceBy(pooled.source).spend(1)
   }
-  return { outcome: outcomeOf(result), pooled, source: pooled.source }
+  return { outcome: outcomeOf(result, errand), pooled, source: pooled.source }
 }
 
 async function connectIn(parts: DirectParts, errand: DirectErrand, room: NewRoom): Promise<Done> {

@@ -94,9 +94,9 @@ function isFullUp(session: Session, result: TransactionResult): boolean {
   return result.kind === 'rejected' && result.reply.code === 421 && result.stage === 'mail' && session.delivered > 0
 }
 
-export function outcomeOf(result: TransactionResult): Outcome {
+export function outcomeOf(result: TransactionResult, { mail }: Pick<Errand, 'mail'>): Outcome {
   if (result.kind === 'accepted') return { kind: 'delivered', reply: result.reply }
-  if (result.kind === 'rejected') return classifyReply(result.stage, result.reply)
+  if (result.kind === 'rejected') return classifyReply(result.stage, result.reply, mail.to)
   if (result.afterDot) return { kind: 'unknown', reason: 'lost-after-dot', detail: `the link was lost after the final dot (${result.detail}): the receiver may have it` }
   return { kind: 'deferred', scope: 'host', reason: 'link-lost', detail: `the link was lost at ${result.stage}: ${result.detail}`, reply: null, isCounted: false }
 }

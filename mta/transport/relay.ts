@@ -137,7 +137,7 @@ function outcomeFor(means: Means, errand: RelayErrand, result: TransactionResult
   if (result.kind === 'accepted') return { kind: 'handed-over', reply: result.reply }
   if (result.kind === 'rejected' && SIGN_IN_CODES.has(result.reply.code)) return pausing(means, errand, result.reply)
   if (result.kind === 'rejected' && isOverQuota(result.reply)) return waits('source', 'account-quota', formatReply(result.reply))
-  return outcomeOf(result)
+  return outcomeOf(result, errand)
 }
 
 function isOverQuota({ enhanced, text }: Reply): boolean {
