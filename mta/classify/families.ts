@@ -83,7 +83,7 @@ export const FAMILIES: readonly Family[] = [
     String.raw`(?:mail|message|content) (?:\S+ )?(?:filtered|denied|refused(?! - (?:address|recipient|user)))|dt:spm|`
       + String.raw`anti-?spam|content (?:was )?reject|\bu[bc]e\b`,
   )),
-  soft('greylisted', /gr[ae]y[- ]?list/i),
+  soft('greylisted', /gr[ae]y[- ]?list|^45\d 4\.7\.1 (?:please )?try again later\W*$|\bcome back in \d/i),
   soft('throttled', words(
     String.raw`too many|rate[- ]?limit|throttl|exceeded .{0,40}(?:rate|limit of (?:messages|connections|recipients))`,
     String.raw`submission ?quota|(?:sending|outgoing|outbound|daily|hourly) (?:\w+ ){0,2}(?:quota|limit)`,

@@ -47,7 +47,12 @@ const CASES: readonly [stage: Stage, reply: string, kind: string, reason: string
   ['dot', '554 5.7.1 Message contains a virus', 'bounced', 'virus', 'message', false],
   // for now
   ['rcpt', '450 4.2.0 Greylisted, see you in five minutes', 'deferred', 'greylisted', 'source'],
-  ['rcpt', '451 4.7.1 Please try again later', 'deferred', 'policy', 'source'],
+  // rspamd's greylisting says no more than this
+  ['rcpt', '451 4.7.1 Please try again later', 'deferred', 'greylisted', 'source'],
+  ['dot', '451 4.7.1 Try again later', 'deferred', 'greylisted', 'source'],
+  ['rcpt', '450 4.7.1 Please come back in 00:05:00', 'deferred', 'greylisted', 'source'],
+  ['rcpt', '451 4.7.1 Blocked by policy, try again later', 'deferred', 'blocked', 'source'],
+  ['rcpt', '451 4.7.0 Not today', 'deferred', 'policy', 'source'],
   ['rcpt', '452 4.2.2 mailbox full', 'deferred', 'mailbox-full', 'recipient'],
   ['rcpt', '450 4.1.1 no such user', 'deferred', 'no-such-user', 'recipient'],
   ['dot', '451 Internal error', 'deferred', 'system', 'destination'],
