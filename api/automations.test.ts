@@ -335,6 +335,7 @@ describe('automations', () => {
     const { rows } = await api.db.query(`SELECT c.step, k.html, k.body_text AS text FROM automation_contents c
       JOIN mail_contents k ON k.id = c.content_id WHERE c.automation_id = $1`, [idOf(answer)])
     assert.deepEqual(rows, [{ step: 'both', html: '<p>H</p>', text: 'T' }])
+    assert.equal((await call('DELETE', `/delete-automation/${idOf(answer)}`)).status, 204)
   })
 
   it('own bodies are made ready as templates are, once for each version, and go with the draft', async () => {
