@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { loadConfig } from '#config/load.ts'
 import { startApi, type TestApi } from '#test/support/api.ts'
 import { createDatabase, startPostgres, startRedis } from '#test/support/stores.ts'
+import { until } from '#test/support/until.ts'
 import { main } from './main.ts'
 
 /** A connection that is spoken by hand. */
@@ -18,10 +19,6 @@ async function dial(port: number): Promise<{ socket: Socket; readonly read: () =
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   return { socket, read: () => text, ended: once(socket, 'close') }
-}
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(10)
 }
 
 const head = (line: string, fields: Record<string, string | number>): string =>

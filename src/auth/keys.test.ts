@@ -7,6 +7,7 @@ import { type Db, isDatabaseAway, openDb, type Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { createDatabase, startPostgres, type TestDatabase } from '#test/support/stores.ts'
+import { until } from '#test/support/until.ts'
 import { hashKey, mintKey } from './key-form.ts'
 import { deactivateKey, listKeys } from './key-list.ts'
 import { createKey, createKeyring, type CreatedKey, type Keyring, type NewKey } from './keys.ts'
@@ -39,11 +40,6 @@ function openWorld(url: string): World {
 async function close(world: World): Promise<void> {
   await world.keyring.stop()
   await world.db.close()
-}
-
-/** Waits until it holds; the test's own time-out is the limit. */
-async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  while (!await holds()) await sleep(5)
 }
 
 /** Announcements only count once the keyring listens: PostgreSQL tells. */

@@ -3,14 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openLog } from '#src/log.ts'
 import { openRedis, type Redis } from '#src/redis.ts'
 import { startRedis, type TestServer } from '#test/support/stores.ts'
+import { until } from '#test/support/until.ts'
 import { createRequestRate, type RequestRate } from './request-rate.ts'
 
 const log = openLog({ logLevel: 'silent' }, 'test')
 const WINDOW_MS = 10_000
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(5)
-}
 
 describe('the request rate', () => {
   let server: TestServer

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { newId } from '#src/id.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { hang, startReceiver, until, type Receiver } from '#test/support/webhook-receiver.ts'
+import { until } from '#test/support/until.ts'
+import { hang, startReceiver, type Receiver } from '#test/support/webhook-receiver.ts'
 import { startAutomationCalls } from './automation-calls.ts'
 import type { Loop } from './loop.ts'
 

@@ -12,7 +12,8 @@ import { deleteEndpoint, findEndpoint, rotateSecret, updateEndpoint } from '#src
 import { sendSample } from '#src/webhooks/sample.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { createWebhookWorld, type WebhookWorld } from '#test/support/webhook-world.ts'
-import { answer, drop, hang, startReceiver, until, type Received, type Receiver } from '#test/support/webhook-receiver.ts'
+import { until } from '#test/support/until.ts'
+import { answer, drop, hang, startReceiver, type Received, type Receiver } from '#test/support/webhook-receiver.ts'
 import type { Loop } from './loop.ts'
 import { startWebhooks } from './webhooks.ts'
 

@@ -5,6 +5,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { until } from './until.ts'
 
 export interface Received {
   readonly path: string
@@ -70,14 +71,5 @@ export async function startReceiver(tls?: { readonly key: string; readonly cert:
       server.close(() => resolve())
       server.closeAllConnections()
     }),
-  }
-}
-
-/** Looks every 10 ms; gives up after 10 s with what `complaint` says. */
-export async function until(isTrue: () => boolean | Promise<boolean>, complaint: () => string = () => 'it did not happen'): Promise<void> {
-  const end = Date.now() + 10_000
-  while (!await isTrue()) {
-    if (Date.now() > end) throw new Error(complaint())
-    await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
