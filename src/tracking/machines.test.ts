@@ -45,7 +45,7 @@ describe('what a request tells of who asks', () => {
       const by = (agent: string, address: string): string | null => own.judge({ isHead: false, headers: { 'user-agent': agent }, address })
       assert.deepEqual([by('a foo', HOME), by('curl/8', HOME), by('x', '10.200.0.1'), by('x', '10.1.0.1'), by('x', '192.0.2.1'), by('x', '192.0.2.2'), by('x', '2001:db8::1')],
         ['mine', null, 'outer', 'outer', 'one', null, 'all6'])
-      for (const text of ['networks: {a: [10.0.0.0]}', 'networks: {a: [x/8]}', 'agents: {a: ""}', 'agents: {"A b": [x]}', '- x']) assert.throws(() => load(text), /own\.yaml/)
+      for (const text of ['networks: {a: [10.0.0.0]}', 'networks: {a: [x/8]}', 'agents: {a: ""}', 'agents: {"A b": [x]}', '- x', '[']) assert.throws(() => load(text), { name: 'ConfigError', message: /own\.yaml/ })
     } finally {
       rmSync(folder, { recursive: true })
     }

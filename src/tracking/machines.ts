@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import ipaddr from 'ipaddr.js'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { ConfigError } from '#config/load.ts'
 
 export interface HitRequest {
   readonly isHead: boolean
@@ -25,17 +26,20 @@ const file = z.object({ agents: names.default({}), networks: names.default({}) }
 
 const DEFAULT_FILE = new URL('../../config/machines.yaml', import.meta.url)
 
-/** @throws where the file cannot be read or says what it cannot; the text names it. */
+/** @throws ConfigError where the file cannot be read or says what it cannot; the text names it. */
 export function loadMachines(path: string | null): Machines {
   const place = path ?? DEFAULT_FILE
-  const read = file.safeParse(parse(readFileSync(place, 'utf8')))
-  if (!read.success) throw new Error(`${String(place)}: ${z.prettifyError(read.error)}`)
-  return createMachines(read.data, String(place))
+  try {
+    return createMachines(file.parse(parse(readFileSync(place, 'utf8'))))
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error)
+    throw new ConfigError(`MACHINES_FILE cannot be used: ${String(place)}: ${why}`, { cause: error })
+  }
 }
 
-function createMachines({ agents, networks }: z.output<typeof file>, place: string): Machines {
+function createMachines({ agents, networks }: z.output<typeof file>): Machines {
   const byAgent = Object.entries(agents).flatMap(([name, words]) => words.map((word) => ({ name, fits: fitting(word.toLowerCase()) })))
-  const findNetwork = createRanges(Object.entries(networks).flatMap(([name, ranges]) => ranges.map((range) => rangeOf(name, range, place))))
+  const findNetwork = createRanges(Object.entries(networks).flatMap(([name, ranges]) => ranges.map((range) => rangeOf(name, range))))
   return {
     judge: ({ isHead, headers, address }) => {
       if (isHead) return 'head'
@@ -65,7 +69,7 @@ interface Range {
   readonly to: string
 }
 
-function rangeOf(name: string, range: string, place: string): Range {
+function rangeOf(name: string, range: string): Range {
   try {
     const [ip, bits] = ipaddr.parseCIDR(range)
     const first = Buffer.from(ip.toByteArray())
@@ -77,7 +81,7 @@ function rangeOf(name: string, range: string, place: string): Range {
     }
     return { name, from: first.toString('hex'), to: last.toString('hex') }
   } catch {
-    throw new Error(`${place}: ${range} of ${name} is no network such as 192.0.2.0/24`)
+    throw new TypeError(`${range} of ${name} is no network such as 192.0.2.0/24`)
   }
 }
 
