@@ -48,6 +48,9 @@ export const FAMILIES: readonly Family[] = [
     String.raw`(?:not|no longer) accept(?:ed|ing)? (?:(?:e-?)?mails? |messages? )?from|(?:does not|doesn't) (?:wish|want) to receive`,
     String.raw`does not accept e?-?mails? (?:in|from|with|that)`,
   )),
+  // RFC 6531 3.7.4.2
+  soft('no-smtputf8', /\bsmtputf8\b|internationali[sz]ed (?:e-?mail )?address|\b[45]\.6\.[79]\b/i),
+  hard('bad-address', /bad (?:recipient|destination|mailbox) address syntax/i),
   soft('virus', /\b(?:virus|infected|malware|trojan|worm)\b/i),
   soft('authentication', words(
     String.raw`\b(?:dmarc|spf|dkim|sender id)\b|unauthenticated|authentication (?:information|failed|check|required|level)`,
@@ -142,7 +145,7 @@ export const FAMILIES: readonly Family[] = [
   )),
   soft('protocol', words(
     String.raw`bad sequence|(?:command|parameters?|syntax) (?:error|unrecogni[sz]ed|not (?:implemented|recogni[sz]ed|supported))`,
-    String.raw`syntax error|unsupported option|unrecogni[sz]ed (?:command|parameter)|smtputf8`,
+    String.raw`syntax error|unsupported option|unrecogni[sz]ed (?:command|parameter)`,
   )),
   soft('system', words(
     String.raw`unknown (?:mailer )?error|mailer error|(?:unknown|undefined) (?:failure|problem|reason|response|delivery (?:mode|error))`,

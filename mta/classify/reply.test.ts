@@ -45,6 +45,10 @@ const CASES: readonly [stage: Stage, reply: string, kind: string, reason: string
   ['dot', '554 5.6.0 Bad content', 'bounced', 'message-refused', 'message', false],
   ['dot', '554 Transaction failed', 'bounced', 'message-refused', 'message', false],
   ['dot', '554 5.7.1 Message contains a virus', 'bounced', 'virus', 'message', false],
+  ['mail', '550 5.6.7 SMTPUTF8 is needed for this message and is not offered by the host', 'bounced', 'no-smtputf8', 'message', false],
+  ['rcpt', '553 5.6.7 Internationalized address not supported', 'bounced', 'no-smtputf8', 'message', false],
+  ['dot', '554 5.6.9 strange', 'bounced', 'no-smtputf8', 'message', false],
+  ['rcpt', '501 5.1.3 Bad recipient address syntax', 'bounced', 'bad-address', 'recipient', true],
   // for now
   ['rcpt', '450 4.2.0 Greylisted, see you in five minutes', 'deferred', 'greylisted', 'source'],
   // rspamd's greylisting says no more than this

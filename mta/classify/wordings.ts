@@ -27,6 +27,7 @@ const STATUSES: readonly { readonly code: RegExp; readonly reading: Reading }[] 
   { code: /^4\.7$/, reading: { class: 'expired', isHard: false } },
   { code: /^4\./, reading: { class: 'network', isHard: false } },
   { code: /^5\./, reading: { class: 'protocol', isHard: false } },
+  { code: /^6\.[79]$/, reading: { class: 'no-smtputf8', isHard: false } },
   { code: /^6\./, reading: { class: 'message-refused', isHard: false } },
   { code: /^7\./, reading: { class: 'policy', isHard: false } },
 ]
