@@ -72,7 +72,7 @@ export const FAMILIES: readonly Family[] = [
   soft('blocked', words(
     String.raw`black[- ]?list|block[- ]?list|deny[- ]?list|\b(?:dns|ip)bl\b|\brbls?\b|spamhaus|spamcop|barracuda|\bblocked\b`,
     String.raw`\bbanned\b|reputation|invalid ip for sending`,
-    String.raw`(?:client|sender|your|sending|this)\s(?:ip|host|server|address|network)[^.]{0,40}(?:rejected|denied|refused|`
+    String.raw`(?:client|sender(?! address)|your|sending|this)\s(?:ip|host|server|address|network)[^.]{0,40}(?:rejected|denied|refused|`
       + String.raw`not (?:allowed|accepted|permitted|authorized))`,
     String.raw`host network not allowed|use the smtp server of your isp|bad (?:ip|sender) |dynamic[- ]ip|dial-?up|black-?hole`,
     String.raw`(?:is|are|been) (?:currently )?(?:black)?listed (?:on|in|at|by)|\brbls?\d*\b|connection frequency|deny ?ip|abuse detected|`
@@ -88,7 +88,7 @@ export const FAMILIES: readonly Family[] = [
   )),
   soft('greylisted', /gr[ae]y[- ]?list|^45\d 4\.7\.1 (?:please )?try again later\W*$|\bcome back in \d/i),
   soft('throttled', words(
-    String.raw`too many|rate[- ]?limit|throttl|exceeded .{0,40}(?:rate|limit of (?:messages|connections|recipients))`,
+    String.raw`too many(?! hops)|rate[- ]?limit|throttl|exceeded .{0,40}(?:rate|limit of (?:messages|connections|recipients))`,
     String.raw`submission ?quota|(?:sending|outgoing|outbound|daily|hourly) (?:\w+ ){0,2}(?:quota|limit)`,
     String.raw`(?:sending|message|connection) (?:rate|limit)|try (?:again )?(?:more slowly|slower)|unusual rate`,
     String.raw`max(?:imum)? (?:number of )?(?:connections|sessions)`,
