@@ -10,3 +10,10 @@ export function readGiven(setting: string, file: string): string {
     throw new ConfigError(`${setting} cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
   }
 }
+
+/** Certificates in PEM. @throws ConfigError also when there is none: TLS would leave it out without a word. */
+export function readAuthorities(setting: string, file: string): string {
+  const text = readGiven(setting, file)
+  if (text.includes('-----BEGIN ')) return text
+  throw new ConfigError(`${setting} (${file}) holds no certificate in PEM`)
+}

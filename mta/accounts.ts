@@ -3,7 +3,7 @@
  * take, and the connection tests that others ask for.
  */
 import { rootCertificates } from 'node:tls'
-import { readGiven } from '#config/given-file.ts'
+import { readAuthorities } from '#config/given-file.ts'
 import { ACCOUNT_LIMITS, loadOAuthProviders, type AccountLimits } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
 import { createLookup } from '#src/lookup.ts'
@@ -44,7 +44,7 @@ export function startAccounts(ctx: Context): ConnectedAccounts {
   const tokens = createTokens(ctx, { providers: loadOAuthProviders(config.oauthProvidersFile), outgoing })
   const accounts = createAccounts(ctx)
   const receivers = new WeakMap<AccountLimits, Receiver>()
-  const ca = config.extraCaFile === null ? {} : { ca: [...rootCertificates, readGiven('EXTRA_CA_FILE', config.extraCaFile)].join('\n') }
+  const ca = config.extraCaFile === null ? {} : { ca: [...rootCertificates, readAuthorities('EXTRA_CA_FILE', config.extraCaFile)].join('\n') }
   const opening: AccountOpening = {
     settings: {
       ehloName: config.serverName, tls: 'required', rejectUnauthorized: true,

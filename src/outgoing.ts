@@ -11,7 +11,7 @@ import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type In
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
-import { readGiven } from '#config/given-file.ts'
+import { readAuthorities } from '#config/given-file.ts'
 import type { Config } from '#config/load.ts'
 import { createLookup } from './lookup.ts'
 import { isReachable } from './network.ts'
@@ -62,11 +62,11 @@ interface Door {
   readonly fresh: HttpAgent
 }
 
-/** @throws when EXTRA_CA_FILE cannot be read. */
+/** @throws ConfigError when EXTRA_CA_FILE cannot be read, or holds no certificate. */
 export function createOutgoing(config: Settings): Outgoing {
   const lookup = createLookup(config)
   const http = { ...CONNECTION, lookup }
-  const ca = [...getCACertificates('default'), ...(config.extraCaFile === null ? [] : [readGiven('EXTRA_CA_FILE', config.extraCaFile)])]
+  const ca = [...getCACertificates('default'), ...(config.extraCaFile === null ? [] : [readAuthorities('EXTRA_CA_FILE', config.extraCaFile)])]
   // one context for all: parsing the authorities takes longer than a handshake
   const https = { ...http, secureContext: createSecureContext({ ca }), rejectUnauthorized: true }
   const doors: Readonly<Record<string, Door>> = {

@@ -83,6 +83,7 @@ describe('mailstead mta', function () {
     ['a shaping file that is not there', 'outbound', () => ({ SHAPING_FILE: file('none') }), /^mailstead: .*SHAPING_FILE.*ENOENT.*none'$/m],
     ['a shaping file that is wrong', 'outbound', () => ({ SHAPING_FILE: file('rubbish') }), /^mailstead: .*SHAPING_FILE.*rubbish.*line 1/m],
     ['authorities that are not there', 'outbound', () => ({ EXTRA_CA_FILE: file('none') }), /^mailstead: EXTRA_CA_FILE cannot be read: ENOENT/m],
+    ['authorities that are none', 'outbound', () => ({ EXTRA_CA_FILE: file('rubbish') }), /^mailstead: EXTRA_CA_FILE .*holds no certificate/m],
     ['plans that are wrong', 'outbound', () => ({ PLANS_FILE: file('rubbish') }), /^mailstead: PLANS_FILE cannot be read/m],
     ['a certificate that is none', 'inbound', () => ({ TLS_CERT_FILE: file('rubbish'), TLS_KEY_FILE: file('rubbish') }),
       /^mailstead: TLS_CERT_FILE and TLS_KEY_FILE .*cannot be used/m],
