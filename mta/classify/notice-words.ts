@@ -69,7 +69,8 @@ export const DELAY_WORDS = words(
   String.raw`noch nicht (?:zugestellt|ausgeliefert)|zustellung [^.\n]{0,80}verz[öo]e?ger|(?:weiterhin|weiter) versucht|zustellversuche|`
     + String.raw`pas encore (?:[ée]t[ée] )?(?:remis|d[ée]livr|distribu)|remise [^.\n]{0,80}retard[ée]e|continuera [àa] (?:essayer|tenter)`,
   String.raw`a[úu]n no (?:se ha |ha sido )?(?:entreg|enviad)|(?:se )?seguir[áa] intentando|ainda n[ãa]o foi entregue|`
-    + String.raw`continuar[áa] tentando|non [èe] (?:stato )?ancora (?:stat[oa] )?(?:recapit|consegn)|ancora in attesa|nog niet (?:afgeleverd|bezorgd)|`
+    + String.raw`continuar[áa] tentando|non [èe] (?:stato )?ancora (?:stat[oa] )?(?:recapit|consegn)|ancora in attesa|`
+    + String.raw`nog niet (?:afgeleverd|bezorgd)|`
     + String.raw`vertraagd`,
   String.raw`[äa]nnu inte levererats|endnu ikke (?:blevet )?leveret|jeszcze nie (?:zosta[łl]\w* )?dostarcz|`
     + String.raw`ещ[её] не (?:был[оа]? )?доставлен|(?:попытки|попытк\S+) доставки будут|hen[üu]z teslim edilmedi`,

@@ -61,7 +61,10 @@ function mayCondemn(reading: Reading, status: string | null, command: Command): 
   return reading.isHard && isConfirmed(reading, status, command)
 }
 
-/** The outcome of a 4xx or 5xx answer to this message to `recipient`. The reply code decides; an enhanced code of another class does not overrule it. */
+/**
+ * The outcome of a 4xx or 5xx answer to this message to `recipient`. The reply code decides; an enhanced code of another class does not
+ * overrule it.
+ */
 export function classifyReply(stage: Stage, reply: Reply, recipient: string | null = null): Outcome {
   const meaning = meaningOf(stage, reply, recipient)
   const detail = formatReply(reply)

@@ -40,8 +40,8 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['550 The recipient cannot be verified. Please check all recipients', 'no-such-user!'],
   ['550 RecipientAddress is invalid', 'no-such-user!'],
   ['550 5.4.1 All recipient addresses rejected : Access denied AS(201806281)', 'no-such-user!'],
-  ['host d1.ess.barracudanetworks.com[192.0.2.1] said: 550 permanent failure for one or more recipients (x@b.example:550 5.1.1 User unknown)',
-    'no-such-user!'],
+  ['host d1.ess.barracudanetworks.com[192.0.2.1] said: 550 permanent failure for one or more recipients (x@b.example:\n'
+    + '550 5.1.1 User unknown)', 'no-such-user!'],
   ['... while talking to mx.blocked.example: 550 no such user', 'no-such-user!'],
   // no such domain, no mail
   ['no valid MX hosts found', 'no-such-domain!'],
