@@ -9,7 +9,7 @@ export const DAEMON = words(
   String.raw`system administrator|mdaemon|internet mail (?:delivery|service)|\bmailer\b|delivery[ ._-]?(?:system|service|subsystem|agent)`,
   String.raw`(?:smtp|mail)[ ._-]?(?:\w+[ ._-]?)?gateway|smtp[ ._-]?(?:mail|server|service)|anti-?virus|interscan|\bimss@|mailsweeper|`
     + String.raw`mailmarshal|`
-    + String.raw`scanmail|\bmta\d*@|microsoft exchange|mail-?monitor|groupwise`,
+    + String.raw`scanmail|\bmta\d*@|microsoft ?exchange|mail-?monitor|groupwise`,
 )
 
 export const FAILURE_SUBJECT = words(

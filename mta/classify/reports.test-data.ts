@@ -58,6 +58,19 @@ Diagnostic-Code: smtp;550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient ann@b
     returned: RETURNED,
   },
   {
+    server: 'Exchange Online, a delay whose machine-readable part got lost',
+    from: 'Microsoft Outlook <MicrosoftExchange329e71ec88ae4615bbc36ab6ce41109e@b.example>',
+    subject: 'Delivery delayed: Hello',
+    reading: 'delay ann@b.example',
+    text: `
+Delivery is delayed to these recipients or groups:
+
+ann@b.example
+
+This message hasn't been delivered yet. Delivery will continue to be attempted.
+`,
+  },
+  {
     server: 'Exchange Online, a group for members only',
     from: 'postmaster@b.example',
     subject: 'Undeliverable: Hello',
