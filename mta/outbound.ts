@@ -156,7 +156,7 @@ async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt:
 function listen(ctx: Context, redisUrl: string, parts: Pick<Parts, 'dispatcher' | 'lanes' | 'suspensions' | 'pacer' | 'accounts' | 'dryRuns'>): Redis {
   const { dispatcher, lanes, suspensions, pacer, accounts, dryRuns } = parts
   const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
-  const lookAtReceivers = (): void => void pacer.refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'))
+  const lookAtReceivers = (): void => void pacer.refresh()
   subscriber.on('message', (channel: string, message: string) => {
     if (channel === DUE_CHANNEL) dispatcher.kick(message)
     else if (channel === READY_CHANNEL) lanes.wake(message, true)

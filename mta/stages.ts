@@ -2,8 +2,8 @@
  * The stages of a delivery, put together once for the outbound role: which function does each step. `deliver.ts` is written against this list,
  * so a step can be watched or replaced without touching the others.
  */
-import { readFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
+import { readAuthorities } from '#config/given-file.ts'
 import { DEFAULT_REGION, REGIONS } from '#config/regions.ts'
 import { createBatcher } from '#src/batcher.ts'
 import type { Context } from '#src/context.ts'
@@ -136,7 +136,7 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
 
 /** Mail between servers that never met: encrypted when offered, whoever's certificate it is (RFC 7435). Stricter is each domain's own wish. */
 function sessionSettings({ config }: Context): SessionSettings {
-  const ca = config.extraCaFile === null ? {} : { ca: [...rootCertificates, readFileSync(config.extraCaFile, 'utf8')].join('\n') }
+  const ca = config.extraCaFile === null ? {} : { ca: [...rootCertificates, readAuthorities('EXTRA_CA_FILE', config.extraCaFile)].join('\n') }
   return { ehloName: config.serverName, tls: 'opportunistic', rejectUnauthorized: false, timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }), ...ca }
 }
 

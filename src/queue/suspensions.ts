@@ -9,6 +9,7 @@
 import { columnsOf } from '#src/columns.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
+import { createLooks } from '#src/looks.ts'
 import { findSites } from './domain-sites.ts'
 import { SUSPENSIONS_CHANNEL } from './keys.ts'
 
@@ -123,7 +124,6 @@ export interface SuspensionWatch {
 export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
   let known = new Map<string, Suspension>()
   const ended = new Map<string, Stopped>()
-  let looking: Promise<void> = Promise.resolve()
   async function look(): Promise<void> {
     const found = new Map((await listSuspensions(ctx.db)).map((one) => [`${one.kind} ${one.subject}`, one]))
     for (const [name, one] of known) if (!found.has(name) && KEPT_ASIDE.has(one.kind)) ended.set(name, one)
@@ -133,24 +133,14 @@ export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
     await letGoAgain(ctx.db, [...ended.values()])
     ended.clear()
   }
-  let isAsked = false
-  // one after another: an older look that comes back late must not undo a newer one
-  const refresh = (): Promise<void> => {
-    if (isAsked) return looking
-    isAsked = true
-    looking = looking.then(() => {
-      isAsked = false
-      return look()
-    }).catch((error: unknown) => { ctx.log.debug({ err: error }, 'suspensions could not be read') })
-    return looking
-  }
+  const looks = createLooks(look, (error) => ctx.log.debug({ err: error }, 'suspensions could not be read'))
   await look()
-  const timer = setInterval(() => void refresh(), LOOK_MS)
+  const timer = setInterval(() => void looks.again(), LOOK_MS)
   return {
     find: (domain, site) => (known.get(`domain ${domain}`) ?? known.get('domain *') ?? (site === undefined
       ? undefined : known.get(`site ${site}`)))?.reason,
-    refresh,
-    settled: () => looking,
+    refresh: () => looks.again(),
+    settled: () => looks.settled(),
     stop: () => clearInterval(timer),
   }
 }

@@ -6,6 +6,7 @@
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { newId } from '#src/id.ts'
+import { createLooks } from '#src/looks.ts'
 import { SHAPING_CHANNEL } from '#src/queue/keys.ts'
 import { EVERYWHERE } from './pace-key.ts'
 
@@ -61,6 +62,7 @@ export interface ReceiverSuspensionWatch {
   find(pace: string, source: string, workspaceId: string | null): ReceiverSuspension | null
   /** Holds at once, and is stored as soon as that can be done. */
   add(suspension: ReceiverSuspension): void
+  /** Never rejects: what was known before then holds until the next look. */
   refresh(): Promise<void>
   stop(): void
 }
@@ -69,19 +71,19 @@ export interface ReceiverSuspensionWatch {
 export async function watchReceiverSuspensions(ctx: Context, onChange: () => void): Promise<ReceiverSuspensionWatch> {
   const unstored = new Map<string, ReceiverSuspension>()
   const look = async (): Promise<Map<string, ReceiverSuspension>> => {
+    // of before the question: what is stored while it is asked may be in neither
+    const mine = [...unstored]
     const stored = await listReceiverSuspensions(ctx.db, new Date(ctx.clock.now()))
-    return new Map([...stored.map((one) => [nameOf(one), one] as const), ...unstored])
+    return new Map([...stored.map((one) => [nameOf(one), one] as const), ...mine, ...unstored])
   }
   let known = await look()
-  async function refresh(): Promise<void> {
+  const looks = createLooks(async () => {
     const found = await look()
     const isOther = found.size !== known.size || [...found].some(([name, one]) => known.get(name)?.until.getTime() !== one.until.getTime())
     known = found
     if (isOther) onChange()
-  }
-  const timer = setInterval(() => {
-    refresh().catch((error: unknown) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'))
-  }, LOOK_MS)
+  }, (error) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'))
+  const timer = setInterval(() => void looks.again(), LOOK_MS)
   return {
     find: (pace, source, workspaceId) => {
       if (known.size === 0) return null
@@ -96,7 +98,7 @@ export async function watchReceiverSuspensions(ctx: Context, onChange: () => voi
       onChange()
       void store(ctx, suspension).then(() => unstored.delete(nameOf(suspension)))
     },
-    refresh,
+    refresh: () => looks.again(),
     stop: () => clearInterval(timer),
   }
 }
