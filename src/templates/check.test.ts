@@ -66,6 +66,10 @@ describe('what may stand in a template', () => {
     })
   }
 
+  it('refuses what has too many expressions before it reads them', () => {
+    inspect('{{a}}'.repeat(15_000))
+    for (const piece of ['{{a}}', '{{#if a}}', '{{{{a']) assert.throws(() => inspect(piece.repeat(200_000)), /more than 15000 expressions/)
+  })
   it('says what is wrong with anything, in one line', () => {
     const piece = fc.constantFrom('{{', '}}', '{{#', '{{/', '{{>', '{{{', '}}}', '(', ')', 'if', 'each', 'x', '"', '|', ' as |', '=', '\n', '~', '&', '@', '..', '.', '[', ']', '!--', '\\')
     fc.assert(fc.property(fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join('')), (source) => {

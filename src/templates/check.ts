@@ -7,6 +7,8 @@ import { HELPERS, TemplateError } from './helpers.ts'
 import { PARTIAL_NAME, type PartialUse } from './partials.ts'
 
 const MAX_DEPTH = 100
+/** What has more needs more memory than a thread has: said at once, and not after the seconds in which others wait for it. */
+const MAX_EXPRESSIONS = 15_000
 
 type Form = 'block' | 'value'
 
@@ -129,6 +131,7 @@ export function inspectWritten(source: string): readonly PartialUse[] {
 
 /** @throws TemplateError that names the line. */
 export function parse(source: string): hbs.AST.Program {
+  if (source.split('{{', MAX_EXPRESSIONS + 2).length > MAX_EXPRESSIONS + 1) throw new TemplateError(`it has more than ${MAX_EXPRESSIONS} expressions`)
   try {
     return Handlebars.parse(source)
   } catch (error) {
