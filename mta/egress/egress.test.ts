@@ -1,5 +1,6 @@
 /** The choice of a source on real stores: who may send now, what warming sources may, and what becomes of it when processes die. */
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '#src/id.ts'
 import { composeReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
@@ -62,6 +63,29 @@ describe('the choice of a source', function () {
   function names(choice: Choice): (string | null)[] | string {
     return choice.kind === 'ways' ? choice.ways.map(({ source }) => source) : choice.detail
   }
+
+  it('two changes at once: what was read first is not kept over what was read later', async () => {
+    const { promise: isHeld, resolve: release } = Promise.withResolvers<void>()
+    let isHolding = false
+    const query: typeof ctx.db.query = async (statement, values) => {
+      const read = await ctx.db.query<never>(statement, values)
+      if (!isHolding || !JSON.stringify(statement).includes('FROM egress_sources')) return read
+      isHolding = false
+      await isHeld
+      return read
+    }
+    const slow = await startEgress({ ...ctx, db: { ...ctx.db, query } }, isHere)
+    started.push(slow)
+    isHolding = true
+    await add('one', '192.0.2.1')
+    await until(() => !isHolding)
+    await add('two', '2001:db8::2')
+    // were the second read begun beside the first, it would be over, and then the first
+    await sleep(200)
+    release()
+    await sleep(200)
+    await until(async () => names(await choose('us-east', newId(), slow)).length === 2, () => 'the later source is not used')
+  })
 
   it('is the system\'s without a source, with the server\'s name', async () => {
     egress = await start()

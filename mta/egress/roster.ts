@@ -8,6 +8,7 @@
 import { isIPv6 } from 'node:net'
 import { hostname } from 'node:os'
 import { DEFAULT_REGION, REGIONS } from '#config/regions.ts'
+import { createAlarm } from '#src/alarm.ts'
 import { listen } from '#src/auth/listener.ts'
 import type { Context } from '#src/context.ts'
 import { EGRESS_CHANNEL, listSources, noteFound, noteGone, type Source } from '#src/egress/sources.ts'
@@ -58,10 +59,14 @@ interface State {
 export async function openRoster(ctx: RosterContext, isOnHost: IsOnHost): Promise<Roster> {
   const state: State = { ctx, isOnHost, sources: [], pools: new Map(), usable: [], absent: new Set(), onGone: () => undefined }
   await refresh(state)
-  const complain = (error: unknown): void => ctx.log.debug({ err: error }, 'the egress sources could not be read')
-  const lookAgain = (): void => void refresh(state).catch(complain)
-  const timers = [setInterval(lookAgain, LOOK_MS), setInterval(() => void lookForAddresses(state), PRESENCE_MS)]
-  const listener = ctx.config.databaseUrl === null ? null : listen(ctx.config.databaseUrl, EGRESS_CHANNEL, ctx.log, lookAgain)
+  // one at a time: what was read first must not be kept over what was read later
+  const alarm = createAlarm(async () => {
+    await refresh(state).catch((error: unknown) => ctx.log.debug({ err: error }, 'the egress sources could not be read'))
+    alarm.set(LOOK_MS)
+  }, 0)
+  alarm.set(LOOK_MS)
+  const timer = setInterval(() => void lookForAddresses(state), PRESENCE_MS)
+  const listener = ctx.config.databaseUrl === null ? null : listen(ctx.config.databaseUrl, EGRESS_CHANNEL, ctx.log, () => alarm.set(0))
   return {
     membersOf: (pool) => state.pools.get(pool) ?? state.pools.get(REGIONS[DEFAULT_REGION].pool) ?? [],
     isAbsent: (id) => state.absent.has(id),
@@ -74,8 +79,9 @@ export async function openRoster(ctx: RosterContext, isOnHost: IsOnHost): Promis
     lookForAddresses: () => lookForAddresses(state),
     onGone: (act) => { state.onGone = act },
     stop: async () => {
-      for (const timer of timers) clearInterval(timer)
+      clearInterval(timer)
       await listener?.stop()
+      await alarm.stop()
     },
   }
 }
