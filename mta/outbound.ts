@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { loadPlans, type Plans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
-import { openRedis, type Redis } from '#src/redis.ts'
+import { listenTo, type Redis } from '#src/redis.ts'
 import type { Claimed } from '#src/messages/claim.ts'
 import { createRegistry, type Registry } from '#src/metrics/registry.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
@@ -155,25 +155,26 @@ async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt:
 
 function listen(ctx: Context, redisUrl: string, parts: Pick<Parts, 'dispatcher' | 'lanes' | 'suspensions' | 'pacer' | 'accounts' | 'dryRuns'>): Redis {
   const { dispatcher, lanes, suspensions, pacer, accounts, dryRuns } = parts
-  const subscriber = openRedis(redisUrl, ctx.log, 'subscriber')
-  const lookAtReceivers = (): void => void pacer.refresh()
-  subscriber.on('message', (channel: string, message: string) => {
-    if (channel === DUE_CHANNEL) dispatcher.kick(message)
-    else if (channel === READY_CHANNEL) lanes.wake(message, true)
-    else if (channel === ACCOUNT_TESTS_CHANNEL) accounts.test(message)
-    else if (channel === DRY_RUN_CHANNEL) dryRuns.wake()
-    else if (channel === SHAPING_CHANNEL) lookAtReceivers()
-    else void suspensions.refresh()
-  })
-  // what was published while the connection was away was not heard; either of the two may be back first
+  const channels: Readonly<Record<string, (message: string) => void>> = {
+    [DUE_CHANNEL]: (tier) => dispatcher.kick(tier),
+    [READY_CHANNEL]: (site) => lanes.wake(site, true),
+    [ACCOUNT_TESTS_CHANNEL]: (id) => accounts.test(id),
+    [DRY_RUN_CHANNEL]: () => dryRuns.wake(),
+    [SHAPING_CHANNEL]: () => void pacer.refresh(),
+    [SUSPENSIONS_CHANNEL]: () => void suspensions.refresh(),
+  }
+  // what was published while the connection was away was not heard
   const catchUp = (): void => {
     void suspensions.refresh()
-    lookAtReceivers()
+    void pacer.refresh()
     dispatcher.kick('all')
   }
-  for (const connection of [subscriber, ctx.redis]) connection.on('ready', catchUp)
+  const subscriber = listenTo(redisUrl, ctx.log, Object.keys(channels), {
+    heard: (channel, message) => channels[channel]?.(message), isListening: catchUp,
+  })
+  // either of the two connections may be back first
+  ctx.redis.on('ready', catchUp)
   subscriber.once('end', () => ctx.redis.off('ready', catchUp))
-  subscriber.subscribe(ACCOUNT_TESTS_CHANNEL, DRY_RUN_CHANNEL, DUE_CHANNEL, READY_CHANNEL, SHAPING_CHANNEL, SUSPENSIONS_CHANNEL).catch((error: unknown) => ctx.log.debug({ err: error }, 'subscribing waits for Redis'))
   return subscriber
 }
 

@@ -4,7 +4,7 @@
  *
  * A contact that is gone, or a content, is the answer for that mail alone. Rejects when a store is away.
  */
-import { createShelf } from '#src/shelf.ts'
+import { createKeptAnswers } from '#src/kept-answers.ts'
 import { loadMailContacts, type MailContact } from '#src/contacts/mail-contacts.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/db.ts'
@@ -57,19 +57,12 @@ export interface RecipeParts {
 const KEPT = { max: 500, ttlMs: 60_000 }
 
 export function createRecipes({ ctx, links, tracking }: RecipeParts): Recipes {
-  const contents = createShelf<Promise<MailContent | null>>(ctx.clock, KEPT)
-  const campaigns = createShelf<Promise<string>>(ctx.clock, KEPT)
-  const kept = <T>(shelf: { get(name: string): T | undefined; put(name: string, value: T): void }, name: string, find: () => T): T => {
-    const known = shelf.get(name)
-    if (known !== undefined) return known
-    const found = find()
-    shelf.put(name, found)
-    return found
-  }
-  const contentOf = ({ workspaceId, recipe: { contentId } }: RecipeMail): Promise<MailContent | null> => kept(contents, contentId, () =>
-    forgetting(contents, contentId, findContent(ctx.db, workspaceId, contentId)))
+  const contents = createKeptAnswers<MailContent | null>(ctx.clock, KEPT)
+  const campaigns = createKeptAnswers<string>(ctx.clock, KEPT)
+  const contentOf = ({ workspaceId, recipe: { contentId } }: RecipeMail): Promise<MailContent | null> =>
+    contents.find(contentId, () => findContent(ctx.db, workspaceId, contentId))
   const campaignOf = async ({ workspaceId, campaignId: id }: RecipeMail): Promise<{ id: string; name: string } | undefined> => id === null
-    ? undefined : { id, name: await kept(campaigns, id, () => forgetting(campaigns, id, findCampaignName(ctx.db, workspaceId, id))) }
+    ? undefined : { id, name: await campaigns.find(id, () => findCampaignName(ctx.db, workspaceId, id)) }
 
   const uses = new WeakMap<MailContent, Use>()
   const useOf = (content: MailContent): Use => {
@@ -109,12 +102,6 @@ function makeUse({ id, subject, html, text }: MailContent): Use {
 }
 
 const VIEW = ['viewInBrowserUrl', 'view_in_browser_url']
-
-/** A question that failed is not remembered. */
-function forgetting<T>(shelf: { drop(name: string): void }, name: string, question: Promise<T>): Promise<T> {
-  question.catch(() => shelf.drop(name))
-  return question
-}
 
 function eventOf({ params }: Recipe): Readonly<Record<string, unknown>> | undefined {
   const event = params?.['event']
