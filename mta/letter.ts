@@ -4,6 +4,7 @@
  * when a store is away. The same recipient gets the same octets at each try.
  */
 import { assemble, type Composed, type Draft } from '#mta/compose/draft.ts'
+import type { Written as LetterAnswer } from '#mta/compose/letter-job.ts'
 import type { SigningKey } from '#mta/compose/sign.ts'
 import { trackDraft } from '#mta/compose/track.ts'
 import type { Mail } from '#mta/smtp/envelope.ts'
@@ -55,8 +56,14 @@ async function writeRecipe(stages: Stages, claimed: OfRecipe, keys: readonly Sig
   const { messageId, content: { createdAt, from, replyTo, to, cc, headers }, address } = claimed
   const frame = { messageId, createdAt, from, replyTo, to, cc, headers: [...headers, ...filled.headers] }
   const letter = await stages.letters.write(filled.source, { params: filled.params, frame, marks: await stages.marks(claimed) })
-  if (!letter.ok) return letter.isRendered === true ? cannotCompose(letter.reason) : unfillable({ kind: 'cannot-render', reason: letter.reason })
+  if (!letter.ok) return unwritten(letter, stages.now())
   return { data: assemble(letter, await stages.sign(letter.digest, keys)), smtputf8: letter.needsSmtputf8 || !isAscii(address) }
+}
+
+/** A template that hung for others is left alone for a while; nothing is known of this mail, and it waits. */
+function unwritten({ reason, isRendered, pausedMs }: Extract<LetterAnswer, { ok: false }>, nowMs: number): Outcome {
+  if (pausedMs !== undefined) return { kind: 'held', reason: 'template', detail: `its template: ${reason}`, untilMs: nowMs + Math.ceil(pausedMs) }
+  return isRendered === true ? cannotCompose(reason) : unfillable({ kind: 'cannot-render', reason })
 }
 
 function unfillable(problem: Unfillable): Outcome {

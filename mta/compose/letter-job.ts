@@ -2,7 +2,7 @@
  * What is said between those who send the mail of campaigns and automations and the thread that writes it: plain data. A letter comes back
  * ready to be signed; the thread has no keys.
  */
-import type { RenderJob } from '#src/templates/render-jobs.ts'
+import type { Failure, RenderJob } from '#src/templates/render-jobs.ts'
 import type { MarkOrder } from '#src/tracking/mark-order.ts'
 import type { Digest } from './digest.ts'
 import type { Composed, Draft } from './draft.ts'
@@ -22,4 +22,4 @@ export interface Letter extends Pick<Composed, 'head' | 'needsSmtputf8'> {
 export type Written =
   | Letter & { readonly ok: true }
   /** `isRendered`: it was rendered, and no message can be made of it. */
-  | { readonly ok: false; readonly reason: string; readonly isRendered?: true }
+  | Failure & { readonly isRendered?: true }

@@ -74,4 +74,12 @@ describe('letters', function () {
     assert.ok(!unwritable.ok && unwritable.isRendered === true && unwritable.reason.startsWith('from: '), JSON.stringify(unwritable))
     assert.ok(fine.ok)
   })
+
+  it('of a template that hung three times in a row wait, and fail for nothing that is known of them', async () => {
+    const source = sourceOf(ENDLESS)
+    const hangs = { params: JSON.stringify({ a: Array.from({ length: 20_000 }, (_, i) => i) }), frame: FRAME, marks: null }
+    for (let i = 0; i < 3; i++) assert.equal('pausedMs' in await letters.write(source, hangs), false)
+    const other = await letters.write(source, { ...hangs, params: '{}' })
+    assert.ok(!other.ok && (other.pausedMs ?? 0) > 0, JSON.stringify(other))
+  })
 })

@@ -18,7 +18,7 @@ export type Outcome =
   /** We cannot or may not send it: poison, a deleted domain, too old. */
   | { readonly kind: 'failed'; readonly reason: string; readonly detail: string }
   /** None of our addresses, or not the account, may carry it now, or it is not known yet how it must be protected: it waits, and no try was made. */
-  | { readonly kind: 'held'; readonly reason: 'no-source' | 'account' | 'tls-policy'; readonly detail: string; readonly untilMs: number }
+  | { readonly kind: 'held'; readonly reason: 'no-source' | 'account' | 'tls-policy' | 'template'; readonly detail: string; readonly untilMs: number }
 
 /** One try for one recipient, as it is kept. */
 export interface Attempt {

@@ -17,7 +17,7 @@ const STRIKES = 3
 const PAUSE_MS = 10_000
 const MAX_STRUCK = 1000
 const TOO_LARGE: Failure = { ok: false, reason: `params are nested too deeply or larger than ${MAX_PARAMS} characters` }
-const PAUSED: Failure = { ok: false, reason: `it took too long ${STRIKES} times in a row and is not tried again for ${PAUSE_MS / 1000} s` }
+const PAUSED = `it took too long ${STRIKES} times in a row and is not tried again for ${PAUSE_MS / 1000} s`
 
 /** Threads start when they are first needed. */
 export function createRenderGuard<Job extends RenderJob, Result extends object>(options: PoolOptions): RenderGuard<Job, Result> {
@@ -25,7 +25,8 @@ export function createRenderGuard<Job extends RenderJob, Result extends object>(
   const strikes = new Strikes()
   return {
     make: async (source, job) => {
-      if (strikes.isPaused(source.key)) return PAUSED
+      const pausedMs = strikes.pausedMs(source.key)
+      if (pausedMs > 0) return { ok: false, reason: PAUSED, pausedMs }
       if (job.params === null || job.params.length > MAX_PARAMS) return TOO_LARGE
       const answer = await pool.add(source, job as Job)
       const wasKilled = 'wasKilled' in answer
@@ -50,7 +51,8 @@ class Strikes {
     this.struck.set(key, { count, untilMs: count >= STRIKES ? performance.now() + PAUSE_MS : 0 })
   }
 
-  isPaused(key: string): boolean {
-    return performance.now() < (this.struck.get(key)?.untilMs ?? 0)
+  /** For how long it is left alone from now on; 0: it is not. */
+  pausedMs(key: string): number {
+    return Math.max(0, (this.struck.get(key)?.untilMs ?? 0) - performance.now())
   }
 }

@@ -19,6 +19,8 @@ export interface Batch<Job extends RenderJob> {
 export interface Failure {
   readonly ok: false
   readonly reason: string
+  /** It was not even tried, and will be again after so long: nothing is known of this job. */
+  readonly pausedMs?: number
 }
 
 /** In the order of the jobs. */

@@ -50,7 +50,10 @@ const WORKER = new URL('./render-worker.ts', import.meta.url)
 export function createRenderer(options: RendererOptions = {}): Renderer {
   const workshop = createWorkshop(options.workshopLimits)
   const guard = createRenderGuard<RenderJob, Rendered>({ worker: WORKER, threads: options.threads ?? THREADS, limits: options.limits ?? LIMITS })
-  const renderOne = (source: Source, params: string | null): Promise<Rendered> => guard.make(source, { params })
+  const renderOne = async (source: Source, params: string | null): Promise<Rendered> => {
+    const made = await guard.make(source, { params })
+    return made.ok ? made : { ok: false, reason: made.reason }
+  }
   return {
     render: ({ template: { id, version, subject, html, text }, params }) =>
       renderOne({ key: `${id}:${version}:${html === null ? '' : 'h'}${text === null ? '' : 't'}`, subject, html, text }, toJson(params)),

@@ -61,6 +61,19 @@ describe('campaigns on their way', function () {
     assert.match(String(mail.html), /Hello N1/)
   })
 
+  it('of which the mail of a few never ends: theirs fails, and all others get it', async () => {
+    const mx = await office.open('hang.example')
+    const audience = await audienceOf(60, 'hang.example')
+    await office.system.db.query(`UPDATE contacts SET custom_attributes = jsonb_build_object('a', (SELECT jsonb_agg(i) FROM generate_series(1, 1000) i))
+      WHERE email = ANY ($1)`, [Array.from({ length: 6 }, (_, i) => `c${i + 1}@hang.example`)])
+    const endless = '{{#each attributes.a}}{{#each ../attributes.a}}{{#each ../../attributes.a}}{{/each}}{{/each}}{{/each}}'
+    const id = await campaigns.create({ audience_ids: [audience], html: `${BODY}${endless}` })
+    await campaigns.move(id, 'start', { force: true })
+    await campaigns.settle(id, 'COMPLETED', 60_000)
+    assert.deepEqual(await states(id), { delivered: 54, failed: 6 })
+    assert.equal(mx.messages.length, 54)
+  })
+
   it('leaves out who is unsubscribed or suppressed, also when that comes after the start', async () => {
     const mx = await office.open('left.example')
     const { db, workspaceId } = office.system
