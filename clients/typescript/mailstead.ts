@@ -368,6 +368,8 @@ export type AutomationStep = {
   readonly subject?: string | null
   /** HTML or text, detected */
   readonly body?: string | null
+  /** the text part beside HTML; alone it is the body */
+  readonly text?: string | null
   readonly from?: string | {
     readonly email: string
     readonly name?: string
@@ -500,6 +502,7 @@ export type CampaignAnswer = {
     readonly createdAt: string
     readonly updatedAt: string
     readonly body: string | null
+    readonly text: string | null
     readonly metrics: {
       readonly recipients: number
       readonly waiting: number
@@ -790,6 +793,8 @@ export type CreateCampaignBody = {
   readonly subject?: string | null
   /** HTML or text, detected */
   readonly body?: string | null
+  /** the text part beside HTML; alone it is the body */
+  readonly text?: string | null
   readonly from?: string | {
     readonly email: string
     readonly name?: string
@@ -1050,6 +1055,7 @@ export type Email = {
       readonly version: number
       readonly is_test: boolean
     } | null
+    readonly campaign_id: string | null
     readonly scheduled_at: string | null
     readonly timezone: string | null
     readonly recipients: readonly ({
@@ -2680,6 +2686,8 @@ export type UpdateCampaignBody = {
   readonly subject?: string | null
   /** HTML or text, detected */
   readonly body?: string | null
+  /** the text part beside HTML; alone it is the body */
+  readonly text?: string | null
   readonly from?: string | {
     readonly email: string
     readonly name?: string
