@@ -103,7 +103,8 @@ async function getAtPace({ target, paths, count }: Questions, perSecond: number)
   }
   for (let next = 0; next < count; await sleep(1)) {
     while (isDue(next)) {
-      const line = free.pop()
+      // the one that rested longest: a server ends connections that are opened and not used
+      const line = free.shift()
       if (line === undefined) break
       underWay.push(ask(line, next++))
     }
