@@ -13,6 +13,7 @@ import type { Heard } from './heard.ts'
 import type { SentMail } from './question.ts'
 import type { Step } from './steps.ts'
 import type { TriggerType } from './triggers.ts'
+import { NO_MEMBER } from './walk.ts'
 
 /** Of one automation, and of all, in one slice: some tenths of a second. */
 const EACH = 500
@@ -128,7 +129,7 @@ type Whose = Pick<DueEnrolment, 'workspaceId' | 'contactId' | 'triggerType' | 't
 const CONTACTS = prepared('enrolments-contacts', `
 SELECT i.ord::int AS ord, ${CONTACT_FACTS},
   CASE WHEN c.opted_out_at IS NOT NULL THEN 'the contact takes no mail any more'
-    WHEN i.audience_id IS NOT NULL AND m.contact_id IS NULL THEN 'the contact is not subscribed to the audience any more' END AS refusal
+    WHEN i.audience_id IS NOT NULL AND m.contact_id IS NULL THEN '${NO_MEMBER}' END AS refusal
 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS i (workspace_id, contact_id, audience_id, ord)
 JOIN contacts c ON c.id = i.contact_id AND c.workspace_id = i.workspace_id AND NOT ${GHOST}
 LEFT JOIN memberships m ON m.audience_id = i.audience_id AND m.contact_id = i.contact_id AND m.is_subscribed`)

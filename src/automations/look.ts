@@ -4,7 +4,7 @@
  */
 import type { Queryable } from '#src/db.ts'
 import { readPage, type Page, type PageWish } from '#src/page.ts'
-import { loadContactsOf } from './due.ts'
+import { audienceOf, loadContactsOf } from './due.ts'
 import { findObstacles, type MailStepOf } from './mail-steps.ts'
 import { compileSteps } from './program.ts'
 import { rehearse, type Assumed, type Rehearsal } from './rehearse.ts'
@@ -70,5 +70,5 @@ export async function rehearseWith(db: Queryable, automation: Automation, order:
   const found = await findObstacles(db, mails)
   const obstacles = new Map(mails.map(({ step }, i) => [step.id, found[i] ?? null]))
   const obstacle = ({ id }: { readonly id: string }): string | null => obstacles.get(id) ?? null
-  return rehearse(compileSteps(steps), { contact, event, refusal: contact.refusal, nowMs, obstacle }, assumed)
+  return rehearse(compileSteps(steps), { contact, event, refusal: contact.refusal, audienceId: audienceOf(whose), nowMs, obstacle }, assumed)
 }

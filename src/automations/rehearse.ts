@@ -7,7 +7,7 @@ import type { ContactFacts } from '#src/contacts/facts.ts'
 import type { Program } from './program.ts'
 import type { SentMail } from './question.ts'
 import type { Step } from './steps.ts'
-import { walk, type Effect, type Ending, type Traveller } from './walk.ts'
+import { refusalAfter, walk, type Effect, type Ending, type Traveller } from './walk.ts'
 
 export interface Assumed {
   readonly isOpened: boolean
@@ -36,6 +36,7 @@ export interface Start {
   readonly contact: ContactFacts
   readonly event: Readonly<Record<string, unknown>> | null
   readonly refusal: string | null
+  readonly audienceId: string | null
   readonly nowMs: number
   /** Why a mail step could not send now; null when it could. */
   readonly obstacle: (step: Extract<Step, { type: 'send_email' }>) => string | null
@@ -59,6 +60,7 @@ export function rehearse(program: Program, start: Start, assumed: Assumed): Rehe
     traveller = {
       ...traveller, step: ending.step, hasWaited: ending.event !== null,
       heard: hasCome && ending.event !== null ? [{ name: ending.event, properties: null }] : [],
+      refusal: traveller.refusal ?? refusalAfter(walked.effects, traveller.audienceId),
       contact: changed(traveller.contact, walked.effects), mails: [...traveller.mails, ...mailsOf(walked.effects, assumed)],
     }
   }

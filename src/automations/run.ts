@@ -14,7 +14,7 @@ import { isOverQuota } from '#src/messages/quota.ts'
 import { schedule } from '#src/queue/schedule.ts'
 import { carryOut, type Outcome, type Taken } from './carry-out.ts'
 import { openBudgets, takeBudgets, type Budgets } from './budgets.ts'
-import { holdContacts, loadContactsOf, loadMailsOf, loadSteps, takeDue, takeOne, type DueEnrolment, type EnrolmentName } from './due.ts'
+import { audienceOf, holdContacts, loadContactsOf, loadMailsOf, loadSteps, takeDue, takeOne, type DueEnrolment, type EnrolmentName } from './due.ts'
 import { prepareMailSteps, type MailStepOf, type Sendable } from './mail-steps.ts'
 import { changesContact, compileSteps, type Program } from './program.ts'
 import { asksForMails } from './question.ts'
@@ -117,7 +117,7 @@ async function advance(tx: Queryable, { due, programs, plans, now }: Slice): Pro
     const contact = contacts.get(i)
     const program = programs.get(versionName(enrolment))
     if (contact === undefined || program === undefined) return null
-    const traveller = { ...travellerOf(enrolment), contact, mails: mails.get(enrolment.id) ?? [], refusal: contact.refusal }
+    const traveller = { ...travellerOf(enrolment), contact, mails: mails.get(enrolment.id) ?? [], audienceId: audienceOf(enrolment), refusal: contact.refusal }
     return { enrolment, contact, walked: walk(program, traveller, rulesFor(enrolment, { sendable, budgets, now })) }
   })
   await dropGone(tx, due.filter((_, i) => taken[i] === null), now)

@@ -13,7 +13,7 @@ const ADA: ContactFacts = {
   timezone: null, tags: ['vip'], customAttributes: { plan: 'pro', seats: 12, since: '2029-05-01', address: { city: 'Bern' } },
 }
 const RULES: WalkRules = { nowMs: NOW, obstacle: () => null }
-const BLANK: Traveller = { contact: ADA, event: { total: '19.90' }, mails: [], step: null, hasWaited: false, heard: [], refusal: null }
+const BLANK: Traveller = { contact: ADA, event: { total: '19.90' }, mails: [], step: null, hasWaited: false, heard: [], audienceId: null, refusal: null }
 
 function stepsOf(written: readonly unknown[]): readonly Step[] {
   const read = readSteps(written)
@@ -59,6 +59,10 @@ describe('the way through an automation', () => {
     { step: 'w', hasWaited: true, heard: [{ name: 'a', properties: null }] }, 'w=yes waits at v 3600 s for b'],
     ['who wants no mail leaves at the mail', [tag('t', 'a'), mail('m'), tag('u', 'b')], { refusal: 'unsubscribed' }, 't +a exited'],
     ['and only there', [tag('t', 'a')], { refusal: 'unsubscribed' }, 't +a completed'],
+    ['nor does who is taken out of the audience that the mails go to', [
+      { type: 'remove_from_audience', id: 'r', audience_id: AUDIENCE }, mail('m')], { audienceId: AUDIENCE }, 'r audience exited'],
+    ['of another audience it may be', [
+      { type: 'remove_from_audience', id: 'r', audience_id: AUDIENCE }, mail('m')], {}, 'r m audience mail:m completed'],
     ['a step that is gone', [mail('m')], { step: 'other' }, 'exited'],
     ['audiences and calls', [{ type: 'add_to_audience', id: 'a', audience_id: AUDIENCE }, { type: 'webhook', id: 'h', url: 'https://hook.example/' }], {}, 'a h audience call completed'],
     ['opened: the latest mail', [asks('q', { type: 'opened' }, [tag('y', 'a')], [])],

@@ -16,6 +16,8 @@ export interface Traveller extends Known {
   readonly hasWaited: boolean
   /** Events that came since it was due, or while it waited: a wait for one of them is over before it begins. */
   readonly heard: readonly Heard[]
+  /** The audience that its mails go to the members of; null: they depend on none. */
+  readonly audienceId: string | null
   /** It wants no mail of this automation any more: why, for people. Null: it does. */
   readonly refusal: string | null
 }
@@ -57,8 +59,13 @@ export interface Obstacle {
   readonly waitMs: number
 }
 
+/** Why a contact leaves an automation at its next mail. */
+export const NO_MEMBER = 'the contact is not subscribed to the audience any more'
+
 interface Journey {
   contact: ContactFacts
+  readonly audienceId: string | null
+  refusal: string | null
   event: Properties | null
   readonly heard: Heard[]
   readonly mails: SentMail[]
@@ -70,8 +77,8 @@ interface Journey {
 type Onward = { readonly to: string | null } | { readonly ending: Ending }
 
 export function walk(program: Program, traveller: Traveller, rules: WalkRules): Walked {
-  const { contact, event, step, hasWaited } = traveller
-  const journey: Journey = { contact, event, heard: [...traveller.heard], mails: [...traveller.mails], effects: [], passed: [] }
+  const { contact, audienceId, refusal, event, step, hasWaited } = traveller
+  const journey: Journey = { contact, audienceId, refusal, event, heard: [...traveller.heard], mails: [...traveller.mails], effects: [], passed: [] }
   const end = (ending: Ending): Walked => ({
     ending, effects: journey.effects, passed: journey.passed, event: journey.event,
     heard: ending.kind === 'waits' && ending.reason !== null ? journey.heard : [],
@@ -90,7 +97,7 @@ export function walk(program: Program, traveller: Traveller, rules: WalkRules): 
 function take(placed: Placed, journey: Journey, traveller: Traveller, rules: WalkRules): Onward {
   const { step, next } = placed
   if (step.type === 'send_email') {
-    const stop = stopOf(step, traveller, rules)
+    const stop = stopOf(step, journey, rules)
     if (stop !== null) return { ending: stop }
   }
   const isYes = answerAt(step, journey)
@@ -120,7 +127,7 @@ function meet(name: string, journey: Journey): boolean {
 }
 
 /** A mail that its reader does not want, or that cannot be sent now. */
-function stopOf(step: MailStep, { refusal }: Traveller, { obstacle, nowMs }: WalkRules): Ending | null {
+function stopOf(step: MailStep, { refusal }: Journey, { obstacle, nowMs }: WalkRules): Ending | null {
   if (refusal !== null) return { kind: 'exited', reason: refusal }
   const found = obstacle(step)
   return found === null ? null : { kind: 'waits', step: step.id, dueMs: nowMs + found.waitMs, event: null, reason: found.reason }
@@ -134,6 +141,13 @@ function note(journey: Journey, effect: Effect): void {
   journey.effects.push(effect)
   if (effect.kind === 'mail') journey.mails.push({ step: effect.step.id, isOpened: false, isClicked: false })
   if (effect.kind === 'tag') journey.contact = retagged(journey.contact, effect)
+  journey.refusal ??= refusalAfter([effect], journey.audienceId)
+}
+
+/** Taken out of the audience that its mails go to. */
+export function refusalAfter(effects: readonly Effect[], audienceId: string | null): string | null {
+  const leaves = effects.some((effect) => effect.kind === 'audience' && !effect.isAdded && effect.audienceId === audienceId)
+  return leaves ? NO_MEMBER : null
 }
 
 type Doing = Exclude<Step, { type: 'condition' | 'wait_for_event' | 'delay' | 'exit' }>
