@@ -38,12 +38,12 @@ describe('a campaign that is changed while it is judged', () => {
     let isDone = false
     return {
       ...renderer,
-      judge: async (source) => {
+      judge: async (workspace, source) => {
         if (!isDone) {
           isDone = true
           await work()
         }
-        return renderer.judge(source)
+        return renderer.judge(workspace, source)
       },
     }
   }
@@ -101,8 +101,8 @@ describe('a campaign that is changed while it is judged', () => {
     }
     // after the content is looked at and found broken, the other worker has begun it
     const begun = meanwhile(begin)
-    const slow: Renderer = { ...begun, judge: async (source) => {
-      await begun.judge(source)
+    const slow: Renderer = { ...begun, judge: async (workspace, source) => {
+      await begun.judge(workspace, source)
       return [{ rule: 'cannot-be-rendered', level: 'error', part: 'body', line: null, message: 'it took too long' }]
     } }
     await beginScheduled({ ...ctx, renderer: slow }, nameOf(id))

@@ -129,7 +129,7 @@ async function judgeSubjects(ctx: Pick<Starting, 'renderer'>, workspaceId: strin
 
 /** Rendered once with samples: what is broken altogether is found before a million mails fail by it. */
 async function judgeContent({ renderer }: Pick<Starting, 'renderer'>, workspaceId: string, { subject, html, text }: NewContent): Promise<Block[]> {
-  const wrong = (await renderer.judge({ subject, html, text })).map(({ rule, message }) =>
+  const wrong = (await renderer.judge(workspaceId, { subject, html, text })).map(({ rule, message }) =>
     rule === 'missing-unsubscribe-url' ? hard('no-unsubscribe-link', message) : hard('template-broken', message))
   if (wrong.length > 0) return wrong
   // by its workspace: what the renderer leaves alone for a while is nobody else's

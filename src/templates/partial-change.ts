@@ -78,7 +78,7 @@ async function judge(
 ): Promise<string | null> {
   if (old === null && (await listPartials(db, workspaceId)).length >= MAX_PARTIALS) return `a workspace may have ${MAX_PARTIALS} partials`
   if (guessPartials(body).length > 0) return 'a partial cannot have partials in it'
-  const finished = await renderer.finish({ subject: '', body, text: null, format: 'text' }, {})
+  const finished = await renderer.finish(workspaceId, { subject: '', body, text: null, format: 'text' }, {})
   if (!finished.ok) return finished.reason.replace(/^the body/, 'the partial')
   return null
 }
@@ -95,7 +95,7 @@ async function remake(
     const template = await findTemplate(db, workspaceId, user.id)
     if (template === null) return { kind: 'outrun' }
     const others = await loadPartials(db, workspaceId, guessPartials(template.body, template.text).filter((other) => other !== name))
-    const finished = await renderer.finish(template, { ...others.bodies, [name]: body })
+    const finished = await renderer.finish(workspaceId, template, { ...others.bodies, [name]: body })
     if (!finished.ok) return { kind: 'invalid', reason: `the template "${user.name}" cannot be made with it: ${finished.reason}` }
     chars += (finished.html?.length ?? 0) + (finished.text?.length ?? 0)
     if (chars > MAX_CHARS) return { kind: 'invalid', reason: `the templates that have it are longer than ${MAX_CHARS} characters together` }

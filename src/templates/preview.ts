@@ -79,7 +79,7 @@ export async function reviewTemplate(ctx: Means, workspaceId: string, draft: Dra
     fill(ctx.db, workspaceId, sampleData, filling),
   ])
   const declared = [...Object.keys(sampleData ?? {}), ...Object.keys(filling.params)]
-  return { kind: 'reviewed', review: await ctx.renderer.review({ written, partials: partials.bodies, attributes, declared, params }) }
+  return { kind: 'reviewed', review: await ctx.renderer.review(workspaceId, { written, partials: partials.bodies, attributes, declared, params }) }
 }
 
 type Opened =

@@ -75,7 +75,7 @@ describe('the renderer', () => {
 
   it('finishes templates, also those that no parser gets to the end of', async () => {
     const finish = async (subject: string, body: string): Promise<string> => {
-      const finished = await renderer.finish({ subject, body, text: null, format: null }, {})
+      const finished = await renderer.finish('w', { subject, body, text: null, format: null }, {})
       return finished.ok ? 'fine' : finished.reason
     }
     assert.equal(await finish('Hi {{name}}', '{{#if a}}x{{/if}}'), 'fine')
@@ -93,7 +93,7 @@ describe('the renderer', () => {
   ]
   for (const [what, body] of RUNAWAYS) {
     it(`ends ${what}, and finishes the next`, async () => {
-      const [bad, good] = await Promise.all([body, '<style>p{top:0}</style><p>'].map((one) => renderer.finish({ subject: 's', body: one, text: null, format: null }, {})))
+      const [bad, good] = await Promise.all([body, '<style>p{top:0}</style><p>'].map((one) => renderer.finish('w', { subject: 's', body: one, text: null, format: null }, {})))
       assert.match(bad?.ok === false ? bad.reason : 'fine', /^(?:compiling it takes longer than 700 ms|it needs too much memory)$/)
       assert.equal(good?.ok === true && good.html, '<style>p{top:0}</style><p style="top: 0;">')
       assert.deepEqual(await render('fine'), { ok: true, subject: 'For ', html: 'fine', text: null })

@@ -26,11 +26,11 @@ export interface Renderer {
    */
   renderMany(source: Source, params: readonly string[]): Promise<readonly Rendered[]>
   /** What an author wrote, made ready to be rendered; or why it cannot be. Another thread's work: it holds up no rendering. */
-  finish(written: Written, partials: Partials): Promise<FinishResult>
+  readonly finish: (workspaceId: string, written: Written, partials: Partials) => Promise<FinishResult>
   /** What keeps a finished source from being the mail of a campaign. */
-  judge(source: Omit<Source, 'key'>): Promise<readonly Finding[]>
+  readonly judge: (workspaceId: string, source: Omit<Source, 'key'>) => Promise<readonly Finding[]>
   /** What is worth knowing before it is sent. */
-  review(job: ReviewJob): Promise<Review>
+  readonly review: (workspaceId: string, job: ReviewJob) => Promise<Review>
   stop(): Promise<void>
 }
 
@@ -58,9 +58,9 @@ export function createRenderer(options: RendererOptions = {}): Renderer {
     render: ({ template: { id, version, subject, html, text }, params }) =>
       renderOne({ key: `${id}:${version}:${html === null ? '' : 'h'}${text === null ? '' : 't'}`, subject, html, text }, toJson(params)),
     renderMany: (source, params) => Promise.all(params.map((json) => renderOne(source, json))),
-    finish: (written, partials) => workshop.finish(written, partials),
-    judge: (source) => workshop.judge(source),
-    review: (job) => workshop.review(job),
+    finish: workshop.finish,
+    judge: workshop.judge,
+    review: workshop.review,
     stop: async () => { await Promise.all([guard.stop(), workshop.stop()]) },
   }
 }

@@ -108,7 +108,7 @@ async function trySave(
   const text = fields.text === undefined ? old?.text ?? null : fields.text
   const partials = await loadPartials(db, workspaceId, guessPartials(fields.body, text))
   const written = { subject: fields.subject, body: fields.body, text, format: fields.format ?? null }
-  const finished = await renderer.finish(written, partials.bodies)
+  const finished = await renderer.finish(workspaceId, written, partials.bodies)
   if (!finished.ok) return { kind: 'invalid', reason: finished.reason }
   if (finished.format === 'text' && fields.text) return { kind: 'invalid', reason: 'the body is text: there is no text part beside it' }
   if (partials.full !== null && old?.partials[partials.full] === undefined)

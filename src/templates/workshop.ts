@@ -1,8 +1,9 @@
 /**
  * Where templates are made ready: MJML, CSS and parsing run in a thread of their own, one job at a time, so that rendering mail never
- * waits for them. A job that takes too much time or memory is ended with its thread, and answers so; those behind it go on in a new one.
+ * waits for them, and workspaces in turn, so that no workspace waits for all that another brought. A job that takes too much time or memory is ended with its thread, and answers so; those behind it go on in a new one.
  * The thread starts when it is needed and goes when it was idle for a while: these libraries are large. Rejects only through our fault.
  */
+import { createFairQueue } from '#src/fair-queue.ts'
 import type { FinishResult, Written } from './finish.ts'
 import type { Partials } from './partials.ts'
 import { type Limits, MEMORY, startThread, type Thread } from './render-thread.ts'
@@ -11,9 +12,9 @@ import type { Source } from './source.ts'
 import type { WorkshopAnswer, WorkshopJob } from './workshop-jobs.ts'
 
 export interface Workshop {
-  finish(written: Written, partials: Partials): Promise<FinishResult>
-  review(job: ReviewJob): Promise<Review>
-  judge(source: Omit<Source, 'key'>): Promise<readonly Finding[]>
+  readonly finish: (workspaceId: string, written: Written, partials: Partials) => Promise<FinishResult>
+  readonly review: (workspaceId: string, job: ReviewJob) => Promise<Review>
+  readonly judge: (workspaceId: string, source: Omit<Source, 'key'>) => Promise<readonly Finding[]>
   stop(): Promise<void>
 }
 
@@ -29,7 +30,6 @@ type Failed = { readonly ok: false; readonly reason: string }
 
 export function createWorkshop(limits = LIMITS): Workshop {
   let thread: Hands | null = null
-  let last: Promise<unknown> = Promise.resolve()
   let idle: NodeJS.Timeout | undefined
   let isStopped = false
 
@@ -59,21 +59,16 @@ export function createWorkshop(limits = LIMITS): Workshop {
     }
   }
 
-  /** One after the other. */
-  function add(job: WorkshopJob): Promise<WorkshopAnswer | Failed> {
-    const answer = last.then(() => work(job))
-    last = answer.catch(() => {})
-    return answer
-  }
+  const queue = createFairQueue(work)
 
   return {
-    finish: async (written, partials) => await add({ kind: 'finish', written, partials }) as FinishResult,
-    async review(job) {
-      const answer = await add({ kind: 'review', ...job }) as Review | Failed
+    finish: async (workspaceId, written, partials) => await queue.add(workspaceId, { kind: 'finish', written, partials }) as FinishResult,
+    review: async (workspaceId, job) => {
+      const answer = await queue.add(workspaceId, { kind: 'review', ...job }) as Review | Failed
       return 'ok' in answer ? { findings: [endedOf(answer)], text: null, size: 0 } : answer
     },
-    async judge(source) {
-      const answer = await add({ kind: 'judge', source }) as readonly Finding[] | Failed
+    judge: async (workspaceId, source) => {
+      const answer = await queue.add(workspaceId, { kind: 'judge', source }) as readonly Finding[] | Failed
       return 'ok' in answer ? [endedOf(answer)] : answer
     },
     async stop() {

@@ -12,5 +12,5 @@ interface Means {
 
 export async function finishWritten({ db, renderer }: Means, workspaceId: string, written: Written): Promise<FinishResult> {
   const partials = await loadPartials(db, workspaceId, guessPartials(written.body, written.text))
-  return renderer.finish(written, partials.bodies)
+  return renderer.finish(workspaceId, written, partials.bodies)
 }
