@@ -10,34 +10,64 @@ const HOSTILE = '550 \u001b[31m\u001b]0;title\u0007<script>alert(1)</script>\r\n
 
 describe('notices', () => {
   let api: TestApi
-  before(async () => { api = await startApi() })
+  before(async () => {
+    api = await startApi()
+  })
   after(() => api.stop())
   beforeEach(async () => {
     await api.db.query('DELETE FROM operator_notices')
-    await raiseNotices(api.db, 'happened', ['gmail', 'yahoo'].map((subject, i) => ({ kind: 'reply', subject, text: HOSTILE, count: 3, at: new Date(Date.UTC(2026, 0, 1 + i)) })))
+    await raiseNotices(
+      api.db,
+      'happened',
+      ['gmail', 'yahoo'].map((subject, i) => ({
+        kind: 'reply',
+        subject,
+        text: HOSTILE,
+        count: 3,
+        at: new Date(Date.UTC(2026, 0, 1 + i)),
+      })),
+    )
   })
 
   const call = (method: string, path: string, body?: object): Promise<TestAnswer> =>
-    api.call(method, `/admin/notices${path}`, { key: OPERATOR, headers: { 'x-operator': 'anna' }, ...(body === undefined ? {} : { body }) })
+    api.call(method, `/admin/notices${path}`, {
+      key: OPERATOR,
+      headers: { 'x-operator': 'anna' },
+      ...(body === undefined ? {} : { body }),
+    })
   const run = (...args: string[]): Promise<Ended> =>
     runCommand(runNotices, args, { DATABASE_URL: api.config.databaseUrl ?? '', REDIS_URL: 'redis://127.0.0.1:1' })
 
   it('are listed, the latest first, and acknowledged one by one or all', async () => {
     const first = listOf((await call('GET', '')).body['data']?.['notices'])
-    assert.deepEqual(first.map(({ subject, count, text }) => [subject, count, text]), [['yahoo', 3, HOSTILE], ['gmail', 3, HOSTILE]])
+    assert.deepEqual(
+      first.map(({ subject, count, text }) => [subject, count, text]),
+      [
+        ['yahoo', 3, HOSTILE],
+        ['gmail', 3, HOSTILE],
+      ],
+    )
     const id = textOf(first[0]?.['id'])
     assert.equal((await call('POST', '/acknowledge', { id })).status, 200)
     assert.equal((await call('POST', '/acknowledge', { id })).status, 404)
-    assert.deepEqual(listOf((await call('GET', '')).body['data']?.['notices']).map(({ subject }) => subject), ['gmail'])
+    assert.deepEqual(
+      listOf((await call('GET', '')).body['data']?.['notices']).map(({ subject }) => subject),
+      ['gmail'],
+    )
     const all = listOf((await call('GET', '?state=all')).body['data']?.['notices'])
-    assert.deepEqual(all.map(({ acknowledged_by: by }) => by === null ? null : textOf(by).startsWith('anna, from ')), [true, null])
+    assert.deepEqual(
+      all.map(({ acknowledged_by: by }) => (by === null ? null : textOf(by).startsWith('anna, from '))),
+      [true, null],
+    )
     assert.equal((await call('POST', '/acknowledge', { all: true })).status, 200)
     assert.deepEqual(listOf((await call('GET', '')).body['data']?.['notices']), [])
   })
   for (const body of [{}, { id: 'x', all: true }, { all: false }, { id: 7 }])
-    it(`${JSON.stringify(body)} is refused`, async () => assert.equal((await call('POST', '/acknowledge', body)).status, 400))
+    it(`${JSON.stringify(body)} is refused`, async () =>
+      assert.equal((await call('POST', '/acknowledge', body)).status, 400))
   for (const id of ['x', newId()])
-    it(`${id.length} characters that name none: not found`, async () => assert.equal((await call('POST', '/acknowledge', { id })).status, 404))
+    it(`${id.length} characters that name none: not found`, async () =>
+      assert.equal((await call('POST', '/acknowledge', { id })).status, 404))
 
   it('at the command line: no word of a stranger steers the terminal', async () => {
     const { code, out } = await run()

@@ -11,7 +11,8 @@ export function isRefusal(result: object): result is Refusal {
 }
 
 export function sendAnswer(koa: Koa.Context, status: number, answer: Answer): void {
-  if (answer.headers !== undefined) for (const [name, value] of Object.entries(answer.headers)) koa.res.setHeader(name, value)
+  if (answer.headers !== undefined)
+    for (const [name, value] of Object.entries(answer.headers)) koa.res.setHeader(name, value)
   koa.status = answer.status ?? status
   if (answer.body === undefined) return
   koa.res.setHeader('Content-Type', answer.type ?? JSON_TYPE)
@@ -27,7 +28,12 @@ export function sendRefusal(koa: Koa.Context, refusal: Refusal, page?: Answer): 
 }
 
 /** The shape of every error. */
-export function refusalBody(refusal: Refusal): { success: false; error: string; message: string; details?: Refusal['details'] } {
+export function refusalBody(refusal: Refusal): {
+  success: false
+  error: string
+  message: string
+  details?: Refusal['details']
+} {
   const { error, message, details } = refusal
   return details === undefined ? { success: false, error, message } : { success: false, error, message, details }
 }

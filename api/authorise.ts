@@ -9,10 +9,12 @@ import { refuse, type Refusal } from '#src/errors.ts'
 import { planOf, type ApiContext } from './context.ts'
 import type { AnyRoute } from './route.ts'
 
-export type Admission = { readonly ok: true; readonly caller: Caller | null } | { readonly ok: false; readonly refusal: Refusal }
+export type Admission =
+  | { readonly ok: true; readonly caller: Caller | null }
+  | { readonly ok: false; readonly refusal: Refusal }
 
 const ANYBODY: Admission = { ok: true, caller: null }
-const NO_OPERATOR = refuse('UNAUTHORIZED', 'The operator\'s token is missing or not valid.')
+const NO_OPERATOR = refuse('UNAUTHORIZED', "The operator's token is missing or not valid.")
 const BEARER = /^bearer +(\S+) *$/i
 const LONGEST_CREDENTIAL = 512
 
@@ -20,10 +22,12 @@ const LONGEST_CREDENTIAL = 512
 export async function authorise(ctx: ApiContext, spec: AnyRoute, koa: Koa.Context): Promise<Admission> {
   if (spec.access === 'public') return ANYBODY
   const key = keyOf(koa.req.headers.authorization)
-  if (spec.access === 'operator') return key !== null && ctx.operatorToken.matches(key) ? ANYBODY : { ok: false, refusal: NO_OPERATOR }
+  if (spec.access === 'operator')
+    return key !== null && ctx.operatorToken.matches(key) ? ANYBODY : { ok: false, refusal: NO_OPERATOR }
   const caller = key === null ? null : await ctx.keyring.authenticate(key)
   if (caller === null) return { ok: false, refusal: refuse('UNAUTHORIZED', 'The API key is missing or not valid.') }
-  const refusal = limit(ctx, koa, caller) ?? judge(spec, caller) ?? (spec.needsLaunch === true ? judgePlan(ctx, caller) : null)
+  const refusal =
+    limit(ctx, koa, caller) ?? judge(spec, caller) ?? (spec.needsLaunch === true ? judgePlan(ctx, caller) : null)
   return refusal === null ? { ok: true, caller } : { ok: false, refusal }
 }
 

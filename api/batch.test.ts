@@ -8,7 +8,13 @@ describe('POST /send-email/batch', () => {
   })
   after(() => api.stop())
 
-  const message = (fields: object = {}): object => ({ from: `me@${api.domain}`, to: ['a@b.example'], subject: 's', body: 'x', ...fields })
+  const message = (fields: object = {}): object => ({
+    from: `me@${api.domain}`,
+    to: ['a@b.example'],
+    subject: 's',
+    body: 'x',
+    ...fields,
+  })
   const batch = (body: object, path = '/send-email/batch'): Promise<TestAnswer> => api.call('POST', path, { body })
   const results = (answer: TestAnswer): Json[] => listOf(answer.body['data']?.['results'])
 
@@ -35,7 +41,12 @@ describe('POST /send-email/batch', () => {
       ],
     )
     assert.deepEqual(
-      [answer.body['success'], answer.body['data']?.['total'], answer.body['data']?.['accepted'], answer.body['data']?.['refused']],
+      [
+        answer.body['success'],
+        answer.body['data']?.['total'],
+        answer.body['data']?.['accepted'],
+        answer.body['data']?.['refused'],
+      ],
       [true, 6, 2, 4],
     )
     assert.deepEqual(listOf(results(answer)[1]?.['details'])[0]?.['path'], 'to')
@@ -100,7 +111,10 @@ describe('POST /send-email/batch', () => {
   for (const [why, body, path] of REFUSED) {
     it(`${why} is 400`, async () => {
       const answer = await batch(body)
-      assert.deepEqual([answer.status, answer.body['error'], listOf(answer.body['details'])[0]?.['path']], [400, 'VALIDATION_ERROR', path])
+      assert.deepEqual(
+        [answer.status, answer.body['error'], listOf(answer.body['details'])[0]?.['path']],
+        [400, 'VALIDATION_ERROR', path],
+      )
     })
   }
 })

@@ -26,9 +26,21 @@ const LETTER = 'hello '.repeat(700)
 const message = (from: string): object => ({ to: ['ada@receiver.example'], from, subject: 's', text: 't' })
 const crowd = Array.from({ length: 50 }, (_, i) => ({ email: `r${i}@receiver.example`, name: 'Reader' }))
 const BODIES: readonly (readonly [name: string, path: string, make: (from: string) => object])[] = [
-  ['an attachment of 25 MB', 'instant', (from) => ({ ...message(from), attachments: [{ filename: 'a.bin', content: LARGEST }] })],
-  ['a text of 20 MB full of escapes', 'instant', (from) => ({ ...message(from), html: '<p>ża "b"\n</p>'.repeat(1_250_000) })],
-  ['500 messages to 50 recipients each', 'batch', (from) => ({ messages: Array.from({ length: 500 }, () => ({ ...message(from), to: crowd, text: LETTER })) })],
+  [
+    'an attachment of 25 MB',
+    'instant',
+    (from) => ({ ...message(from), attachments: [{ filename: 'a.bin', content: LARGEST }] }),
+  ],
+  [
+    'a text of 20 MB full of escapes',
+    'instant',
+    (from) => ({ ...message(from), html: '<p>ża "b"\n</p>'.repeat(1_250_000) }),
+  ],
+  [
+    '500 messages to 50 recipients each',
+    'batch',
+    (from) => ({ messages: Array.from({ length: 500 }, () => ({ ...message(from), to: crowd, text: LETTER })) }),
+  ],
 ]
 
 describe('the event loop', () => {
@@ -49,12 +61,22 @@ describe('the event loop', () => {
       writeFileSync(file, JSON.stringify(make(`x@${api.domain}`)))
       const send = async (): Promise<void> => {
         const url = `${api.url}/api/v1/send-email/${path}`
-        const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', CLIENT, url, api.regular, file])
+        const { stdout } = await promisify(execFile)(process.execPath, [
+          '--input-type=module',
+          '-e',
+          CLIENT,
+          url,
+          api.regular,
+          file,
+        ])
         assert.match(stdout, /^200 /)
       }
       const tries: number[] = []
       while (tries.length < TRIES && !tries.some((ms) => ms < MOST_MS)) tries.push(await longestTurn(send))
-      assert.ok(tries.some((ms) => ms < MOST_MS), `blocked for ${tries.map((ms) => ms.toFixed(0)).join(', ')} ms`)
+      assert.ok(
+        tries.some((ms) => ms < MOST_MS),
+        `blocked for ${tries.map((ms) => ms.toFixed(0)).join(', ')} ms`,
+      )
     })
   }
 })

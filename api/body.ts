@@ -81,7 +81,13 @@ function collectorOf(limit: number): Collector {
     textLimit: limit,
     encoding: '',
     // DELETE too: koa-body skips it unless told
-    parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE, HttpMethodEnum.GET],
+    parsedMethods: [
+      HttpMethodEnum.POST,
+      HttpMethodEnum.PUT,
+      HttpMethodEnum.PATCH,
+      HttpMethodEnum.DELETE,
+      HttpMethodEnum.GET,
+    ],
   })
 }
 
@@ -116,12 +122,17 @@ function chargeAsItComes(koa: Koa.Context, underWay: Load, budget: number): void
   })
 }
 
-function judgeHeaders(req: IncomingMessage, kinds: readonly BodyKind[], largest: number): Expected | { ok: false; refusal: Refusal } {
+function judgeHeaders(
+  req: IncomingMessage,
+  kinds: readonly BodyKind[],
+  largest: number,
+): Expected | { ok: false; refusal: Refusal } {
   const first = kinds[0] ?? 'json'
   if (!hasBody(req)) return { ok: true, kind: first, limit: largest }
   const type = (req.headers['content-type'] ??= KINDS[first].type) // what else would it be
   const kind = kinds.find((one) => KINDS[one].isType.test(type))
-  if (kind === undefined || OTHER_CHARSET.test(type)) return unsupported(`Send the body as ${listTypes(kinds)} in UTF-8.`)
+  if (kind === undefined || OTHER_CHARSET.test(type))
+    return unsupported(`Send the body as ${listTypes(kinds)} in UTF-8.`)
   const coding = req.headers['content-encoding']
   if (coding !== undefined && coding !== 'identity') return unsupported('Send the body without a Content-Encoding.')
   const limit = kind === 'form' || kind === 'multipart' ? SMALL_BYTES : largest
@@ -169,9 +180,11 @@ async function readBody(koa: Koa.Context, collect: Collector, { kind, limit }: E
 }
 
 /** What makes fields of a text; all else is JSON. */
-const FIELD_READERS: Partial<Readonly<Record<BodyKind, (text: string, type: string) => ReturnType<typeof readForm>>>> = {
-  form: readForm, multipart: readMultipart,
-}
+const FIELD_READERS: Partial<Readonly<Record<BodyKind, (text: string, type: string) => ReturnType<typeof readForm>>>> =
+  {
+    form: readForm,
+    multipart: readMultipart,
+  }
 
 function nothing(): Promise<void> {
   return Promise.resolve()
@@ -181,6 +194,7 @@ function nothing(): Promise<void> {
 function explain(error: unknown, limit: number): Refusal {
   const type = error instanceof Error && 'type' in error ? error.type : undefined
   if (type === 'entity.too.large') return tooLarge(limit)
-  if (type === 'request.aborted' || type === 'request.size.invalid') return invalid([{ path: '', message: 'the body ended early' }])
+  if (type === 'request.aborted' || type === 'request.size.invalid')
+    return invalid([{ path: '', message: 'the body ended early' }])
   throw error
 }

@@ -21,17 +21,24 @@ describe('campaigns before they leave', () => {
     await addMembers(api, audience, { count, domain: `${newId()}.example` })
     return campaigns.create({ from: `me@${api.domain}`, audience_ids: [audience], ...fields })
   }
-  const preview = async (id: string): Promise<Readonly<Record<string, unknown>>> => (await campaigns.call('GET', `/${id}/preview`)).body['data'] ?? {}
+  const preview = async (id: string): Promise<Readonly<Record<string, unknown>>> =>
+    (await campaigns.call('GET', `/${id}/preview`)).body['data'] ?? {}
   const codes = (seen: Readonly<Record<string, unknown>>, level: string): string[] =>
     (seen['findings'] as { code: string; level: string }[]).filter((one) => one.level === level).map(({ code }) => code)
 
   it('a preview counts recipients by receiver, and says what room there is', async () => {
     const id = await create(12)
     const seen = await preview(id)
-    assert.deepEqual([seen['recipients'], seen['receiver_count'], seen['never_mailed_share'], seen['is_red']], [12, 1, 1, false])
+    assert.deepEqual(
+      [seen['recipients'], seen['receiver_count'], seen['never_mailed_share'], seen['is_red']],
+      [12, 1, 1, false],
+    )
     assert.equal((seen['receivers'] as { recipients: number }[])[0]?.recipients, 12)
     assert.deepEqual(codes(seen, 'yellow').toSorted(), ['dmarc', 'list-unsubscribe', 'never-mailed', 'spf'])
-    assert.ok((seen['findings'] as { may_force: boolean }[]).every((one) => one.may_force), 'what is not red stops nothing')
+    assert.ok(
+      (seen['findings'] as { may_force: boolean }[]).every((one) => one.may_force),
+      'what is not red stops nothing',
+    )
   })
   it('when it would be done is told by hours that were full, not by those in which there was little to send', async () => {
     const audience = await addAudience(api)
@@ -39,8 +46,11 @@ describe('campaigns before they leave', () => {
     await addMembers(api, audience, { count: 12, domain })
     const fields = { from: `me@${api.domain}`, audience_ids: [audience] }
     const finish = async (delivered: number, more: object = {}): Promise<number | null> => {
-      await api.db.query(`INSERT INTO receiver_hours (receiver, hour, delivered, hard) VALUES ($1, date_trunc('hour', now()), $2, 0)
-        ON CONFLICT (receiver, hour) DO UPDATE SET delivered = $2`, [domain, delivered])
+      await api.db.query(
+        `INSERT INTO receiver_hours (receiver, hour, delivered, hard) VALUES ($1, date_trunc('hour', now()), $2, 0)
+        ON CONFLICT (receiver, hour) DO UPDATE SET delivered = $2`,
+        [domain, delivered],
+      )
       const at = (await preview(await campaigns.create({ ...fields, ...more })))['expected_finish_at']
       return at === null ? null : (Date.parse(textOf(at)) - Date.now()) / 60_000
     }
@@ -53,10 +63,16 @@ describe('campaigns before they leave', () => {
     assert.ok(tested !== null && tested > 140 && tested <= 150, String(tested))
   })
   it('what the headers say is looked at, of a test in both subjects', async () => {
-    const template = await api.call('POST', '/templates/save', { key: api.regular, body: { name: 'T', subject: 'Fwd: x', body: BODY } })
+    const template = await api.call('POST', '/templates/save', {
+      key: api.regular,
+      body: { name: 'T', subject: 'Fwd: x', body: BODY },
+    })
     const cases: readonly (readonly [fields: object, level: string])[] = [
-      [{ subject: ' ' }, 'red'], [{ subject: 'RE: your order' }, 'yellow'], [{ test: { subject_b: 'Re[2]: x' } }, 'yellow'],
-      [{ template_id: textOf(template.body['data']?.['id']), html: undefined, subject: undefined }, 'yellow'], [{ subject: 'Regards: spring' }, 'none'],
+      [{ subject: ' ' }, 'red'],
+      [{ subject: 'RE: your order' }, 'yellow'],
+      [{ test: { subject_b: 'Re[2]: x' } }, 'yellow'],
+      [{ template_id: textOf(template.body['data']?.['id']), html: undefined, subject: undefined }, 'yellow'],
+      [{ subject: 'Regards: spring' }, 'none'],
     ]
     for (const [fields, level] of cases) {
       const seen = await preview(await create(1, fields))
@@ -65,7 +81,10 @@ describe('campaigns before they leave', () => {
     }
   })
   it('a test that both subjects cannot be in is told', async () => {
-    for (const [count, isTold] of [[9, true], [10, false]] as const) {
+    for (const [count, isTold] of [
+      [9, true],
+      [10, false],
+    ] as const) {
       const seen = await preview(await create(count, { test: { subject_b: 'Other', percent: 20 } }))
       assert.equal(codes(seen, 'yellow').includes('test'), isTold, String(count))
     }
@@ -86,25 +105,41 @@ describe('campaigns before they leave', () => {
     const at = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 19)
     for (const body of [{ scheduled_for: at }, { scheduledAt: at, recipientTime: true }]) {
       const { body: answer } = await campaigns.call('POST', `/${await create(1)}/schedule`, body)
-      assert.deepEqual([answer['data']?.['scheduled_at'], answer['data']?.['recipient_time']], [`${at}.000Z`, 'recipientTime' in body], JSON.stringify(answer))
+      assert.deepEqual(
+        [answer['data']?.['scheduled_at'], answer['data']?.['recipient_time']],
+        [`${at}.000Z`, 'recipientTime' in body],
+        JSON.stringify(answer),
+      )
     }
     const { status, body } = await campaigns.call('POST', `/${await create(1)}/schedule`, {})
     assert.deepEqual([status, listOf(body['details']).map((detail) => textOf(detail['path']))], [400, ['scheduled_at']])
   })
-  it('a time is in the future, in a zone that exists, and without an offset where it is the recipient\'s', async () => {
+  it("a time is in the future, in a zone that exists, and without an offset where it is the recipient's", async () => {
     const id = await create(1)
     const wrong: readonly (readonly [body: object, path: string])[] = [
-      [{ scheduled_at: 'soon' }, 'scheduled_at'], [{ scheduled_at: '2020-01-01_00:00:00' }, 'scheduled_at'],
+      [{ scheduled_at: 'soon' }, 'scheduled_at'],
+      [{ scheduled_at: '2020-01-01_00:00:00' }, 'scheduled_at'],
       [{ scheduled_at: '2031-01-01_00:00:00', timezone: 'Mars/Base' }, 'timezone'],
       [{ scheduled_at: new Date(Date.now() + 86_400_000).toISOString(), recipient_time: true }, 'scheduled_at'],
     ]
     for (const [body, path] of wrong) {
       const answer = await campaigns.call('POST', `/${id}/schedule`, body)
-      assert.deepEqual([answer.status, textOf(listOf(answer.body['details'])[0]?.['path'])], [400, path], JSON.stringify(body))
+      assert.deepEqual(
+        [answer.status, textOf(listOf(answer.body['details'])[0]?.['path'])],
+        [400, path],
+        JSON.stringify(body),
+      )
     }
   })
 
-  const PATHS = { recall: 'recall', pause: 'pause', resume: 'resume', cancel: 'cancel', retry: 'retry-failed', start: 'start' } as const
+  const PATHS = {
+    recall: 'recall',
+    pause: 'pause',
+    resume: 'resume',
+    cancel: 'cancel',
+    retry: 'retry-failed',
+    start: 'start',
+  } as const
   for (const [move, path] of Object.entries(PATHS)) {
     const { from, to } = CAMPAIGN_MOVES[move as keyof typeof PATHS]
     for (const status of ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED', 'SENT', 'COMPLETED', 'FAILED', 'CANCELLED']) {
@@ -118,7 +153,7 @@ describe('campaigns before they leave', () => {
       })
     }
   }
-  it('resumed, its own mail is put on the schedule again, and nobody else\'s', async () => {
+  it("resumed, its own mail is put on the schedule again, and nobody else's", async () => {
     const redis = openRedis(api.redis.url, openLog({ logLevel: 'silent' }, 'test'))
     try {
       assert.ok(await whenReady(redis, 5000))
@@ -127,7 +162,10 @@ describe('campaigns before they leave', () => {
       await api.db.query(`UPDATE campaigns SET status = 'PAUSED' WHERE id = $1`, [id])
       assert.equal((await campaigns.call('POST', `/${id}/resume`)).status, 200)
       assert.equal(await redis.get(EPOCH_KEY), 'filled')
-      assert.equal((await api.db.query(`SELECT FROM let_go WHERE kind = 'campaign' AND subject = $1`, [id])).rowCount, 1)
+      assert.equal(
+        (await api.db.query(`SELECT FROM let_go WHERE kind = 'campaign' AND subject = $1`, [id])).rowCount,
+        1,
+      )
     } finally {
       redis.disconnect()
     }
@@ -136,24 +174,49 @@ describe('campaigns before they leave', () => {
     const other = await api.addTenant()
     const id = await create(1)
     for (const path of [...Object.values(PATHS), 'resend'])
-      for (const [name, key] of [[newId(), api.admin], ['x', api.admin], [id, other.admin]] as const)
+      for (const [name, key] of [
+        [newId(), api.admin],
+        ['x', api.admin],
+        [id, other.admin],
+      ] as const)
         assert.equal((await api.call('POST', `/public/campaigns/${name}/${path}`, { key })).status, 404, path)
   })
 
   it('a ledger is listed in pages, by what became of each, and as CSV that runs no formula', async () => {
     const id = await create(1)
-    const rows = ['delivered', 'failed', 'skipped', 'delivered'].map((state, i) => ({ id: newId(), messageId: newId(), state, email: i === 0 ? '=1+1@a.example' : `b${i}@a.example` }))
+    const rows = ['delivered', 'failed', 'skipped', 'delivered'].map((state, i) => ({
+      id: newId(),
+      messageId: newId(),
+      state,
+      email: i === 0 ? '=1+1@a.example' : `b${i}@a.example`,
+    }))
     for (const row of rows)
-      await api.db.query(`INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email, state, is_waiting, reason, message_id)
-        VALUES ($1, $2, $3, $4, $5, false, 'why', $6)`, [id, row.id, api.workspaceId, row.email, row.state, row.messageId])
+      await api.db.query(
+        `INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email, state, is_waiting, reason, message_id)
+        VALUES ($1, $2, $3, $4, $5, false, 'why', $6)`,
+        [id, row.id, api.workspaceId, row.email, row.state, row.messageId],
+      )
     const first = (await campaigns.call('GET', `/${id}/recipients?limit=2`)).body['data']
     assert.equal(listOf(first?.['recipients']).length, 2)
-    const rest = (await campaigns.call('GET', `/${id}/recipients?limit=2&after=${textOf(first?.['next'])}`)).body['data']
-    assert.deepEqual(listOf(rest?.['recipients']).map((one) => textOf(one['email'])), ['b2@a.example', 'b3@a.example'])
+    const rest = (await campaigns.call('GET', `/${id}/recipients?limit=2&after=${textOf(first?.['next'])}`)).body[
+      'data'
+    ]
+    assert.deepEqual(
+      listOf(rest?.['recipients']).map((one) => textOf(one['email'])),
+      ['b2@a.example', 'b3@a.example'],
+    )
     const lost = (await campaigns.call('GET', `/${id}/recipients?filter=not-sent`)).body['data']
-    assert.deepEqual(listOf(lost?.['recipients']).map((one) => [textOf(one['state']), textOf(one['reason'])]), [['failed', 'why'], ['skipped', 'why']])
+    assert.deepEqual(
+      listOf(lost?.['recipients']).map((one) => [textOf(one['state']), textOf(one['reason'])]),
+      [
+        ['failed', 'why'],
+        ['skipped', 'why'],
+      ],
+    )
     assert.equal((await campaigns.call('GET', `/${id}/recipients?filter=lost`)).status, 400)
-    const csv = await fetch(`${api.url}/api/v1/public/campaigns/${id}/recipients.csv`, { headers: { authorization: `Bearer ${api.admin}` } })
+    const csv = await fetch(`${api.url}/api/v1/public/campaigns/${id}/recipients.csv`, {
+      headers: { authorization: `Bearer ${api.admin}` },
+    })
     const lines = (await csv.text()).trim().split('\r\n')
     assert.equal(lines.length, 5)
     assert.ok(lines[1]?.includes(`,'=1+1@a.example,delivered,`), lines[1])

@@ -5,30 +5,64 @@ import { keepMail, pruneInbox } from '#src/sandbox/inbox.ts'
 import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
 
 const RAW = [
-  'From: Shop <me@sender.example>', 'Subject: Your code', 'MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary="b"', '',
-  '--b', 'Content-Type: text/html', '', '<script>alert(1)</script><b>4711</b>', '--b', 'Content-Type: application/pdf; name="a.pdf"',
-  'Content-Disposition: attachment; filename="a.pdf"', 'Content-Transfer-Encoding: base64', '', 'YWJj', '--b--', '',
+  'From: Shop <me@sender.example>',
+  'Subject: Your code',
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/mixed; boundary="b"',
+  '',
+  '--b',
+  'Content-Type: text/html',
+  '',
+  '<script>alert(1)</script><b>4711</b>',
+  '--b',
+  'Content-Type: application/pdf; name="a.pdf"',
+  'Content-Disposition: attachment; filename="a.pdf"',
+  'Content-Transfer-Encoding: base64',
+  '',
+  'YWJj',
+  '--b--',
+  '',
 ].join('\r\n')
 
 describe('captured emails', () => {
   let api: TestApi
 
-  before(async () => { api = await startApi() })
+  before(async () => {
+    api = await startApi()
+  })
   after(() => api.stop())
 
   async function capture(raw: Buffer, at = new Date()): Promise<string> {
-    const sent = await api.call('POST', '/send-email/instant', { key: api.regular, body: { from: `me@${api.domain}`, to: 'ann@capture.example', subject: 'Your code', body: 'x' } })
-    const mail = { mailFrom: '', headerFrom: 'me@sender.example', subject: 'Your code', messageId: messageIdOf(textOf(sent.body['id'])), tls: null, dkim: [], raw }
+    const sent = await api.call('POST', '/send-email/instant', {
+      key: api.regular,
+      body: { from: `me@${api.domain}`, to: 'ann@capture.example', subject: 'Your code', body: 'x' },
+    })
+    const mail = {
+      mailFrom: '',
+      headerFrom: 'me@sender.example',
+      subject: 'Your code',
+      messageId: messageIdOf(textOf(sent.body['id'])),
+      tls: null,
+      dkim: [],
+      raw,
+    }
     const [id = ''] = await keepMail(api.db, mail, ['ann@capture.example'], at)
     return id
   }
-  const call = (method: string, path: string) => api.call(method, `/public/emails/captured${path}`, { key: api.regular })
+  const call = (method: string, path: string) =>
+    api.call(method, `/public/emails/captured${path}`, { key: api.regular })
 
   it('lists, shows and forgets them', async () => {
-    const [first, second] = [await capture(Buffer.from(RAW), new Date(Date.now() - 1000)), await capture(Buffer.from(RAW))]
+    const [first, second] = [
+      await capture(Buffer.from(RAW), new Date(Date.now() - 1000)),
+      await capture(Buffer.from(RAW)),
+    ]
     const listed = await call('GET', '?limit=1')
     assert.equal(listed.body['data']?.['total'], 2)
-    assert.deepEqual(listOf(listed.body['data']?.['emails']).map((one) => [one['id'], one['size']]), [[second, RAW.length]])
+    assert.deepEqual(
+      listOf(listed.body['data']?.['emails']).map((one) => [one['id'], one['size']]),
+      [[second, RAW.length]],
+    )
     const { body } = await call('GET', `/${first}`)
     assert.equal(textOf(body['data']?.['html']).trim(), '<script>alert(1)</script><b>4711</b>')
     assert.match(textOf(body['data']?.['headers']), /^From: Shop/)
@@ -42,7 +76,9 @@ describe('captured emails', () => {
   it('gives the octets back as a download', async () => {
     const raw = Buffer.from(`${RAW}\xff`, 'latin1')
     const id = await capture(raw)
-    const answer = await fetch(`${api.url}/api/v1/public/emails/captured/${id}/raw`, { headers: { authorization: `Bearer ${api.regular}` } })
+    const answer = await fetch(`${api.url}/api/v1/public/emails/captured/${id}/raw`, {
+      headers: { authorization: `Bearer ${api.regular}` },
+    })
     assert.equal(answer.headers.get('content-type'), 'message/rfc822')
     assert.equal(answer.headers.get('content-disposition'), `attachment; filename="${id}.eml"`)
     assert.deepEqual(Buffer.from(await answer.arrayBuffer()), raw)
@@ -65,6 +101,9 @@ describe('captured emails', () => {
   it('the workspace tells where to send to', async () => {
     const { body } = await api.call('GET', '/public/workspace', { key: api.regular })
     const keyPart = /_([0-9a-f]+)\./.exec(api.regular)?.[1]
-    assert.deepEqual(body['data']?.['capture'], { address: `${keyPart}@capture.mailstead.test`, domain: 'capture.mailstead.test' })
+    assert.deepEqual(body['data']?.['capture'], {
+      address: `${keyPart}@capture.mailstead.test`,
+      domain: 'capture.mailstead.test',
+    })
   })
 })

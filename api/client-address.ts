@@ -41,6 +41,9 @@ function trustOf(trust: ProxyTrust): (address: string, hops: number) => boolean 
 
 /** As proxies write it: bare, with a port, in brackets. An IPv4 address inside an IPv6 one (RFC 4291 2.5.5.2) is told as IPv4. */
 function readAddress(text: string): string | null {
-  const bare = text.trim().replace(/^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2').replace(/%.*$/, '')
+  const bare = text
+    .trim()
+    .replace(/^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
+    .replace(/%.*$/, '')
   return isIP(bare) === 0 ? null : ipaddr.process(bare).toString()
 }

@@ -34,13 +34,22 @@ interface Asset {
 /** @throws when the installation is broken. */
 export async function readDocsFiles(): Promise<DocsFiles> {
   const [style, bundle, start] = await Promise.all([SOURCES.style, SOURCES.bundle, SOURCES.start].map(readAsset))
-  if (style === undefined || bundle === undefined || start === undefined) throw new Error('a file of the reference page is missing')
+  if (style === undefined || bundle === undefined || start === undefined)
+    throw new Error('a file of the reference page is missing')
   const assets = new Map([style, bundle, start].map(({ name, file }) => [name, file]))
   return { page: tag(pageOf(style.name, [bundle.name, start.name]), 'text/html; charset=utf-8'), assets }
 }
 
 /** `start.js` becomes `start.<digest>.js`. A map of the source is not served, so nothing shall ask for it. */
-async function readAsset({ name, type, at }: { readonly name: string; readonly type: string; readonly at: string }): Promise<Asset> {
+async function readAsset({
+  name,
+  type,
+  at,
+}: {
+  readonly name: string
+  readonly type: string
+  readonly at: string
+}): Promise<Asset> {
   const text = (await readFile(fileURLToPath(at), 'utf8')).replace(/\n\/[/*]# sourceMappingURL=.*$/s, '\n')
   const digest = createHash('sha256').update(text).digest('hex').slice(0, 16)
   return { name: name.replace(/(?=\.\w+$)/, `.${digest}`), file: tag(text, type) }

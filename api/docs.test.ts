@@ -30,20 +30,33 @@ describe('the reference page', () => {
   after(() => api.stop())
 
   const addresses = (): string[] =>
-    html.flatMap(({ attribs }) => [attribs?.['src'] ?? '', attribs?.['href'] ?? '']).filter((one) => /^(?!data:)./.test(one))
+    html
+      .flatMap(({ attribs }) => [attribs?.['src'] ?? '', attribs?.['href'] ?? ''])
+      .filter((one) => /^(?!data:)./.test(one))
 
   it('has no script in itself and nothing from elsewhere', () => {
     const scripts = html.filter(({ name }) => name === 'script')
     assert.equal(scripts.length, 2)
-    for (const script of scripts) assert.deepEqual([script.children?.length, typeof script.attribs?.['src']], [0, 'string'])
-    for (const { attribs } of html) assert.ok(!Object.keys(attribs ?? {}).some((name) => name.startsWith('on') || name === 'style'))
-    assert.ok(addresses().every((address) => address.startsWith('/')), addresses().join())
+    for (const script of scripts)
+      assert.deepEqual([script.children?.length, typeof script.attribs?.['src']], [0, 'string'])
+    for (const { attribs } of html)
+      assert.ok(!Object.keys(attribs ?? {}).some((name) => name.startsWith('on') || name === 'style'))
+    assert.ok(
+      addresses().every((address) => address.startsWith('/')),
+      addresses().join(),
+    )
     assert.equal(addresses().length, 4)
   })
   it('has a policy that lets in what it needs and no more', () => {
     assert.deepEqual(Object.fromEntries(policy), {
-      'default-src': "'none'", 'script-src': "'self'", 'style-src': "'self'", 'img-src': "'self' data:",
-      'connect-src': "'self' https://mail.example", 'base-uri': "'none'", 'form-action': "'none'", 'frame-ancestors': "'none'",
+      'default-src': "'none'",
+      'script-src': "'self'",
+      'style-src': "'self'",
+      'img-src': "'self' data:",
+      'connect-src': "'self' https://mail.example",
+      'base-uri': "'none'",
+      'form-action': "'none'",
+      'frame-ancestors': "'none'",
     })
   })
   it('brings its files itself, to be kept for good', async () => {
@@ -63,7 +76,9 @@ describe('the reference page', () => {
     }
   })
   it('has scripts that parse, and asks no validator', async () => {
-    const start = await fetch(api.url + (addresses().find((one) => one.includes('start.')) ?? '')).then((file) => file.text())
+    const start = await fetch(api.url + (addresses().find((one) => one.includes('start.')) ?? '')).then((file) =>
+      file.text(),
+    )
     assert.doesNotThrow(() => new Script(start))
     assert.match(start, /validatorUrl: null/)
   })

@@ -21,7 +21,9 @@ export const FOREVER = { 'Cache-Control': 'public, max-age=31536000, immutable' 
 /** The text with these headers, or 304 to a client that has it. */
 export function serve(tagged: TaggedText, asked: IncomingHttpHeaders, more: Readonly<Record<string, string>>): Answer {
   const headers = { ETag: tagged.etag, ...more }
-  return has(asked['if-none-match'], tagged.etag) ? { status: 304, headers } : { body: tagged.text, type: tagged.type, headers }
+  return has(asked['if-none-match'], tagged.etag)
+    ? { status: 304, headers }
+    : { body: tagged.text, type: tagged.type, headers }
 }
 
 /** What `further` of such a route says. */

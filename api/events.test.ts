@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { listOf, request, startApi, textOf, type Json, type Tenant, type TestAnswer, type TestApi } from '#test/support/api.ts'
+import {
+  listOf,
+  request,
+  startApi,
+  textOf,
+  type Json,
+  type Tenant,
+  type TestAnswer,
+  type TestApi,
+} from '#test/support/api.ts'
 import { until } from '#test/support/until.ts'
 
 describe('GET /public/events', () => {
@@ -12,11 +21,15 @@ describe('GET /public/events', () => {
   beforeEach(() => api.db.query('DELETE FROM events'))
   after(() => api.stop())
 
-  const read = (query = '', key = api.regular): Promise<TestAnswer> => api.call('GET', `/public/events${query}`, { key })
-  const typesOf = ({ body }: TestAnswer): string[] => listOf(body['data']?.['events']).map((event) => textOf(event['type']))
+  const read = (query = '', key = api.regular): Promise<TestAnswer> =>
+    api.call('GET', `/public/events${query}`, { key })
+  const typesOf = ({ body }: TestAnswer): string[] =>
+    listOf(body['data']?.['events']).map((event) => textOf(event['type']))
   async function send(to: string | readonly string[], tenant: Tenant = api): Promise<string> {
-    const { status, body } = await api.call('POST', '/send-email/instant',
-      { key: tenant.regular, body: { from: `a@${tenant.domain}`, to, subject: 's', text: 't' } })
+    const { status, body } = await api.call('POST', '/send-email/instant', {
+      key: tenant.regular,
+      body: { from: `a@${tenant.domain}`, to, subject: 's', text: 't' },
+    })
     assert.equal(status, 200)
     return textOf(body['email_id'])
   }
@@ -35,16 +48,26 @@ describe('GET /public/events', () => {
       const [event] = listOf(body['data']?.['events'])
       const { id: eventId, timestamp, message_id: messageId, ...rest } = event as unknown as Record<string, unknown>
       assert.deepEqual(rest, {
-        type: 'email.queued', event: 'email.queued', workspace_id: api.workspaceId, email_id: id, recipient: 'anna@b.example',
+        type: 'email.queued',
+        event: 'email.queued',
+        workspace_id: api.workspaceId,
+        email_id: id,
+        recipient: 'anna@b.example',
         to: ['anna@b.example'],
-        subject: 's', sequence: 1, metadata: {}, data: {},
+        subject: 's',
+        sequence: 1,
+        metadata: {},
+        data: {},
       })
       assert.match(textOf(eventId), /^evt_/)
       assert.match(textOf(messageId), /^msg_\d+_/)
       assert.ok(!Number.isNaN(Date.parse(textOf(timestamp))))
       for (const after of [body['data']?.['next'], eventId]) {
         const on = await read(`?after=${textOf(after)}`, key)
-        assert.deepEqual([typesOf(on), on.body['data']?.['has_more'], on.body['data']?.['next']], [[], false, body['data']?.['next']])
+        assert.deepEqual(
+          [typesOf(on), on.body['data']?.['has_more'], on.body['data']?.['next']],
+          [[], false, body['data']?.['next']],
+        )
       }
     }
   })
@@ -52,7 +75,9 @@ describe('GET /public/events', () => {
   it('pages, and filters', async () => {
     const first = await send(['anna@b.example', 'bob@b.example'])
     await send('anna@b.example')
-    await api.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'gone@b.example', 'x')`, [api.workspaceId])
+    await api.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'gone@b.example', 'x')`, [
+      api.workspaceId,
+    ])
     await send('gone@b.example')
     await ready()
     const page = await read('?limit=3')
@@ -67,9 +92,14 @@ describe('GET /public/events', () => {
   })
 
   const WRONG: readonly (readonly [query: string, field: string])[] = [
-    ['after=x', 'after'], ['after=evt_00000000000070008000000000000000', 'after'], ['type=email.eaten', 'type'],
-    ['email_id=7', 'email_id'], ['wait=31', 'wait'],
-    ['wait=soon', 'wait'], ['from=yesterday', 'from'], ['limit=1001', 'limit'],
+    ['after=x', 'after'],
+    ['after=evt_00000000000070008000000000000000', 'after'],
+    ['type=email.eaten', 'type'],
+    ['email_id=7', 'email_id'],
+    ['wait=31', 'wait'],
+    ['wait=soon', 'wait'],
+    ['from=yesterday', 'from'],
+    ['limit=1001', 'limit'],
   ]
   for (const [query, field] of WRONG) {
     it(`${query} is refused`, async () => {
@@ -91,7 +121,9 @@ describe('GET /public/events', () => {
     it('is answered by what happens, of this workspace and of no other', async () => {
       await ready()
       let isAnswered = false
-      const waiting = read('?wait=20').finally(() => { isAnswered = true })
+      const waiting = read('?wait=20').finally(() => {
+        isAnswered = true
+      })
       const others = read('?wait=2', other.regular)
       await send('anna@b.example', other)
       assert.deepEqual(typesOf(await others), ['email.queued'])
@@ -106,7 +138,9 @@ describe('GET /public/events', () => {
     it('goes on where what happens does not fit the filter', async () => {
       const waiting = read('?wait=20&type=email.failed')
       await send('anna@b.example')
-      await api.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'no@b.example', 'x')`, [api.workspaceId])
+      await api.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'no@b.example', 'x')`, [
+        api.workspaceId,
+      ])
       await send('no@b.example')
       assert.deepEqual(typesOf(await waiting), ['email.failed'])
     })
@@ -114,9 +148,12 @@ describe('GET /public/events', () => {
       const going = new AbortController()
       const url = `${api.url}/api/v1/public/events?wait=30`
       const statuses: number[] = []
-      const waiting = Array.from({ length: 60 }, () => fetch(url,
-        { headers: { authorization: `Bearer ${api.regular}` }, signal: going.signal })
-        .then((answer) => statuses.push(answer.status), () => undefined))
+      const waiting = Array.from({ length: 60 }, () =>
+        fetch(url, { headers: { authorization: `Bearer ${api.regular}` }, signal: going.signal }).then(
+          (answer) => statuses.push(answer.status),
+          () => undefined,
+        ),
+      )
       await until(() => statuses.length === 10)
       assert.deepEqual(new Set(statuses), new Set([429]))
       const kept = read('?wait=0.1', other.regular)
@@ -130,8 +167,9 @@ describe('GET /public/events', () => {
       try {
         await alone.redis.crash()
         const waiting = alone.call('GET', '/public/events?wait=20')
-        const sent = await alone.call('POST', '/send-email/instant',
-          { body: { from: `a@${alone.domain}`, to: 'a@b.example', subject: 's', text: 't' } })
+        const sent = await alone.call('POST', '/send-email/instant', {
+          body: { from: `a@${alone.domain}`, to: 'a@b.example', subject: 's', text: 't' },
+        })
         assert.equal(sent.status, 200)
         assert.deepEqual(typesOf(await waiting), ['email.queued'])
       } finally {

@@ -12,7 +12,8 @@ const MAX_FIELDS = 100
 const UNCLEAN = /[\0\uFFFD]/
 
 export function readForm(text: string): FormResult {
-  if (text.split('&', MAX_FIELDS + 1).length > MAX_FIELDS) return { ok: false, reason: `the form has more than ${MAX_FIELDS} fields` }
+  if (text.split('&', MAX_FIELDS + 1).length > MAX_FIELDS)
+    return { ok: false, reason: `the form has more than ${MAX_FIELDS} fields` }
   return formOf([...new URLSearchParams(text)])
 }
 
@@ -33,10 +34,12 @@ export function readMultipart(text: string, type: string): FormResult {
   // a delimiter takes the line end in front of it
   const parts = `\r\n${text}`.split(`\r\n--${boundary}`).slice(1, -1)
   if (parts.length > MAX_FIELDS) return { ok: false, reason: `the form has more than ${MAX_FIELDS} fields` }
-  return formOf(parts.flatMap((part): [string, string][] => {
-    const end = part.indexOf('\r\n\r\n')
-    const head = part.slice(0, Math.max(end, 0))
-    const name = PART_NAME.exec(head)?.[1]
-    return name === undefined || /;\s*filename/i.test(head) ? [] : [[name, part.slice(end + 4)]]
-  }))
+  return formOf(
+    parts.flatMap((part): [string, string][] => {
+      const end = part.indexOf('\r\n\r\n')
+      const head = part.slice(0, Math.max(end, 0))
+      const name = PART_NAME.exec(head)?.[1]
+      return name === undefined || /;\s*filename/i.test(head) ? [] : [[name, part.slice(end + 4)]]
+    }),
+  )
 }

@@ -74,17 +74,30 @@ describe('the headers of answers', () => {
     for (const [name, value] of Object.entries(ANSWER_HEADERS)) assert.ok(heard.includes(`${name}: ${value}\r\n`), name)
   })
   it('repeats a request id only where it is harmless, and nothing else that was said', async () => {
-    for (const [given, isRepeated] of [['abc-123', true], ['a b', false], ['<script>', false], ['x'.repeat(200), false]] as const) {
-      const response = await fetch(`${api.url}/<b>${encodeURIComponent('"><script>')}?q=<i>`, { headers: { 'x-request-id': given } })
+    for (const [given, isRepeated] of [
+      ['abc-123', true],
+      ['a b', false],
+      ['<script>', false],
+      ['x'.repeat(200), false],
+    ] as const) {
+      const response = await fetch(`${api.url}/<b>${encodeURIComponent('"><script>')}?q=<i>`, {
+        headers: { 'x-request-id': given },
+      })
       assert.equal(response.headers.get('x-request-id') === given, isRepeated)
       assert.ok(!/<script|<b>|<i>/.test(await response.text()))
     }
   })
   it('says the same whatever the host and the forwarded headers claim', async () => {
-    const plain = await say(api.port, 'GET /openapi.json HTTP/1.1\r\nHost: a.example\r\nX-Request-Id: x\r\nConnection: close\r\n\r\n')
-    const claimed = await say(api.port, 'GET /openapi.json HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n'
-      + 'X-Forwarded-Proto: http\r\nForwarded: host=evil.example\r\nX-Original-URL: /metrics\r\nX-HTTP-Method-Override: DELETE\r\n'
-      + 'X-Request-Id: x\r\nConnection: close\r\n\r\n')
+    const plain = await say(
+      api.port,
+      'GET /openapi.json HTTP/1.1\r\nHost: a.example\r\nX-Request-Id: x\r\nConnection: close\r\n\r\n',
+    )
+    const claimed = await say(
+      api.port,
+      'GET /openapi.json HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\n' +
+        'X-Forwarded-Proto: http\r\nForwarded: host=evil.example\r\nX-Original-URL: /metrics\r\nX-HTTP-Method-Override: DELETE\r\n' +
+        'X-Request-Id: x\r\nConnection: close\r\n\r\n',
+    )
     const bare = (heard: string): string => heard.replace(/^Date: .*\r\n/m, '')
     assert.equal(bare(claimed), bare(plain))
   })
@@ -139,10 +152,13 @@ describe('a request that can be read in two ways', () => {
       'GET /healthz HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\nConnection: Upgrade, close\r\n\r\n',
       'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 200-maybe\r\nConnection: close\r\n\r\n',
       'GET /healthz HTTP/1.1\r\nHost: \r\nConnection: close\r\n\r\n',
-    ]) assert.match(await say(api.port, text), /^HTTP\/1\.1 200 [^]*alive/, text)
+    ])
+      assert.match(await say(api.port, text), /^HTTP\/1\.1 200 [^]*alive/, text)
   })
   it('a tunnel is not opened', async () => {
-    assert.ok(!(await say(api.port, 'CONNECT mail.example:25 HTTP/1.1\r\nHost: mail.example\r\n\r\n')).startsWith('HTTP/1.1 2'))
+    assert.ok(
+      !(await say(api.port, 'CONNECT mail.example:25 HTTP/1.1\r\nHost: mail.example\r\n\r\n')).startsWith('HTTP/1.1 2'),
+    )
     const traced = await say(api.port, 'TRACE /healthz HTTP/1.1\r\nHost: x\r\nCookie: a=b\r\nConnection: close\r\n\r\n')
     assert.match(traced, /^HTTP\/1\.1 405 (?![^]*Cookie: a=b)/)
   })

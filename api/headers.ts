@@ -17,8 +17,7 @@ export const HSTS = 'max-age=31536000'
 /** `styleHash` is the SHA-256 of the page's one style element, in base64. */
 export function pageHeaders(styleHash: string): Readonly<Record<string, string>> {
   return {
-    'Content-Security-Policy':
-      `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+    'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
   }

@@ -27,17 +27,35 @@ const CLICK = /^\/c\/([\w-]+)\/([\w-]+)$/
 const PIXEL_TEXT = PIXEL.toString('latin1')
 
 export function createHitAnswers(ctx: ApiContext): HitAnswers {
-  const common = { ...ANSWER_HEADERS, ...(ctx.config.publicUrl.startsWith('https:') ? { 'Strict-Transport-Security': HSTS } : {}) }
-  const pixelHeaders = flat({ ...common, ...PIXEL_HEADERS, 'Content-Type': 'image/gif', 'Content-Length': String(PIXEL.length) })
+  const common = {
+    ...ANSWER_HEADERS,
+    ...(ctx.config.publicUrl.startsWith('https:') ? { 'Strict-Transport-Security': HSTS } : {}),
+  }
+  const pixelHeaders = flat({
+    ...common,
+    ...PIXEL_HEADERS,
+    'Content-Type': 'image/gif',
+    'Content-Length': String(PIXEL.length),
+  })
   const linkHeaders = flat({ ...common, ...LINK_HEADERS, 'Content-Length': '0' })
 
   async function answer(req: IncomingMessage, res: ServerResponse, hit: HitRef | LinkHit): Promise<void> {
     const startedAt = performance.now()
     const requestId = requestIdOf(req)
-    await ctx.tracking.take(hit, { headers: req.headers, address: clientAddress(req, ctx.config.trustProxy), isHead: false })
+    await ctx.tracking.take(hit, {
+      headers: req.headers,
+      address: clientAddress(req, ctx.config.trustProxy),
+      isHead: false,
+    })
     if ('url' in hit) res.writeHead(302, ['X-Request-Id', requestId, 'Location', hit.url, ...linkHeaders]).end()
     else res.writeHead(200, ['X-Request-Id', requestId, ...pixelHeaders]).end(PIXEL_TEXT, 'latin1')
-    noteAnswered(ctx, { requestId, route: 'url' in hit ? 'follow-link' : 'open-pixel', method: 'GET', status: res.statusCode, startedAt })
+    noteAnswered(ctx, {
+      requestId,
+      route: 'url' in hit ? 'follow-link' : 'open-pixel',
+      method: 'GET',
+      status: res.statusCode,
+      startedAt,
+    })
   }
 
   return (req, res) => {

@@ -48,15 +48,45 @@ describe('hostile requests', () => {
     ['a key twice', () => valid().replace('{', '{"to":"c@d.example",'), undefined, 400, 'VALIDATION_ERROR'],
     ['__proto__', () => valid().replace('{', '{"__proto__":{"to":"c@d.example"},'), undefined, 400, 'VALIDATION_ERROR'],
     ['NUL in a text', () => valid().replace('"s"', '"s\\u0000"'), undefined, 400, 'VALIDATION_ERROR'],
-    ['NUL in metadata', () => valid().replace('{', '{"metadata":{"a\\u0000":"b"},'), undefined, 400, 'VALIDATION_ERROR'],
+    [
+      'NUL in metadata',
+      () => valid().replace('{', '{"metadata":{"a\\u0000":"b"},'),
+      undefined,
+      400,
+      'VALIDATION_ERROR',
+    ],
     ['half a surrogate pair', () => valid().replace('"s"', '"\\ud800"'), undefined, 400, 'VALIDATION_ERROR'],
-    ['bytes that are not UTF-8', () => Buffer.from(valid().replace('"s"', '"\xff\xfe"'), 'latin1'), undefined, 400, 'VALIDATION_ERROR'],
+    [
+      'bytes that are not UTF-8',
+      () => Buffer.from(valid().replace('"s"', '"\xff\xfe"'), 'latin1'),
+      undefined,
+      400,
+      'VALIDATION_ERROR',
+    ],
     ['UTF-16', () => Buffer.from(valid(), 'utf16le'), undefined, 400, 'VALIDATION_ERROR'],
-    ['a form', () => 'to=a@b.example&subject=s', { 'content-type': 'application/x-www-form-urlencoded' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
+    [
+      'a form',
+      () => 'to=a@b.example&subject=s',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      415,
+      'UNSUPPORTED_MEDIA_TYPE',
+    ],
     ['plain text', valid, { 'content-type': 'text/plain' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
     ['multipart', () => '--x--', { 'content-type': 'multipart/form-data; boundary=x' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
-    ['another charset', valid, { 'content-type': 'application/json; charset=iso-8859-1' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
-    ['compressed', valid, { 'content-type': 'application/json', 'content-encoding': 'gzip' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
+    [
+      'another charset',
+      valid,
+      { 'content-type': 'application/json; charset=iso-8859-1' },
+      415,
+      'UNSUPPORTED_MEDIA_TYPE',
+    ],
+    [
+      'compressed',
+      valid,
+      { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      415,
+      'UNSUPPORTED_MEDIA_TYPE',
+    ],
     ['larger than the limit', () => Buffer.alloc(37_000_000, ' '), undefined, 413, 'PAYLOAD_TOO_LARGE'],
     [
       'a message larger than the limit, inside a body that is not',
@@ -91,7 +121,10 @@ describe('hostile requests', () => {
   })
   it('25 MB of attachments are accepted, one byte more is 413', async () => {
     const withBytes = (n: number): string =>
-      valid().replace('{', `{"attachments":[{"filename":"a.bin","content":"${Buffer.alloc(n, 1).toString('base64')}"}],`)
+      valid().replace(
+        '{',
+        `{"attachments":[{"filename":"a.bin","content":"${Buffer.alloc(n, 1).toString('base64')}"}],`,
+      )
     assert.equal((await raw(withBytes(26_214_400 - 1))).status, 200)
     assert.equal((await raw(withBytes(26_214_400))).status, 413)
   }).timeout(60_000)

@@ -10,7 +10,13 @@ describe('Idempotency-Key', () => {
 
   let n = 0
   const newKey = (): string => `key ${++n}`
-  const message = (fields: object = {}): object => ({ from: `me@${api.domain}`, to: ['a@b.example'], subject: 's', body: 'x', ...fields })
+  const message = (fields: object = {}): object => ({
+    from: `me@${api.domain}`,
+    to: ['a@b.example'],
+    subject: 's',
+    body: 'x',
+    ...fields,
+  })
   const send = (key: string, body: object, path = 'high'): Promise<TestAnswer> =>
     api.call('POST', `/send-email/${path}`, { body, headers: { 'idempotency-key': key } })
   const countMessages = async (): Promise<number> =>
@@ -76,7 +82,10 @@ describe('Idempotency-Key', () => {
     assert.equal(ids.size, 1)
     assert.equal(answers.filter((answer) => answer.status === 200 && !isReplay(answer)).length, 1)
     for (const { status, body } of answers)
-      assert.ok(status === 200 || (status === 409 && textOf(body['error']) === 'IDEMPOTENCY_IN_PROGRESS'), JSON.stringify(body))
+      assert.ok(
+        status === 200 || (status === 409 && textOf(body['error']) === 'IDEMPOTENCY_IN_PROGRESS'),
+        JSON.stringify(body),
+      )
   })
 
   it('another workspace may use the same key', async () => {
@@ -103,7 +112,11 @@ describe('Idempotency-Key', () => {
     const tenant = await api.addTenant()
     const body = message({ from: `me@${tenant.domain}` })
     const call = (fields: object): Promise<TestAnswer> =>
-      api.call('POST', '/send-email/high', { key: tenant.regular, body: { ...body, ...fields }, headers: { 'idempotency-key': 'k' } })
+      api.call('POST', '/send-email/high', {
+        key: tenant.regular,
+        body: { ...body, ...fields },
+        headers: { 'idempotency-key': 'k' },
+      })
     const first = await call({})
     await api.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [tenant.domainId])
     const other = (): Promise<TestAnswer> => api.call('POST', '/send-email/high', { key: tenant.regular, body })
@@ -122,15 +135,20 @@ describe('Idempotency-Key', () => {
   ] as const) {
     it(`a key that is ${why} is 400`, async () => {
       const { status, body } = await send(key, message())
-      assert.deepEqual([status, body['error'], body['details']?.['0']?.['path']], [400, 'VALIDATION_ERROR', 'Idempotency-Key'])
+      assert.deepEqual(
+        [status, body['error'], body['details']?.['0']?.['path']],
+        [400, 'VALIDATION_ERROR', 'Idempotency-Key'],
+      )
     })
   }
-  it('a key of 256 characters is not too long', async () => assert.equal((await send('y'.repeat(256), message())).status, 200))
+  it('a key of 256 characters is not too long', async () =>
+    assert.equal((await send('y'.repeat(256), message())).status, 200))
 
   describe('of a batch', () => {
     const batch = (key: string, subjects: readonly string[]): Promise<TestAnswer> =>
       send(key, { messages: subjects.map((subject) => (subject === 'bad' ? {} : message({ subject }))) }, 'batch')
-    const ids = (answer: TestAnswer): Json[] => listOf(answer.body['data']?.['results']).map((result) => result['id'] as Json)
+    const ids = (answer: TestAnswer): Json[] =>
+      listOf(answer.body['data']?.['results']).map((result) => result['id'] as Json)
 
     it('replays all of it', async () => {
       const key = newKey()

@@ -30,7 +30,9 @@ describe('strict JSON', () => {
         if (!result.ok) return
         const again = JSON.stringify(result.value)
         assert.ok(
-          again.isWellFormed() && !/\\u0000|\\ud[89a-f]/.test(again.replaceAll('\\\\', '')) && !again.includes('"__proto__":'),
+          again.isWellFormed() &&
+            !/\\u0000|\\ud[89a-f]/.test(again.replaceAll('\\\\', '')) &&
+            !again.includes('"__proto__":'),
           again,
         )
       }),
@@ -95,7 +97,10 @@ describe('strict JSON', () => {
   it('finds a key twice wherever it stands, and only then', () => {
     // random texts of the signs that matter, in objects of few keys: duplicates are common
     const text = fc.array(fc.constantFrom('"', '\\', ':', '{', '}', '[', ' ', 'a', ',')).map((signs) => signs.join(''))
-    const pairs = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'a\\', 'a":'), fc.constantFrom(':', ' :', '\n: '), text), { maxLength: 4 })
+    const pairs = fc.array(
+      fc.tuple(fc.constantFrom('a', 'b', 'a\\', 'a":'), fc.constantFrom(':', ' :', '\n: '), text),
+      { maxLength: 4 },
+    )
     fc.assert(
       fc.property(pairs, (given) => {
         const written = `{${given.map(([key, colon, value]) => JSON.stringify(key) + colon + JSON.stringify(value)).join(',')}}`
@@ -107,6 +112,7 @@ describe('strict JSON', () => {
 
   it('takes time in proportion to the text, also for backslashes', () => {
     // a quadratic reader would need minutes for these
-    for (const text of [`{"a":"${'\\\\'.repeat(2_000_000)}"}`, `{"a":"${'\\"'.repeat(2_000_000)}"}`]) assert.ok(readJson(text).ok)
+    for (const text of [`{"a":"${'\\\\'.repeat(2_000_000)}"}`, `{"a":"${'\\"'.repeat(2_000_000)}"}`])
+      assert.ok(readJson(text).ok)
   })
 })

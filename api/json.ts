@@ -6,7 +6,9 @@
  * What may not be parsed, and which keys JSON.parse drops, shows in the text outside of its strings. Finding these costs more than parsing
  * an ordinary body, so it is only done where a few searches cannot rule trouble out: many brackets, a large text, more keys than came out.
  */
-export type JsonResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }
+export type JsonResult =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly reason: string }
 
 const MAX_DEPTH = 64
 // 500 messages with 50 named recipients each have about 100,000.
@@ -59,7 +61,8 @@ function isHarmless(text: string): boolean {
   if (text.length > SMALL) return false
   let brackets = 0
   for (const bracket of ['{', '['])
-    for (let at = text.indexOf(bracket); at >= 0 && brackets <= MAX_DEPTH; at = text.indexOf(bracket, at + 1)) brackets++
+    for (let at = text.indexOf(bracket); at >= 0 && brackets <= MAX_DEPTH; at = text.indexOf(bracket, at + 1))
+      brackets++
   return brackets <= MAX_DEPTH
 }
 

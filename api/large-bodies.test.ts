@@ -9,8 +9,13 @@ import { ROUTES } from './table.ts'
 const MB = 1024 * 1024
 
 const message = (replaced: Readonly<Record<string, unknown>> = {}): Record<string, unknown> => ({
-  to: ['Ada <a@b.example>'], from: 'x@y.example', subject: 's', text: 't', expires_at: '2031-05-04T10:00:00Z',
-  metadata: { a: null, b: 1 }, ...replaced,
+  to: ['Ada <a@b.example>'],
+  from: 'x@y.example',
+  subject: 's',
+  text: 't',
+  expires_at: '2031-05-04T10:00:00Z',
+  metadata: { a: null, b: 1 },
+  ...replaced,
 })
 const attachment = (bytes: number): object => ({ filename: 'a.bin', content: randomBytes(bytes).toString('base64') })
 
@@ -18,8 +23,16 @@ const CASES: readonly (readonly [name: string, route: string, body: unknown])[] 
   ['a large attachment', 'send-instant', message({ attachments: [attachment(MB), attachment(3)] })],
   ['a long text of all kinds of characters', 'send-instant', message({ html: '<p>ża "b" \\ 🎉\n</p>'.repeat(50_000) })],
   ['what the schema refuses', 'send-instant', message({ text: 'x'.repeat(MB), to: 'nobody', tags: [1], reply_to: 7 })],
-  ['a batch with a bad message', 'send-batch', { messages: [message(), message({ to: 5 }), 'no', message({ text: 'x'.repeat(100_000) })] }],
-  ['a scheduled message', 'schedule-email', { email: message({ attachments: [attachment(MB)] }), scheduled_at: '2031-05-04_10:00:00', timezone: 'Asia/Tokyo' }],
+  [
+    'a batch with a bad message',
+    'send-batch',
+    { messages: [message(), message({ to: 5 }), 'no', message({ text: 'x'.repeat(100_000) })] },
+  ],
+  [
+    'a scheduled message',
+    'schedule-email',
+    { email: message({ attachments: [attachment(MB)] }), scheduled_at: '2031-05-04_10:00:00', timezone: 'Asia/Tokyo' },
+  ],
 ]
 const BROKEN: readonly (readonly [name: string, bytes: Buffer])[] = [
   ['no JSON', Buffer.from(`{"to":"${'x'.repeat(MB)}`)],
@@ -29,7 +42,9 @@ const BROKEN: readonly (readonly [name: string, bytes: Buffer])[] = [
 
 describe('large bodies', () => {
   let large: LargeBodies
-  before(() => { large = createLargeBodies(openLog({ logLevel: 'silent' }, 'test')) })
+  before(() => {
+    large = createLargeBodies(openLog({ logLevel: 'silent' }, 'test'))
+  })
   after(() => large.stop())
 
   const compare = async (route: string, bytes: Buffer): Promise<void> => {
@@ -40,14 +55,19 @@ describe('large bodies', () => {
     assert.deepEqual(await large.read(route, own), { ok: true, read: here })
     assert.equal(own.length, 0, 'the bytes were copied')
   }
-  for (const [name, route, body] of CASES) it(`${name} is read in the thread as it is here`, () => compare(route, Buffer.from(JSON.stringify(body))))
-  for (const [name, bytes] of BROKEN) it(`${name} is refused in the thread as it is here`, () => compare('send-instant', bytes))
+  for (const [name, route, body] of CASES)
+    it(`${name} is read in the thread as it is here`, () => compare(route, Buffer.from(JSON.stringify(body))))
+  for (const [name, bytes] of BROKEN)
+    it(`${name} is refused in the thread as it is here`, () => compare('send-instant', bytes))
 
   it('when the thread dies its requests are told to come again, and the next is read', async () => {
     const mortal = createLargeBodies(openLog({ logLevel: 'silent' }, 'test'))
     const bytes = (): Buffer => Buffer.from(new Uint8Array(Buffer.from(JSON.stringify(message()))).buffer)
     const answers = await Promise.all([mortal.read('no-such-route', bytes()), mortal.read('send-instant', bytes())])
-    assert.deepEqual(answers.map((answer) => !answer.ok && answer.refusal.error), ['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE'])
+    assert.deepEqual(
+      answers.map((answer) => !answer.ok && answer.refusal.error),
+      ['SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE'],
+    )
     assert.equal((await mortal.read('send-instant', bytes())).ok, true)
     await mortal.stop()
   })
@@ -55,19 +75,28 @@ describe('large bodies', () => {
 
 describe('large bodies over HTTP', () => {
   let api: TestApi
-  before(async () => { api = await startApi() })
+  before(async () => {
+    api = await startApi()
+  })
   after(() => api.stop())
 
   it('are stored byte for byte, and replayed under their key', async () => {
     const content = randomBytes(2 * MB)
     const html = '<p>ża "b" \\ 🎉\n</p>'.repeat(20_000)
-    const body = message({ from: `x@${api.domain}`, html, text: 'short', attachments: [{ filename: 'a.bin', content: content.toString('base64') }] })
+    const body = message({
+      from: `x@${api.domain}`,
+      html,
+      text: 'short',
+      attachments: [{ filename: 'a.bin', content: content.toString('base64') }],
+    })
     const call = { body, headers: { 'idempotency-key': 'large' } }
     const first = await api.call('POST', '/send-email/instant', call)
     const second = await api.call('POST', '/send-email/instant', call)
     assert.deepEqual([first.status, second.headers.get('idempotent-replayed')], [200, 'true'])
     assert.deepEqual(second.body, first.body)
-    const { rows } = await api.db.query('SELECT html, body_text, content FROM messages JOIN attachments ON message_id = id')
+    const { rows } = await api.db.query(
+      'SELECT html, body_text, content FROM messages JOIN attachments ON message_id = id',
+    )
     assert.equal(rows.length, 1)
     assert.deepEqual([rows[0]?.['html'], rows[0]?.['body_text']], [html, 'short'])
     assert.ok(content.equals(rows[0]?.['content'] as Buffer))
@@ -75,15 +104,24 @@ describe('large bodies over HTTP', () => {
 
   it('of a batch are accepted or refused one by one', async () => {
     const from = `x@${api.domain}`
-    const messages = Array.from({ length: 100 }, (_, i) => message({ from, to: i % 10 === 3 ? 'nobody' : `r${i}@b.example`, text: 'x'.repeat(5000) }))
+    const messages = Array.from({ length: 100 }, (_, i) =>
+      message({ from, to: i % 10 === 3 ? 'nobody' : `r${i}@b.example`, text: 'x'.repeat(5000) }),
+    )
     const { status, body } = await api.call('POST', '/send-email/batch', { body: { messages } })
     assert.equal(status, 200)
     const refused = listOf(body['data']?.['results']).filter((result) => 'error' in result)
-    assert.deepEqual(refused.map(({ index, error }) => [index, error]), [3, 13, 23, 33, 43, 53, 63, 73, 83, 93].map((i) => [i, 'VALIDATION_ERROR']))
+    assert.deepEqual(
+      refused.map(({ index, error }) => [index, error]),
+      [3, 13, 23, 33, 43, 53, 63, 73, 83, 93].map((i) => [i, 'VALIDATION_ERROR']),
+    )
   })
 
   it('are refused with the same words as small ones', async () => {
-    const answers = await Promise.all(['x', 'x'.repeat(MB)].map((text) => api.call('POST', '/send-email/instant', { body: message({ text, to: 5, subject: 'a\nb' }) })))
+    const answers = await Promise.all(
+      ['x', 'x'.repeat(MB)].map((text) =>
+        api.call('POST', '/send-email/instant', { body: message({ text, to: 5, subject: 'a\nb' }) }),
+      ),
+    )
     assert.equal(answers[0]?.status, 400)
     assert.match(textOf(answers[0].body['message']), /to/)
     assert.deepEqual(answers[1]?.body, answers[0].body)

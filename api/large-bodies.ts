@@ -11,7 +11,9 @@ import { refuse, type Refusal } from '#src/errors.ts'
 import type { Log } from '#src/log.ts'
 import type { ReadBody } from './read-body.ts'
 
-export type LargeBody = { readonly ok: true; readonly read: ReadBody } | { readonly ok: false; readonly refusal: Refusal }
+export type LargeBody =
+  | { readonly ok: true; readonly read: ReadBody }
+  | { readonly ok: false; readonly refusal: Refusal }
 
 export interface LargeBodies {
   /** Reads a JSON body for the route of that name. The bytes are gone afterwards. */
@@ -20,13 +22,23 @@ export interface LargeBodies {
 }
 
 /** What travels to the thread, and back. */
-export interface LargeRequest { readonly id: number; readonly route: string; readonly bytes: Uint8Array }
-export interface LargeReply { readonly id: number; readonly read: ReadBody }
+export interface LargeRequest {
+  readonly id: number
+  readonly route: string
+  readonly bytes: Uint8Array
+}
+export interface LargeReply {
+  readonly id: number
+  readonly read: ReadBody
+}
 
 /** The largest body, as text and as values, several times over. */
 const MEMORY = { maxOldGenerationSizeMb: 1024 }
 const IDLE_MS = 60_000
-const AWAY: LargeBody = { ok: false, refusal: refuse('SERVICE_UNAVAILABLE', 'The body could not be read right now. Try again.', 1) }
+const AWAY: LargeBody = {
+  ok: false,
+  refusal: refuse('SERVICE_UNAVAILABLE', 'The body could not be read right now. Try again.', 1),
+}
 
 interface Thread {
   readonly worker: Worker
@@ -92,6 +104,7 @@ function ownMemoryOf(bytes: Buffer): ArrayBuffer {
 function withBuffers(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
-  for (const [key, item] of Object.entries(value)) if (typeof item === 'object' && item !== null) (value as Record<string, unknown>)[key] = withBuffers(item)
+  for (const [key, item] of Object.entries(value))
+    if (typeof item === 'object' && item !== null) (value as Record<string, unknown>)[key] = withBuffers(item)
   return value
 }

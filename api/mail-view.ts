@@ -32,15 +32,20 @@ interface Stored extends ShownMail {
   readonly isRaw: boolean
 }
 
-const STORED = prepared('mail-view-stored', `
-SELECT subject, html, body_text AS text, content_id IS NOT NULL AS "isRecipe", raw IS NOT NULL AS "isRaw" FROM messages WHERE id = $1`)
+const STORED = prepared(
+  'mail-view-stored',
+  `
+SELECT subject, html, body_text AS text, content_id IS NOT NULL AS "isRecipe", raw IS NOT NULL AS "isRaw" FROM messages WHERE id = $1`,
+)
 
 export function createMailView(ctx: Context, renderer: Renderer): MailView {
   const tokens = createTokens(ctx.vault)
   const parts = { ctx, links: createLinks(ctx), tracking: createTrackingCache(ctx) }
 
   async function textsOf(messageId: string, n: number): Promise<ShownMail | null> {
-    const { rows: [stored] } = await ctx.db.query<Stored>(STORED, [messageId])
+    const {
+      rows: [stored],
+    } = await ctx.db.query<Stored>(STORED, [messageId])
     // what came by SMTP is shown by the reader's own program: it has no link to here
     if (stored === undefined || stored.isRaw) return null
     if (!stored.isRecipe) return stored

@@ -65,7 +65,11 @@ export async function main(config: Config): Promise<ApiProcess> {
     await close()
   }
   try {
-    const server = await listen((req, res) => void (takeHit(req, res) || app(req, res)), config.httpPort, config.httpHost)
+    const server = await listen(
+      (req, res) => void (takeHit(req, res) || app(req, res)),
+      config.httpPort,
+      config.httpHost,
+    )
     log.info({ port: server.port }, 'the api listens')
     return { port: server.port, stop: () => stop(server) }
   } catch (error) {

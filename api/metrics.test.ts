@@ -6,7 +6,9 @@ import { until } from '#test/support/until.ts'
 
 describe('/metrics', () => {
   let api: TestApi
-  before(async () => { api = await startApi() })
+  before(async () => {
+    api = await startApi()
+  })
   after(() => api.stop())
 
   async function figures(): Promise<Map<string, Sample[]>> {
@@ -18,11 +20,17 @@ describe('/metrics', () => {
   it('counts requests by route and status, and how long they took', async () => {
     for (const key of [api.admin, 'x']) await api.call('GET', '/integrations/verify', { key })
     const all = await figures()
-    const counted = all.get('mailstead_http_requests_total')?.filter(({ labels }) => labels['route'] === 'verify-key')
+    const counted = all
+      .get('mailstead_http_requests_total')
+      ?.filter(({ labels }) => labels['route'] === 'verify-key')
       .map(({ labels, value }) => [labels['status'], value])
-    assert.deepEqual(counted, [['200', 1], ['401', 1]])
-    const took = all.get('mailstead_http_request_duration_seconds')?.find(({ name, labels }) =>
-      name.endsWith('_count') && labels['route'] === 'verify-key')
+    assert.deepEqual(counted, [
+      ['200', 1],
+      ['401', 1],
+    ])
+    const took = all
+      .get('mailstead_http_request_duration_seconds')
+      ?.find(({ name, labels }) => name.endsWith('_count') && labels['route'] === 'verify-key')
     assert.equal(took?.value, 2)
   })
   it('names nothing of a workspace', async () => {

@@ -20,26 +20,33 @@ export interface Metrics {
 /** What others told is asked for once in this time, however many look. */
 const FRESH_MS = 1000
 
-export function createMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>,
-  batches: { readonly count: number; readonly messages: number }, tracking: Pick<TrackingDoor, 'counts'>): Metrics {
+export function createMetrics(
+  ctx: Pick<Context, 'db' | 'redis' | 'log'>,
+  batches: { readonly count: number; readonly messages: number },
+  tracking: Pick<TrackingDoor, 'counts'>,
+): Metrics {
   const own = startProcessMetrics(ctx, 'api')
   own.collect(() => ({
-    mailstead_accept_batches_total: single(batches.count), mailstead_accept_messages_total: single(batches.messages),
-    mailstead_tracking_hits_total: Object.entries(tracking.counts).map(([result, value]) => ({ labels: [result], value })),
+    mailstead_accept_batches_total: single(batches.count),
+    mailstead_accept_messages_total: single(batches.messages),
+    mailstead_tracking_hits_total: Object.entries(tracking.counts).map(([result, value]) => ({
+      labels: [result],
+      value,
+    })),
   }))
   let heard: Promise<Told[]> = Promise.resolve([])
   let heardAtMs = -Infinity
   function hear(): Promise<Told[]> {
     if (performance.now() - heardAtMs < FRESH_MS) return heard
     heardAtMs = performance.now()
-    return heard = hearFigures(ctx.redis, own.process)
+    return (heard = hearFigures(ctx.redis, own.process))
   }
   return {
     observe: (route, status, seconds) => {
       own.add('mailstead_http_requests_total', [route, String(status)])
       own.observe('mailstead_http_request_duration_seconds', [route], seconds)
     },
-    render: async () => renderMetrics([{ process: own.process, snapshot: own.snapshot() }, ...await hear()]),
+    render: async () => renderMetrics([{ process: own.process, snapshot: own.snapshot() }, ...(await hear())]),
     stop: () => own.stop(),
   }
 }

@@ -32,8 +32,13 @@ export function mount(ctx: ApiContext, routes: readonly AnyRoute[]): App {
   const app: App = new Koa<State>()
   const router = new Router<State>()
   const readers: Readers = { readBody: createBodyReader(ctx.config), largeBodies: ctx.largeBodies }
-  for (const spec of routes) router.register(pathsOf(spec), [spec.method], (koa: Handled) => serve(ctx, spec, koa, readers))
-  app.use(outer(ctx)).use(directly(router, routes, (spec, koa) => serve(ctx, spec, koa, readers))).use(router.routes()).use(refuseUnmatched(routes))
+  for (const spec of routes)
+    router.register(pathsOf(spec), [spec.method], (koa: Handled) => serve(ctx, spec, koa, readers))
+  app
+    .use(outer(ctx))
+    .use(directly(router, routes, (spec, koa) => serve(ctx, spec, koa, readers)))
+    .use(router.routes())
+    .use(refuseUnmatched(routes))
   app.on('error', (error: unknown) => ctx.log.debug({ err: error }, 'a connection broke'))
   return app
 }
@@ -45,13 +50,18 @@ const PATTERN = /[:*{]/
  * Most requests name a path word for word: these are found in a map, where the router tries one path after the other. Only where the router
  * would choose the same; everything else (parameters, other spellings, other methods) is the router's.
  */
-function directly(router: Router<State>, routes: readonly AnyRoute[], take: (spec: AnyRoute, koa: Handled) => Promise<void>): Koa.Middleware<State> {
+function directly(
+  router: Router<State>,
+  routes: readonly AnyRoute[],
+  take: (spec: AnyRoute, koa: Handled) => Promise<void>,
+): Koa.Middleware<State> {
   const known = new Map<string, Map<string, AnyRoute>>()
   for (const spec of routes) {
     const ofMethod = known.get(spec.method) ?? new Map<string, AnyRoute>()
     known.set(spec.method, ofMethod)
     const plain = pathsOf(spec).filter((path) => !PATTERN.test(path))
-    for (const path of plain) if (router.match(path, spec.method).pathAndMethod[0]?.path === path) ofMethod.set(path, spec)
+    for (const path of plain)
+      if (router.match(path, spec.method).pathAndMethod[0]?.path === path) ofMethod.set(path, spec)
   }
   return (koa, next) => {
     const spec = known.get(koa.method)?.get(koa.path)
@@ -77,7 +87,14 @@ function requestOf(ctx: ApiContext, koa: Handled, caller: Caller | null, inputs:
   const { req, state } = koa
   const address = clientAddress(req, ctx.config.trustProxy)
   return {
-    id: state.requestId, caller, ...inputs, headers: req.headers, address, isHead: req.method === 'HEAD', wantsPage: state.wantsPage, source: req,
+    id: state.requestId,
+    caller,
+    ...inputs,
+    headers: req.headers,
+    address,
+    isHead: req.method === 'HEAD',
+    wantsPage: state.wantsPage,
+    source: req,
     get gone() {
       return goneSignal(koa.res)
     },
@@ -100,7 +117,12 @@ function isBrowser(koa: Handled): boolean {
 }
 
 /** A refusal in the form that the client understands. */
-async function sendRefused(ctx: ApiContext, koa: Koa.ParameterizedContext<State>, refusal: Refusal, body?: unknown): Promise<void> {
+async function sendRefused(
+  ctx: ApiContext,
+  koa: Koa.ParameterizedContext<State>,
+  refusal: Refusal,
+  body?: unknown,
+): Promise<void> {
   const { spec, wantsPage } = koa.state
   if (spec?.refusalPage === undefined || !wantsPage) return sendRefusal(koa, refusal)
   const params = (koa['params'] ?? {}) as Record<string, string>
@@ -161,7 +183,8 @@ function refuseUnmatched(routes: readonly AnyRoute[]): (koa: Koa.ParameterizedCo
     if (layers.length === 0) return sendRefusal(koa, refuse('NOT_FOUND', 'There is no such endpoint.'))
     const allow = [...new Set(layers.flatMap(({ methods }) => methods)), ...IMPLICIT_METHODS].join(', ')
     koa.res.setHeader('Allow', allow)
-    if (koa.method !== 'OPTIONS') return sendRefusal(koa, refuse('METHOD_NOT_ALLOWED', `This endpoint has the methods ${allow}.`))
+    if (koa.method !== 'OPTIONS')
+      return sendRefusal(koa, refuse('METHOD_NOT_ALLOWED', `This endpoint has the methods ${allow}.`))
     if (layers.some(({ path }) => open.has(path))) setHeaders(koa, CROSS_ORIGIN_PREFLIGHT)
     koa.status = 204
   }

@@ -5,11 +5,17 @@ import type { AnyRoute } from './route.ts'
 /** What answers carry beside their body. */
 export const HEADERS = {
   'X-Request-Id': header('string', 'Names this request in our log; quote it when you report a fault.'),
-  'X-RateLimit-Limit': header('integer', 'Requests that the plan allows in the window. On every answer to a known key.'),
+  'X-RateLimit-Limit': header(
+    'integer',
+    'Requests that the plan allows in the window. On every answer to a known key.',
+  ),
   'X-RateLimit-Remaining': header('integer', 'Requests left in the window.'),
   'X-RateLimit-Reset': header('integer', 'When the window ends, in seconds since 1970.'),
   'Retry-After': header('integer', 'Whole seconds to wait before the next try.'),
-  'Idempotent-Replayed': header('string', '`true` on the repeated answer to a request that was done before under this Idempotency-Key.'),
+  'Idempotent-Replayed': header(
+    'string',
+    '`true` on the repeated answer to a request that was done before under this Idempotency-Key.',
+  ),
 }
 
 export const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const

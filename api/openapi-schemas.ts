@@ -27,7 +27,8 @@ export function createSchemaBook(): SchemaBook {
 
   const add = (name: string, json: Json): void => {
     const before = components[name]
-    if (before !== undefined && !isDeepStrictEqual(before, json)) throw new Error(`two schemas of the API are called ${name}`)
+    if (before !== undefined && !isDeepStrictEqual(before, json))
+      throw new Error(`two schemas of the API are called ${name}`)
     components[name] = json
   }
   const inline = (schema: ZodType, io: 'input' | 'output'): Json => {
@@ -54,7 +55,11 @@ export function createSchemaBook(): SchemaBook {
 }
 
 function toJson(schema: ZodType, io: 'input' | 'output'): Json {
-  const json = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: (one) => describeWhole(one.zodSchema, one.jsonSchema) })
+  const json = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: (one) => describeWhole(one.zodSchema, one.jsonSchema),
+  })
   return polish(JSON.parse(JSON.stringify(json).replaceAll('"#/$defs/', `"${COMPONENTS}`))) as Json
 }
 
@@ -80,7 +85,9 @@ const VALUES = ['examples', 'example', 'default', 'const', 'enum']
 function polish(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(polish)
   if (typeof node !== 'object' || node === null) return node
-  const json: Json = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, VALUES.includes(key) ? value : polish(value)]))
+  const json: Json = Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [key, VALUES.includes(key) ? value : polish(value)]),
+  )
   if (FORMATS.includes(json['format'])) delete json['pattern']
   if (typeof json['description'] === 'string' && ALIAS.test(json['description'])) json['deprecated'] = true
   if (json['minimum'] === Number.MIN_SAFE_INTEGER) delete json['minimum']

@@ -63,7 +63,13 @@ function exampleOf(type: EventType): unknown {
       data: EVENT_TYPES[type].sample,
       createdAt: AT,
       message: isAboutMail
-        ? { to: [{ email: 'recipient@example.com' }], subject: 'Your order', metadata: { order: 1234 }, campaignId: null, createdAt: AT }
+        ? {
+            to: [{ email: 'recipient@example.com' }],
+            subject: 'Your order',
+            metadata: { order: 1234 },
+            campaignId: null,
+            createdAt: AT,
+          }
         : null,
     }),
   )
@@ -72,13 +78,16 @@ function exampleOf(type: EventType): unknown {
 const HEADERS: Readonly<Record<string, string>> = {
   'webhook-id': 'evt_…, the same at every try',
   'webhook-timestamp': 'seconds since 1970, of this try',
-  'webhook-signature': '`v1,<base64>` of HMAC-SHA256 over `id.timestamp.body` (Standard Webhooks); two during a rotation',
+  'webhook-signature':
+    '`v1,<base64>` of HMAC-SHA256 over `id.timestamp.body` (Standard Webhooks); two during a rotation',
   'X-Webhook-Signature': '`sha256=<hex>` of HMAC-SHA256 over the body',
 }
 
 /** By type, as OpenAPI 3.1 has them. */
 export function webhooksOf(schemas: SchemaBook): Json {
-  return Object.fromEntries((Object.keys(EVENT_TYPES) as EventType[]).map((type) => [type, { post: operationOf(type, schemas) }]))
+  return Object.fromEntries(
+    (Object.keys(EVENT_TYPES) as EventType[]).map((type) => [type, { post: operationOf(type, schemas) }]),
+  )
 }
 
 function operationOf(type: EventType, schemas: SchemaBook): Json {
@@ -94,7 +103,10 @@ function operationOf(type: EventType, schemas: SchemaBook): Json {
       description,
       schema: { type: 'string' },
     })),
-    requestBody: { required: true, content: { 'application/json': { schema: schemas.refer(bodyOf(type), 'output', name) } } },
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: schemas.refer(bodyOf(type), 'output', name) } },
+    },
     responses: {
       '2XX': { description: 'Taken. Anything else is a failed try, and there are seven more.' },
       '410': { description: 'Switches the endpoint off.' },

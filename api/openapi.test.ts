@@ -29,7 +29,9 @@ interface Document {
   readonly servers: readonly Node[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>
-  readonly components: Readonly<Record<'schemas' | 'responses' | 'headers' | 'parameters', Readonly<Record<string, Node>>>>
+  readonly components: Readonly<
+    Record<'schemas' | 'responses' | 'headers' | 'parameters', Readonly<Record<string, Node>>>
+  >
 }
 
 const document = describeApi(ROUTES, 'https://mail.example') as unknown as Document
@@ -52,7 +54,9 @@ function* walk(node: unknown, path: readonly string[] = []): Generator<readonly 
 
 describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
-    const { valid, errors } = await new Validator().validate(structuredClone(document) as unknown as Record<string, unknown>)
+    const { valid, errors } = await new Validator().validate(
+      structuredClone(document) as unknown as Record<string, unknown>,
+    )
     assert.ok(valid, JSON.stringify(errors, null, 1))
   })
   it('refers to nothing that is not there, and has nothing that is not referred to', () => {
@@ -70,12 +74,21 @@ describe('the OpenAPI document', () => {
       assert.ok(tags.length === 1 && tags.every((tag) => groups.has(tag)), `${operationId}: ${tags.join()}`)
     }
     assert.equal(new Set(ids).size, ids.length)
-    assert.deepEqual(GROUPS.map(({ name }) => name).filter((name) => !groups.has(name)), [], 'groups without an endpoint')
+    assert.deepEqual(
+      GROUPS.map(({ name }) => name).filter((name) => !groups.has(name)),
+      [],
+      'groups without an endpoint',
+    )
     for (const { name, description } of document.tags) assert.ok(description.length > 5, name)
   })
   it('has a schema or a media type for every success that has a body', () => {
-    const silent = ROUTES.filter(({ status, answer, produces }) => answer === undefined && produces === undefined && status !== 204)
-    assert.deepEqual(silent.map(({ name }) => name), ['follow-link', 'docs-redirect'])
+    const silent = ROUTES.filter(
+      ({ status, answer, produces }) => answer === undefined && produces === undefined && status !== 204,
+    )
+    assert.deepEqual(
+      silent.map(({ name }) => name),
+      ['follow-link', 'docs-redirect'],
+    )
     for (const { name, status, answer } of ROUTES) assert.ok(status !== 204 || answer === undefined, name)
   })
   it('marks all paths of an endpoint but the first as aliases', () => {
@@ -86,10 +99,16 @@ describe('the OpenAPI document', () => {
     assert.ok(ROUTES.filter(isIdempotent).length >= 6)
     for (const name of ['sendInstant', 'sendHigh', 'sendAsync', 'sendBulk', 'sendBatch', 'scheduleEmail']) {
       const { parameters, responses } = operationOf(name)
-      assert.ok(parameters?.some(({ $ref }) => $ref === '#/components/parameters/IdempotencyKey'), name)
+      assert.ok(
+        parameters?.some(({ $ref }) => $ref === '#/components/parameters/IdempotencyKey'),
+        name,
+      )
       assert.ok(responses['200']?.headers?.['Idempotent-Replayed'] !== undefined, name)
     }
-    assert.deepEqual(operationOf('listTemplates').parameters?.map(({ name }) => name), ['page', 'limit'])
+    assert.deepEqual(
+      operationOf('listTemplates').parameters?.map(({ name }) => name),
+      ['page', 'limit'],
+    )
   })
   it('has the rate headers on answers to a key, and Retry-After where one has to wait', () => {
     assert.ok(operationOf('verifyKey').responses['200']?.headers?.['X-RateLimit-Remaining'] !== undefined)
@@ -104,8 +123,12 @@ describe('the OpenAPI document', () => {
     assert.match(operationOf('scheduleEmail').description ?? '', /Regular key.*LAUNCH/)
   })
   it('marks fields that are another name of one', () => {
-    const properties = (document.components.schemas['Message'] as { properties: Readonly<Record<string, Node>> }).properties
-    assert.deepEqual([properties['fromName']?.['deprecated'], properties['from_name']?.['deprecated']], [true, undefined])
+    const properties = (document.components.schemas['Message'] as { properties: Readonly<Record<string, Node>> })
+      .properties
+    assert.deepEqual(
+      [properties['fromName']?.['deprecated'], properties['from_name']?.['deprecated']],
+      [true, undefined],
+    )
   })
   it('has examples that fit their schemas', () => {
     let seen = 0
@@ -121,15 +144,27 @@ describe('the OpenAPI document', () => {
   it('has bodies in its examples that the endpoints take', () => {
     for (const spec of ROUTES) {
       const examples = (spec.body?.meta()?.['examples'] ?? []) as unknown[]
-      for (const example of examples) assert.deepEqual(spec.body?.safeParse(example).error?.issues, undefined, spec.name)
+      for (const example of examples)
+        assert.deepEqual(spec.body?.safeParse(example).error?.issues, undefined, spec.name)
     }
   })
 
   describe('webhooks', () => {
     const event: Omit<ReportedEvent, 'type'> = {
-      id: '019a9a00-0000-7000-8000-0000000000aa', workspaceId: '019a9a00-0000-7000-8000-000000000001',
-      messageId: '019a9a00-0000-7000-8000-0000000000bb', sequence: 1, recipient: 'a@b.example', data: null, createdAt: new Date(),
-      message: { to: [{ email: 'a@b.example' }], subject: 's', metadata: { a: 1 }, campaignId: null, createdAt: new Date() },
+      id: '019a9a00-0000-7000-8000-0000000000aa',
+      workspaceId: '019a9a00-0000-7000-8000-000000000001',
+      messageId: '019a9a00-0000-7000-8000-0000000000bb',
+      sequence: 1,
+      recipient: 'a@b.example',
+      data: null,
+      createdAt: new Date(),
+      message: {
+        to: [{ email: 'a@b.example' }],
+        subject: 's',
+        metadata: { a: 1 },
+        campaignId: null,
+        createdAt: new Date(),
+      },
     }
     const variants: readonly Partial<ReportedEvent>[] = [
       {},
@@ -147,7 +182,9 @@ describe('the OpenAPI document', () => {
           for (const data of [null, EVENT_TYPES[type].sample]) {
             const body: unknown = JSON.parse(payloadOf({ ...event, type, ...variant, data }))
             assert.ok(validate(body), JSON.stringify([body, validate.errors]))
-            assert.ok(!validate({ ...(body as object), more: 1 }) && !validate({ ...(body as object), type: 'email.eaten' }))
+            assert.ok(
+              !validate({ ...(body as object), more: 1 }) && !validate({ ...(body as object), type: 'email.eaten' }),
+            )
           }
       })
     }

@@ -12,14 +12,23 @@ import { webhooksOf } from './openapi-webhooks.ts'
 import { pathsOf, type AnyRoute, type BodyKind } from './route.ts'
 
 const SECURITY_SCHEMES = {
-  key: { type: 'http', scheme: 'bearer', description: 'An API key: `<prefix>_<workspace>.live_<secret>` or `.adm_<secret>`' },
-  operator: { type: 'http', scheme: 'bearer', description: 'The token of whoever runs the service (ADMIN_TOKEN). No key of a workspace is taken for it.' },
+  key: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key: `<prefix>_<workspace>.live_<secret>` or `.adm_<secret>`',
+  },
+  operator: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token of whoever runs the service (ADMIN_TOKEN). No key of a workspace is taken for it.',
+  },
 }
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'Kept for 24 hours. The same key with the same request repeats the first answer; with another request it is 409.',
+  description:
+    'Kept for 24 hours. The same key with the same request repeats the first answer; with another request it is 409.',
   schema: { type: 'string', minLength: 1, maxLength: 256 },
 }
 const ABOUT = `Send mail, see what became of it, and look after the people and domains behind it.
@@ -129,7 +138,10 @@ function pascalOf(spec: AnyRoute): string {
 
 function parametersOf(schema: ZodType | undefined, place: 'path' | 'query', schemas: SchemaBook): Json[] {
   if (schema === undefined) return []
-  const { properties, required } = schemas.inline(schema, 'input') as { properties?: Record<string, Json>; required?: string[] }
+  const { properties, required } = schemas.inline(schema, 'input') as {
+    properties?: Record<string, Json>
+    required?: string[]
+  }
   return Object.entries(properties ?? {}).map(([name, { description, deprecated, ...json }]) => ({
     name,
     in: place,
@@ -154,16 +166,25 @@ function requestBodyOf(spec: AnyRoute, schemas: SchemaBook): Json {
   const kinds = spec.accepts ?? (body === undefined ? [] : (['json'] as const))
   if (kinds.length === 0) return {}
   const filled = body === undefined ? TEXT : contentFor(body, 'input', `${pascalOf(spec)}Body`, schemas)
-  const content = Object.fromEntries(kinds.map((kind) => [MEDIA_TYPES[kind], kind === 'csv' || kind === 'tlsrpt' ? TEXT : filled]))
+  const content = Object.fromEntries(
+    kinds.map((kind) => [MEDIA_TYPES[kind], kind === 'csv' || kind === 'tlsrpt' ? TEXT : filled]),
+  )
   return { requestBody: { required: body === undefined || !body.safeParse({}).success, content } }
 }
 
 function successesOf(spec: AnyRoute, schemas: SchemaBook): Json {
   const name = `${pascalOf(spec)}Answer`
-  const content = { ...jsonOf(spec.answer, name, schemas), ...Object.fromEntries((spec.produces ?? []).map((type) => [type, TEXT])) }
+  const content = {
+    ...jsonOf(spec.answer, name, schemas),
+    ...Object.fromEntries((spec.produces ?? []).map((type) => [type, TEXT])),
+  }
   const further = Object.entries(spec.further ?? {}).map(([status, { when, answer }]) => [
     status,
-    { description: when, headers: headersOf(['X-Request-Id']), ...contentOf(jsonOf(answer, `${name}${status}`, schemas)) },
+    {
+      description: when,
+      headers: headersOf(['X-Request-Id']),
+      ...contentOf(jsonOf(answer, `${name}${status}`, schemas)),
+    },
   ])
   const success = { description: 'Success', headers: successHeadersOf(spec), ...contentOf(content) }
   return { [spec.status]: success, ...Object.fromEntries(further) }

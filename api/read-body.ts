@@ -12,13 +12,17 @@ export interface ReadBody {
 }
 
 export function readBodyOf(schema: ZodType, bytes: Buffer): ReadBody {
-  const json = isUtf8(bytes) ? readJson(bytes.toString('utf8')) : { ok: false as const, reason: 'the body is not valid UTF-8' }
+  const json = isUtf8(bytes)
+    ? readJson(bytes.toString('utf8'))
+    : { ok: false as const, reason: 'the body is not valid UTF-8' }
   if (!json.ok) return { isJson: false, details: [{ path: '', message: json.reason }] }
   const read = readPart(schema, json.value)
   return read.ok ? { isJson: true, details: [], value: read.value } : { isJson: true, details: read.details }
 }
 
-export type Part<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly details: readonly Detail[] }
+export type Part<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly details: readonly Detail[] }
 
 /** Runs a schema: on a whole body, or inside another's for a message of a batch, a nested form. */
 export function readPart<T>(schema: ZodType<T>, value: unknown): Part<T> {
@@ -26,7 +30,9 @@ export function readPart<T>(schema: ZodType<T>, value: unknown): Part<T> {
   return result.success ? { ok: true, value: result.data } : { ok: false, details: result.error.issues.map(detailOf) }
 }
 
-const EXPLAINED: core.ParseContext<core.$ZodIssue> = { error: (issue) => (issue.input === undefined ? 'is required' : undefined) }
+const EXPLAINED: core.ParseContext<core.$ZodIssue> = {
+  error: (issue) => (issue.input === undefined ? 'is required' : undefined),
+}
 
 /** One issue as our API tells it. */
 function detailOf(issue: { readonly path: readonly PropertyKey[]; readonly message: string }): Detail {

@@ -16,7 +16,9 @@ export interface Inputs {
   readonly body: unknown
 }
 
-export type ReadResult = { readonly ok: true; readonly inputs: Inputs } | { readonly ok: false; readonly refusal: Refusal; readonly body?: unknown }
+export type ReadResult =
+  | { readonly ok: true; readonly inputs: Inputs }
+  | { readonly ok: false; readonly refusal: Refusal; readonly body?: unknown }
 
 const JSON_ONLY = ['json'] as const
 
@@ -34,13 +36,18 @@ export async function readInputs(
   const params = spec.params === undefined ? undefined : check(spec.params, cleaned(koa.params, details), details)
   const query = spec.query === undefined ? undefined : check(spec.query, cleaned(koa.query, details), details)
   if (spec.body === undefined && spec.accepts === undefined)
-    return details.length > 0 ? { ok: false, refusal: invalid(details) } : { ok: true, inputs: { params, query, body: undefined } }
+    return details.length > 0
+      ? { ok: false, refusal: invalid(details) }
+      : { ok: true, inputs: { params, query, body: undefined } }
   const read = await readBody(koa, { kinds: spec.accepts ?? JSON_ONLY, isFromAnybody: spec.access === 'public' })
   if (!read.ok) return read
-  if ('large' in read && spec.body !== undefined) return addBody(await largeBodies.read(spec.name, read.large), { params, query }, details)
+  if ('large' in read && spec.body !== undefined)
+    return addBody(await largeBodies.read(spec.name, read.large), { params, query }, details)
   const given = 'value' in read ? read.value : undefined
   const body = spec.body === undefined ? undefined : check(spec.body, given, details)
-  return details.length > 0 ? { ok: false, refusal: invalid(details), body: given } : { ok: true, inputs: { params, query, body } }
+  return details.length > 0
+    ? { ok: false, refusal: invalid(details), body: given }
+    : { ok: true, inputs: { params, query, body } }
 }
 
 /** What a large body says beside what the address said; of one that is no JSON at all nothing else is told. */
@@ -57,7 +64,10 @@ const UNCLEAN = /[\0\uFFFD]/
 function cleaned(values: Readonly<Record<string, string | string[] | undefined>>, details: Detail[]): unknown {
   for (const [name, value] of Object.entries(values))
     if (UNCLEAN.test(String(value)))
-      details.push({ path: name.replace(/[^\w.-]/g, '?').slice(0, 100), message: 'has characters that no text may have' })
+      details.push({
+        path: name.replace(/[^\w.-]/g, '?').slice(0, 100),
+        message: 'has characters that no text may have',
+      })
   return values
 }
 

@@ -21,7 +21,10 @@ export interface Answered {
   readonly startedAt: number
 }
 
-export function noteAnswered({ metrics, log }: ApiContext, { requestId, route, method, status, startedAt }: Answered): void {
+export function noteAnswered(
+  { metrics, log }: ApiContext,
+  { requestId, route, method, status, startedAt }: Answered,
+): void {
   const seconds = (performance.now() - startedAt) / 1000
   metrics.observe(route, status, seconds)
   if (log.isLevelEnabled('debug')) log.debug({ requestId, route, method, status, seconds }, 'request')

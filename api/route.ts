@@ -71,7 +71,12 @@ export interface Given {
 
 type Read<S> = S extends ZodType ? output<S> : undefined
 
-export interface Route<A extends Access, P extends ZodType | undefined, Q extends ZodType | undefined, B extends ZodType | undefined> {
+export interface Route<
+  A extends Access,
+  P extends ZodType | undefined,
+  Q extends ZodType | undefined,
+  B extends ZodType | undefined,
+> {
   /** Unique; names the operation in OpenAPI and in metrics. */
   readonly name: string
   readonly summary: string

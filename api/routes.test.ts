@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { createKey } from '#src/auth/keys.ts'
 import { ERRORS } from '#src/errors.ts'
-import { listOf, OPERATOR, startApi, type Json, type TestAnswer, type TestApi, type TestCall } from '#test/support/api.ts'
+import {
+  listOf,
+  OPERATOR,
+  startApi,
+  type Json,
+  type TestAnswer,
+  type TestApi,
+  type TestCall,
+} from '#test/support/api.ts'
 import { errorsOf } from './openapi-errors.ts'
 import { pathsOf, type AnyRoute } from './route.ts'
 import { ROUTES } from './table.ts'
@@ -17,7 +25,13 @@ describe('the table of routes', () => {
   let scopeless: string
   before(async () => {
     api = await startApi()
-    const key = await createKey(api.db, { kind: 'admin', prefix: 'ms', workspaceId: api.workspaceId, name: 'none', scopes: [] })
+    const key = await createKey(api.db, {
+      kind: 'admin',
+      prefix: 'ms',
+      workspaceId: api.workspaceId,
+      name: 'none',
+      scopes: [],
+    })
     assert.ok(key.kind === 'created')
     scopeless = key.secretKey
   })
@@ -87,7 +101,8 @@ describe('the table of routes', () => {
         })
         if (spec.access === 'regular')
           it('answers 403 FORBIDDEN to an Admin key', async () => isRefused(await call(api.admin), 'FORBIDDEN'))
-        if (isAdmin(spec)) it('answers 403 FORBIDDEN to a Regular key', async () => isRefused(await call(api.regular), 'FORBIDDEN'))
+        if (isAdmin(spec))
+          it('answers 403 FORBIDDEN to a Regular key', async () => isRefused(await call(api.regular), 'FORBIDDEN'))
         if (isAdmin(spec))
           it('answers 403 INSUFFICIENT_SCOPE to an Admin key without the scope', async () =>
             isRefused(await call(scopeless), 'INSUFFICIENT_SCOPE'))
@@ -158,7 +173,13 @@ describe('the table of routes', () => {
     ] as const) {
       const { status, body } = await api.call('GET', '/integrations/verify', { key })
       assert.deepEqual(
-        [status, body['data']?.['type'], body['data']?.['workspace_id'], body['data']?.['domain'], Array.isArray(body['data']?.['scopes'])],
+        [
+          status,
+          body['data']?.['type'],
+          body['data']?.['workspace_id'],
+          body['data']?.['domain'],
+          Array.isArray(body['data']?.['scopes']),
+        ],
         [200, type, api.workspaceId, domain, true],
       )
     }
@@ -174,10 +195,13 @@ describe('the table of routes', () => {
           assert.ok(operation !== undefined, path)
           assert.deepEqual(listOf(operation['security']).length, spec.access === 'public' ? 0 : 1)
           assert.equal(operation['requestBody'] !== undefined, spec.body !== undefined || spec.accepts !== undefined)
-          for (const code of errorsOf(spec)) assert.ok(operation['responses']?.[ERRORS[code].status] !== undefined, `${path} ${code}`)
+          for (const code of errorsOf(spec))
+            assert.ok(operation['responses']?.[ERRORS[code].status] !== undefined, `${path} ${code}`)
         }
       }
-      const ids = Object.values(body['paths'] as Json).flatMap((item) => Object.values(item).map((operation) => operation['operationId']))
+      const ids = Object.values(body['paths'] as Json).flatMap((item) =>
+        Object.values(item).map((operation) => operation['operationId']),
+      )
       assert.equal(new Set(ids).size, ids.length)
     })
     it('describes the forms that a send takes', async () => {
@@ -231,7 +255,10 @@ describe('the request rate', () => {
     const refused = answers.filter(({ status }) => status === 429)
     assert.ok(refused.length >= 20, `${refused.length} were refused`)
     for (const { body, headers } of refused) {
-      assert.deepEqual([body['error'], headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')], ['RATE_LIMITED', '20', '0'])
+      assert.deepEqual(
+        [body['error'], headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')],
+        ['RATE_LIMITED', '20', '0'],
+      )
       assert.ok(Number(headers.get('retry-after')) >= 1 && Number(headers.get('retry-after')) <= 10)
     }
     assert.equal((await call(api.regular)).status, 200)

@@ -12,8 +12,15 @@ describe('scheduling', () => {
   })
   after(() => api.stop())
 
-  const message = (fields: object = {}): object => ({ from: `me@${api.domain}`, to: ['a@b.example'], subject: 's', body: 'x', ...fields })
-  const schedule = (body: object, path = '/send-email/schedule'): Promise<TestAnswer> => api.call('POST', path, { body })
+  const message = (fields: object = {}): object => ({
+    from: `me@${api.domain}`,
+    to: ['a@b.example'],
+    subject: 's',
+    body: 'x',
+    ...fields,
+  })
+  const schedule = (body: object, path = '/send-email/schedule'): Promise<TestAnswer> =>
+    api.call('POST', path, { body })
 
   it('answers the scheduled object inside the superset', async () => {
     const at = inMs(DAY_MS)
@@ -56,22 +63,39 @@ describe('scheduling', () => {
     )
     const {
       rows: [row],
-    } = await api.db.query<{ state: string; due_at: Date }>('SELECT state, due_at FROM recipients WHERE message_id = $1::uuid AND n = 0', [
-      suffix,
-    ])
+    } = await api.db.query<{ state: string; due_at: Date }>(
+      'SELECT state, due_at FROM recipients WHERE message_id = $1::uuid AND n = 0',
+      [suffix],
+    )
     assert.deepEqual([row?.state, row?.due_at.toISOString()], ['scheduled', at])
   })
 
   const soon = inMs(20 * DAY_MS).slice(0, 19)
-  const FORMS: readonly (readonly [rule: string, body: (at: string) => object, expected: Partial<Record<string, unknown>>])[] = [
+  const FORMS: readonly (readonly [
+    rule: string,
+    body: (at: string) => object,
+    expected: Partial<Record<string, unknown>>,
+  ])[] = [
     ['flat', (at) => message({ scheduled_at: at }), { timezone: 'UTC', queue: 'async' }],
     ['scheduled_for', (at) => message({ scheduled_for: at }), { timezone: 'UTC' }],
     ['nested', (at) => ({ scheduled_at: at, timezone: 'UTC', email: message() }), { timezone: 'UTC' }],
-    ['nested, the time inside', (at) => ({ email: message({ scheduled_for: at, timezone: 'Asia/Tokyo' }) }), { timezone: 'Asia/Tokyo' }],
+    [
+      'nested, the time inside',
+      (at) => ({ email: message({ scheduled_for: at, timezone: 'Asia/Tokyo' }) }),
+      { timezone: 'Asia/Tokyo' },
+    ],
     ['null timezone is UTC', (at) => message({ scheduled_at: at, timezone: null }), { timezone: 'UTC' }],
     ['priority high', (at) => message({ scheduled_at: at, priority: 'high' }), { queue: 'high' }],
-    ['priority instant, nested', (at) => ({ scheduled_at: at, priority: 'instant', email: message() }), { queue: 'instant' }],
-    ['priority inside the email', (at) => ({ scheduled_at: at, email: message({ priority: 'bulk' }) }), { queue: 'bulk' }],
+    [
+      'priority instant, nested',
+      (at) => ({ scheduled_at: at, priority: 'instant', email: message() }),
+      { queue: 'instant' },
+    ],
+    [
+      'priority inside the email',
+      (at) => ({ scheduled_at: at, email: message({ priority: 'bulk' }) }),
+      { queue: 'bulk' },
+    ],
     ['priority low is bulk', (at) => message({ scheduled_at: at, priority: 'low' }), { queue: 'bulk' }],
     ['priority async is normal', (at) => message({ scheduled_at: at, priority: 'async' }), { queue: 'async' }],
   ]
@@ -102,7 +126,8 @@ describe('scheduling', () => {
     it(`${why}: ${expected}`, async () => {
       const { status, body } = await schedule(message({ scheduled_at: inMs(ms) }))
       assert.equal(status, expected)
-      if (expected === 400) assert.deepEqual([body['error'], body['details']?.['0']?.['path']], ['VALIDATION_ERROR', 'scheduled_at'])
+      if (expected === 400)
+        assert.deepEqual([body['error'], body['details']?.['0']?.['path']], ['VALIDATION_ERROR', 'scheduled_at'])
     })
   }
 
@@ -140,7 +165,8 @@ describe('scheduling', () => {
 
   describe('the list', () => {
     let tenant: Awaited<ReturnType<TestApi['addTenant']>>
-    const list = (query: string): Promise<TestAnswer> => api.call('GET', `/send-email/scheduled${query}`, { key: tenant.regular })
+    const list = (query: string): Promise<TestAnswer> =>
+      api.call('GET', `/send-email/scheduled${query}`, { key: tenant.regular })
     before(async () => {
       tenant = await api.addTenant()
       for (const days of [3, 1, 2])
@@ -191,17 +217,26 @@ describe('scheduling', () => {
       })
     }
     it('is of the own workspace only', async () =>
-      assert.equal((await api.call('GET', '/send-email/scheduled', { key: (await api.addTenant()).regular })).body['data']?.['total'], 0))
+      assert.equal(
+        (await api.call('GET', '/send-email/scheduled', { key: (await api.addTenant()).regular })).body['data']?.[
+          'total'
+        ],
+        0,
+      ))
   })
 
   describe('taking back', () => {
-    const take = (id: string, key = api.regular): Promise<TestAnswer> => api.call('DELETE', `/send-email/schedule/${id}`, { key })
+    const take = (id: string, key = api.regular): Promise<TestAnswer> =>
+      api.call('DELETE', `/send-email/schedule/${id}`, { key })
     it('answers 200 with the id and cancelled, by any of its ids, and 409 CONFLICT the second time', async () => {
       for (const name of ['id', 'email_id'] as const) {
         const { body } = await schedule(message({ scheduled_at: inMs(DAY_MS) }))
         const id = textOf(body[name])
         const taken = await take(id)
-        assert.deepEqual([taken.status, taken.body['success'], taken.body['data']], [200, true, { id, status: 'cancelled' }])
+        assert.deepEqual(
+          [taken.status, taken.body['success'], taken.body['data']],
+          [200, true, { id, status: 'cancelled' }],
+        )
         const again = await take(id)
         assert.deepEqual([again.status, again.body['error']], [409, 'CONFLICT'])
         assert.equal((await api.call('GET', `/public/emails/get-email?id=${id}`)).body['status'], 'cancelled')

@@ -30,7 +30,9 @@ describe('sending', () => {
 
   const from = (): string => `me@${api.domain}`
   const send = (fields: object, path = 'instant'): ReturnType<TestApi['call']> =>
-    api.call('POST', `/send-email/${path}`, { body: { from: from(), to: ['a@b.example'], subject: 's', body: 'x', ...fields } })
+    api.call('POST', `/send-email/${path}`, {
+      body: { from: from(), to: ['a@b.example'], subject: 's', body: 'x', ...fields },
+    })
   const idOf = (answer: Json): string => textOf(answer['email_id']).slice(3)
 
   async function stored(answer: Json): Promise<Stored> {
@@ -70,7 +72,13 @@ describe('sending', () => {
         it(`${written} answers the superset and goes through ${tier}`, async () => {
           const before = Date.now()
           const { status, body } = await api.call('POST', written, {
-            body: { from: from(), to: ['a@b.example', 'c@d.example'], cc: ['e@f.example'], subject: 'Hello', body: 'x' },
+            body: {
+              from: from(),
+              to: ['a@b.example', 'c@d.example'],
+              cc: ['e@f.example'],
+              subject: 'Hello',
+              body: 'x',
+            },
           })
           assert.equal(status, 200)
           const id = textOf(body['id'])
@@ -140,8 +148,12 @@ describe('sending', () => {
     }
     it('names stay with their addresses, and a header names each address once', async () => {
       const row = await stored(
-        (await send({ to: ['A <a@b.example>', 'a@b.example'], cc: [{ email: 'c@b.example', name: 'C, "the" third' }, 'a@b.example'] }))
-          .body,
+        (
+          await send({
+            to: ['A <a@b.example>', 'a@b.example'],
+            cc: [{ email: 'c@b.example', name: 'C, "the" third' }, 'a@b.example'],
+          })
+        ).body,
       )
       assert.deepEqual(
         [row.to_list, row.cc_list],
@@ -150,7 +162,10 @@ describe('sending', () => {
     })
     it('at most 50 recipients in one message, to, cc and bcc together, each counted once', async () => {
       const many = (n: number, mark: string): string[] => Array.from({ length: n }, (_, i) => `${mark}${i}@b.example`)
-      assert.equal((await send({ to: [...many(20, 'a'), ...many(20, 'a')], cc: many(20, 'c'), bcc: many(10, 'd') })).status, 200)
+      assert.equal(
+        (await send({ to: [...many(20, 'a'), ...many(20, 'a')], cc: many(20, 'c'), bcc: many(10, 'd') })).status,
+        200,
+      )
       const { status, body } = await send({ to: many(20, 'a'), cc: many(20, 'c'), bcc: many(11, 'd') })
       assert.deepEqual([status, body['error'], body['details']?.['0']?.['path']], [400, 'VALIDATION_ERROR', 'to'])
     })
@@ -159,12 +174,24 @@ describe('sending', () => {
   describe('fields', () => {
     const FIELDS: readonly (readonly [rule: string, fields: () => object, expected: () => Partial<Stored>])[] = [
       ['from is Name <a@b>', () => ({ from: `Me <${from()}>` }), () => ({ from_email: from(), from_name: 'Me' })],
-      ['from is an object', () => ({ from: { email: from(), name: 'Me' } }), () => ({ from_email: from(), from_name: 'Me' })],
+      [
+        'from is an object',
+        () => ({ from: { email: from(), name: 'Me' } }),
+        () => ({ from_email: from(), from_name: 'Me' }),
+      ],
       ['from_name', () => ({ from_name: 'Me' }), () => ({ from_email: from(), from_name: 'Me' })],
       ['fromName', () => ({ fromName: 'Me' }), () => ({ from_name: 'Me' })],
-      ['from_name wins over the name in from', () => ({ from: `You <${from()}>`, from_name: 'Me' }), () => ({ from_name: 'Me' })],
+      [
+        'from_name wins over the name in from',
+        () => ({ from: `You <${from()}>`, from_name: 'Me' }),
+        () => ({ from_name: 'Me' }),
+      ],
       ['reply_to', () => ({ reply_to: 'r@b.example' }), () => ({ reply_to: { email: 'r@b.example', name: null } })],
-      ['reply_to with a name', () => ({ reply_to: 'R <r@b.example>' }), () => ({ reply_to: { email: 'r@b.example', name: 'R' } })],
+      [
+        'reply_to with a name',
+        () => ({ reply_to: 'R <r@b.example>' }),
+        () => ({ reply_to: { email: 'r@b.example', name: 'R' } }),
+      ],
       [
         'reply_to is an object',
         () => ({ reply_to: { email: 'r@b.example', name: 'R' } }),
@@ -175,7 +202,11 @@ describe('sending', () => {
       ['body: text is detected', () => ({ body: 'x < y' }), () => ({ html: null, body_text: 'x < y' })],
       ['html', () => ({ body: undefined, html: '<p>x</p>' }), () => ({ html: '<p>x</p>', body_text: null })],
       ['text', () => ({ body: undefined, text: 'x' }), () => ({ html: null, body_text: 'x' })],
-      ['html and text together', () => ({ body: undefined, html: '<p>x</p>', text: 'x' }), () => ({ html: '<p>x</p>', body_text: 'x' })],
+      [
+        'html and text together',
+        () => ({ body: undefined, html: '<p>x</p>', text: 'x' }),
+        () => ({ html: '<p>x</p>', body_text: 'x' }),
+      ],
       ['is_html true', () => ({ body: 'x', is_html: true }), () => ({ html: 'x', body_text: null })],
       ['is_html false', () => ({ body: '<p>x</p>', is_html: false }), () => ({ html: null, body_text: '<p>x</p>' })],
       [
@@ -195,9 +226,17 @@ describe('sending', () => {
         () => ({ metadata: { order: 5, name: 'x', isNew: true, none: null } }),
         () => ({ metadata: { order: 5, name: 'x', isNew: true, none: null } }),
       ],
-      ['track_opens, track_clicks', () => ({ track_opens: true, track_clicks: false }), () => ({ track_opens: true, track_clicks: false })],
+      [
+        'track_opens, track_clicks',
+        () => ({ track_opens: true, track_clicks: false }),
+        () => ({ track_opens: true, track_clicks: false }),
+      ],
       ['tracking not said', () => ({}), () => ({ track_opens: null, track_clicks: null })],
-      ['expires_at', () => ({ expires_at: '2999-01-01T00:00:00Z' }), () => ({ expires_at: new Date('2999-01-01T00:00:00Z') })],
+      [
+        'expires_at',
+        () => ({ expires_at: '2999-01-01T00:00:00Z' }),
+        () => ({ expires_at: new Date('2999-01-01T00:00:00Z') }),
+      ],
       ['unknown fields are ignored', () => ({ colour: 'blue', $schema: {} }), () => ({ subject: 's' })],
       [
         'null is as good as left out',
@@ -224,7 +263,10 @@ describe('sending', () => {
         assert.equal(status, 200, JSON.stringify(body))
         const row = await stored(body)
         const wanted = expected()
-        assert.deepEqual(Object.fromEntries(Object.keys(wanted).map((name) => [name, row[name as keyof Stored]])), wanted)
+        assert.deepEqual(
+          Object.fromEntries(Object.keys(wanted).map((name) => [name, row[name as keyof Stored]])),
+          wanted,
+        )
       })
     }
     it('attachments are decoded and stored', async () => {
@@ -241,7 +283,13 @@ describe('sending', () => {
       assert.deepEqual(
         rows.map((row) => ({ ...row })),
         [
-          { n: 0, filename: 'a.pdf', content_type: 'application/pdf', content_id: 'logo', content: Buffer.from([0, 1, 2, 255]) },
+          {
+            n: 0,
+            filename: 'a.pdf',
+            content_type: 'application/pdf',
+            content_id: 'logo',
+            content: Buffer.from([0, 1, 2, 255]),
+          },
           { n: 1, filename: 'b.txt', content_type: 'text/plain', content_id: null, content: Buffer.from('b') },
         ],
       )
@@ -254,16 +302,24 @@ describe('sending', () => {
       assert.deepEqual([without.status, without.body['details']?.['0']?.['path']], [400, 'reply_to'])
       await api.db.query('UPDATE workspaces SET reply_to = $2 WHERE id = $1', [api.workspaceId, 'answers@b.example'])
       await waitFor(async () => (await send({ reply_to: true })).status === 200)
-      assert.deepEqual((await stored((await send({ reply_to: true })).body)).reply_to, { email: 'answers@b.example', name: null })
+      assert.deepEqual((await stored((await send({ reply_to: true })).body)).reply_to, {
+        email: 'answers@b.example',
+        name: null,
+      })
     })
     it('a suppressed recipient: the send succeeds, the recipient is suppressed', async () => {
-      await api.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'gone@b.example', 'bounce')`, [
-        api.workspaceId,
-      ])
+      await api.db.query(
+        `INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'gone@b.example', 'bounce')`,
+        [api.workspaceId],
+      )
       const { status, body } = await send({ to: ['Gone@b.example', 'a@b.example'] })
       assert.equal(status, 200)
       const view = await api.call('GET', `/public/emails/get-email?id=${textOf(body['id'])}`)
-      const events = view.body['data']?.['events'] as unknown as { type: string; data: { reason?: string } | null; recipient: string }[]
+      const events = view.body['data']?.['events'] as unknown as {
+        type: string
+        data: { reason?: string } | null
+        recipient: string
+      }[]
       assert.deepEqual(
         events.map(({ type, recipient, data }) => [recipient, type, data?.reason]),
         [
@@ -331,11 +387,19 @@ describe('sending', () => {
       )
       const body = { from: `me@${tenant.domain}`, to: ['a@b.example', 'c@b.example'], subject: 's', body: 'x' }
       const before = await count()
-      const over = await api.call('POST', '/send-email/bulk', { key: tenant.regular, body, headers: { 'idempotency-key': 'q' } })
+      const over = await api.call('POST', '/send-email/bulk', {
+        key: tenant.regular,
+        body,
+        headers: { 'idempotency-key': 'q' },
+      })
       assert.deepEqual([over.status, over.body['error']], [429, 'RATE_LIMITED'])
       assert.ok(Number(over.headers.get('retry-after')) > 0)
       assert.equal(await count(), before)
-      assert.equal((await api.call('POST', '/send-email/bulk', { key: tenant.regular, body: { ...body, to: 'a@b.example' } })).status, 200)
+      assert.equal(
+        (await api.call('POST', '/send-email/bulk', { key: tenant.regular, body: { ...body, to: 'a@b.example' } }))
+          .status,
+        200,
+      )
     })
   })
 
@@ -383,7 +447,11 @@ describe('sending', () => {
       ['bad base64', { attachments: [{ filename: 'a', content: '*' }] }, 'attachments.0.content'],
       ['no content', { attachments: [{ filename: 'a' }] }, 'attachments.0.content'],
       ['too many attachments', { attachments: Array.from({ length: 101 }, () => ({ content: '' })) }, 'attachments'],
-      ['a content type that ends its line', { attachments: [{ content: '', content_type: 'a/b\r\nX: y' }] }, 'attachments.0.content_type'],
+      [
+        'a content type that ends its line',
+        { attachments: [{ content: '', content_type: 'a/b\r\nX: y' }] },
+        'attachments.0.content_type',
+      ],
       ...[
         'From',
         'to',
@@ -408,7 +476,11 @@ describe('sending', () => {
       ['a header value with CR LF', { headers: { 'X-A': 'a\r\nBcc: b@c.example' } }, 'headers.X-A'],
       ['with a bare LF', { headers: { 'X-A': 'a\nb' } }, 'headers.X-A'],
       ['over-long', { headers: { 'X-A': long(901) } }, 'headers.X-A'],
-      ['101 headers', { headers: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`X-${i}`, 'x'])) }, 'headers'],
+      [
+        '101 headers',
+        { headers: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`X-${i}`, 'x'])) },
+        'headers',
+      ],
       ['headers that are a text', { headers: 'X-A: b' }, 'headers'],
       ['tags with an object', { tags: [{}] }, 'tags'],
       ['51 tags', { tags: Array.from({ length: 51 }, () => 'x') }, 'tags'],

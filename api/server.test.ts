@@ -88,7 +88,9 @@ describe('the HTTP server', () => {
   }).timeout(20_000)
   it('says 100 Continue only to a request that is wanted', async () => {
     const wanted = await dial(api.port)
-    wanted.socket.write(sendHead({ Authorization: `Bearer ${api.regular}`, 'Content-Length': 2, Expect: '100-continue' }))
+    wanted.socket.write(
+      sendHead({ Authorization: `Bearer ${api.regular}`, 'Content-Length': 2, Expect: '100-continue' }),
+    )
     await until(() => wanted.read().startsWith('HTTP/1.1 100 Continue'))
     wanted.socket.write('{}')
     await until(() => wanted.read().includes('HTTP/1.1 400 '))
@@ -146,8 +148,11 @@ describe('the api process', () => {
       )
       assert.equal((await api.call('GET', '//healthz')).status, 200)
       assert.equal(
-        (await api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' } }))
-          .status,
+        (
+          await api.call('POST', '/send-email/instant', {
+            body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' },
+          })
+        ).status,
         200,
       )
       assert.equal((await api.call('GET', '/integrations/verify')).headers.get('x-ratelimit-limit'), '100000')
@@ -162,8 +167,11 @@ describe('the api process', () => {
     await api.redis.crash()
     await until(async () => (await api.call('GET', '//readyz')).status === 503)
     assert.equal(
-      (await api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' } }))
-        .status,
+      (
+        await api.call('POST', '/send-email/instant', {
+          body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' },
+        })
+      ).status,
       200,
     )
     await api.redis.restart()
@@ -175,7 +183,9 @@ describe('the api process', () => {
     const api = await startApi()
     const {
       rows: [last],
-    } = await api.db.query<{ name: string }>('DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations) RETURNING name')
+    } = await api.db.query<{ name: string }>(
+      'DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations) RETURNING name',
+    )
     const { status, body } = await api.call('GET', '//readyz')
     assert.deepEqual([status, body['checks']?.['migrations']], [503, `pending: ${last?.name}`])
     await api.stop()
@@ -185,14 +195,19 @@ describe('the api process', () => {
     const postgres = await startPostgres()
     const api = await startApi({}, postgres.url)
     const send = (): ReturnType<TestApi['call']> =>
-      api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' } })
+      api.call('POST', '/send-email/instant', {
+        body: { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' },
+      })
     assert.equal((await send()).status, 200)
     await postgres.crash()
     // a session outlives its killed postmaster for a moment, and what it commits then is kept
     await until(async () => (await send()).status !== 200)
     for (let i = 0; i < 3; i++) {
       const { status, body, headers } = await send()
-      assert.deepEqual([status, body['error'], Number(headers.get('retry-after')) > 0], [503, 'SERVICE_UNAVAILABLE', true])
+      assert.deepEqual(
+        [status, body['error'], Number(headers.get('retry-after')) > 0],
+        [503, 'SERVICE_UNAVAILABLE', true],
+      )
     }
     const batch = await api.call('POST', '/send-email/batch', {
       body: { messages: [{ from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' }] },
@@ -216,7 +231,9 @@ describe('the api process', () => {
     idle.socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
     await until(() => idle.read().includes('alive'))
     const body = JSON.stringify({ from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' })
-    socket.write(sendHead({ Authorization: `Bearer ${api.regular}`, 'Content-Length': body.length }) + body.slice(0, 10))
+    socket.write(
+      sendHead({ Authorization: `Bearer ${api.regular}`, 'Content-Length': body.length }) + body.slice(0, 10),
+    )
     await sleep(50)
     const stopped = api.stop()
     await idle.ended

@@ -90,7 +90,8 @@ function open(server: Server, port: number, host: string | null): Promise<void> 
 }
 
 function explain(error: NodeJS.ErrnoException, port: number): Error {
-  if (error.code === 'EADDRINUSE') return new ConfigError(`port ${port} is in use; choose another with HTTP_PORT`, { cause: error })
+  if (error.code === 'EADDRINUSE')
+    return new ConfigError(`port ${port} is in use; choose another with HTTP_PORT`, { cause: error })
   if (error.code === 'EACCES')
     return new ConfigError(`port ${port} may not be used by this user; choose another with HTTP_PORT`, { cause: error })
   return error
@@ -99,7 +100,8 @@ function explain(error: NodeJS.ErrnoException, port: number): Error {
 /** RFC 9112 3.2: of HTTP/1.1 one Host, and never two. */
 function isAmbiguous({ rawHeaders, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
   let hosts = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') hosts++
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') hosts++
   return hosts > 1 || (hosts === 0 && httpVersionMajor === 1 && httpVersionMinor === 1)
 }
 
@@ -139,7 +141,10 @@ function brokenAnswer(code: ErrorCode): { status: number; headers: Record<string
   const message = code === 'VALIDATION_ERROR' ? 'This is not a valid HTTP request.' : `The request is refused: ${when}.`
   const body = JSON.stringify(refusalBody(refuse(code, message)))
   const headers = {
-    'Content-Type': 'application/json; charset=utf-8', 'Content-Length': Buffer.byteLength(body), Connection: 'close', ...ANSWER_HEADERS,
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+    ...ANSWER_HEADERS,
   }
   return { status, headers, body }
 }

@@ -15,7 +15,9 @@ const pageMeta = z.object({ total: count, page: count, limit: count, has_more: z
 
 /** The answer of a list: `pageData` of paging.ts in the envelope. */
 export function pageOf(name: string, item: ZodType): ZodType {
-  return enveloped(z.object({ [name]: z.array(item), page: count, limit: count, total: count, totalPages: count, meta: pageMeta }))
+  return enveloped(
+    z.object({ [name]: z.array(item), page: count, limit: count, total: count, totalPages: count, meta: pageMeta }),
+  )
 }
 
 /** ISO 8601 in UTC, as toISOString writes it. */

@@ -5,21 +5,37 @@ const snakeOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_$
 
 /** The names given, and their snake_case twins. */
 export function sortBy<const N extends string>(names: readonly N[], fallback: N): z.ZodType<N> {
-  const spellings = new Map(names.flatMap((name) => [[name, name], [snakeOf(name), name]] as const))
-  return z.string().optional().meta({ enum: [...spellings.keys()], default: fallback }).transform((given, sink): N => {
-    const name = given === undefined || given === '' ? fallback : spellings.get(given)
-    if (name === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${names.join(', ')}` })
-    return name ?? z.NEVER
-  })
+  const spellings = new Map(
+    names.flatMap(
+      (name) =>
+        [
+          [name, name],
+          [snakeOf(name), name],
+        ] as const,
+    ),
+  )
+  return z
+    .string()
+    .optional()
+    .meta({ enum: [...spellings.keys()], default: fallback })
+    .transform((given, sink): N => {
+      const name = given === undefined || given === '' ? fallback : spellings.get(given)
+      if (name === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${names.join(', ')}` })
+      return name ?? z.NEVER
+    })
 }
 
 export type Direction = 'asc' | 'desc'
 
 export function sortDir(fallback: Direction): z.ZodType<Direction> {
-  return z.string().optional().meta({ enum: ['asc', 'desc'], default: fallback }).transform((given, sink): Direction => {
-    const way = given === undefined || given === '' ? fallback : given.toLowerCase()
-    if (way === 'asc' || way === 'desc') return way
-    sink.addIssue({ code: 'custom', message: 'must be asc or desc' })
-    return z.NEVER
-  })
+  return z
+    .string()
+    .optional()
+    .meta({ enum: ['asc', 'desc'], default: fallback })
+    .transform((given, sink): Direction => {
+      const way = given === undefined || given === '' ? fallback : given.toLowerCase()
+      if (way === 'asc' || way === 'desc') return way
+      sink.addIssue({ code: 'custom', message: 'must be asc or desc' })
+      return z.NEVER
+    })
 }

@@ -27,9 +27,16 @@ describe('/public/suppressions', () => {
   const FORMS: readonly (readonly [name: string, body: unknown, addresses: readonly string[]])[] = [
     ['one', { email: ' Anna@B.example' }, ['anna@b.example']],
     ['one, as address', { address: 'anna@b.example', reason: 'asked' }, ['anna@b.example']],
-    ['a list of texts', { emails: ['anna@b.example', 'bob@b.example', 'BOB@b.example'] }, ['anna@b.example', 'bob@b.example']],
-    ['a list of objects', { suppressions: [{ email: 'anna@b.example', type: 'complaint' }, { address: 'bob@b.example' }] },
-      ['anna@b.example', 'bob@b.example']],
+    [
+      'a list of texts',
+      { emails: ['anna@b.example', 'bob@b.example', 'BOB@b.example'] },
+      ['anna@b.example', 'bob@b.example'],
+    ],
+    [
+      'a list of objects',
+      { suppressions: [{ email: 'anna@b.example', type: 'complaint' }, { address: 'bob@b.example' }] },
+      ['anna@b.example', 'bob@b.example'],
+    ],
     ['an international domain', { email: 'anna@bücher.example' }, ['anna@xn--bcher-kva.example']],
   ]
   for (const [name, body, addresses] of FORMS) {
@@ -46,10 +53,22 @@ describe('/public/suppressions', () => {
   it('an entry tells its cause: kind, sentence, who and when', async () => {
     await call('POST', '', { email: 'anna@b.example', reason: 'asked by telephone' })
     const { body } = await call('GET', '/Anna%40b.example')
-    const { created_at: createdAt, updated_at: updatedAt, api_key_id: keyId, ...rest } = body['data'] as unknown as Record<string, unknown>
+    const {
+      created_at: createdAt,
+      updated_at: updatedAt,
+      api_key_id: keyId,
+      ...rest
+    } = body['data'] as unknown as Record<string, unknown>
     assert.deepEqual(rest, {
-      email: 'anna@b.example', address: 'anna@b.example', kind: 'manual', cause: 'asked by telephone', reason: 'asked by telephone',
-      reply: null, rule: null, event_id: null, message_id: null,
+      email: 'anna@b.example',
+      address: 'anna@b.example',
+      kind: 'manual',
+      cause: 'asked by telephone',
+      reason: 'asked by telephone',
+      reply: null,
+      rule: null,
+      event_id: null,
+      message_id: null,
     })
     assert.equal(createdAt, updatedAt)
     const { rows } = await api.db.query<{ kind: string }>('SELECT kind FROM api_keys WHERE id = $1', [keyId])
@@ -61,16 +80,26 @@ describe('/public/suppressions', () => {
     assert.deepEqual(fields(await call('POST', '', { emails: ['anna@b.example', 'nobody'] })), ['emails.1'])
     assert.deepEqual(fields(await call('POST', '', { suppressions: [{ reason: 'x' }] })), ['suppressions.0.email'])
     assert.deepEqual(fields(await call('POST', '', { email: 'anna@b.example', kind: 'whim' })), ['kind'])
-    assert.deepEqual(fields(await call('POST', '', { emails: Array.from({ length: 1001 }, (_, i) => `${i}@b.example`) })), ['emails'])
-    assert.deepEqual(sorted(fields(await call('GET', '?after=yesterday&kind=whim&limit=0'))), ['after', 'kind', 'limit'])
+    assert.deepEqual(
+      fields(await call('POST', '', { emails: Array.from({ length: 1001 }, (_, i) => `${i}@b.example`) })),
+      ['emails'],
+    )
+    assert.deepEqual(sorted(fields(await call('GET', '?after=yesterday&kind=whim&limit=0'))), [
+      'after',
+      'kind',
+      'limit',
+    ])
     assert.deepEqual(fields(await call('DELETE', '')), ['email'])
     assert.deepEqual(fields(await call('GET', '/nobody')), ['email'])
     assert.deepEqual(await listed(), [])
   })
 
   it('one that is not there is not found', async () => {
-    for (const [method, path] of [['GET', '/anna%40b.example'], ['DELETE', '/anna%40b.example'],
-      ['DELETE', '?email=anna%40b.example']] as const)
+    for (const [method, path] of [
+      ['GET', '/anna%40b.example'],
+      ['DELETE', '/anna%40b.example'],
+      ['DELETE', '?email=anna%40b.example'],
+    ] as const)
       assert.deepEqual((await call(method, path)).body['error'], 'NOT_FOUND')
   })
 
@@ -78,7 +107,10 @@ describe('/public/suppressions', () => {
     await call('POST', '', { emails: ['a1@b.example', 'a2@b.example'] })
     await call('POST', '', { email: 'c@b.example', kind: 'complaint' })
     const { body } = await call('GET', '?limit=2')
-    assert.deepEqual([body['data']?.['total'], body['data']?.['totalPages'], body['data']?.['meta']?.['has_more']], [3, 2, true])
+    assert.deepEqual(
+      [body['data']?.['total'], body['data']?.['totalPages'], body['data']?.['meta']?.['has_more']],
+      [3, 2, true],
+    )
     assert.deepEqual(sorted(await listed('?search=A')), ['a1@b.example', 'a2@b.example'])
     assert.deepEqual(await listed('?cause=complaint'), ['c@b.example'])
     assert.deepEqual(await listed('?email=C@b.example'), ['c@b.example'])
@@ -90,12 +122,21 @@ describe('/public/suppressions', () => {
     const first = await upload(file)
     assert.equal(first.status, 200)
     assert.deepEqual(first.body['data'], {
-      added: 2, strengthened: 0, unchanged: 0, invalid: 1, errors: [{ line: 3, value: 'nobody', message: 'the address has no "@"' }],
+      added: 2,
+      strengthened: 0,
+      unchanged: 0,
+      invalid: 1,
+      errors: [{ line: 3, value: 'nobody', message: 'the address has no "@"' }],
     })
     assert.equal((await upload(file)).body['data']?.['unchanged'], 2)
     assert.deepEqual(await listed('?kind=unsubscribe'), ['anna@b.example'])
-    const json = await call('POST', '/import', { emails: ['carl@b.example', { email: 'x' }, { address: 'anna@b.example' }] })
-    assert.deepEqual([json.body['data']?.['added'], json.body['data']?.['unchanged'], json.body['data']?.['invalid']], [1, 1, 1])
+    const json = await call('POST', '/import', {
+      emails: ['carl@b.example', { email: 'x' }, { address: 'anna@b.example' }],
+    })
+    assert.deepEqual(
+      [json.body['data']?.['added'], json.body['data']?.['unchanged'], json.body['data']?.['invalid']],
+      [1, 1, 1],
+    )
     assert.deepEqual(fields(await call('POST', '/import', {})), ['suppressions'])
   })
 
@@ -132,11 +173,14 @@ describe('/public/suppressions', () => {
 
   it('a send names the cause in its failure', async () => {
     await call('POST', '', { email: 'anna@b.example', reason: 'asked' })
-    const sent = await api.call('POST', '/send-email/instant',
-      { body: { from: `a@${api.domain}`, to: 'Anna@b.example', subject: 's', text: 't' } })
+    const sent = await api.call('POST', '/send-email/instant', {
+      body: { from: `a@${api.domain}`, to: 'Anna@b.example', subject: 's', text: 't' },
+    })
     const { body } = await api.call('GET', `/public/emails/get-email?id=${sent.body['email_id'] as unknown as string}`)
     const told = listOf(body['data']?.['events']).map((event) => [event['type'], event['data']])
-    assert.deepEqual([body['status'], told], ['suppressed',
-      [['email.failed', { reason: 'suppressed', cause: 'asked', cause_kind: 'manual' }]]])
+    assert.deepEqual(
+      [body['status'], told],
+      ['suppressed', [['email.failed', { reason: 'suppressed', cause: 'asked', cause_kind: 'manual' }]]],
+    )
   })
 })

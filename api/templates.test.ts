@@ -16,7 +16,9 @@ describe('templates', () => {
   const send = (fields: object): Promise<TestAnswer> =>
     api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', ...fields } })
   const idOf = ({ body }: TestAnswer): string => textOf(body['data']?.['id'])
-  async function sent({ body }: TestAnswer): Promise<readonly [subject: string, html: string | null, text: string | null]> {
+  async function sent({
+    body,
+  }: TestAnswer): Promise<readonly [subject: string, html: string | null, text: string | null]> {
     const {
       rows: [row],
     } = await api.db.query<{ subject: string; html: string | null; body_text: string | null }>(
@@ -32,7 +34,16 @@ describe('templates', () => {
       const { status, body } = await save({ description: 'd', category: 'c' }, key)
       const data = body['data'] as Json
       assert.deepEqual(
-        [status, body['success'], data['name'], data['subject'], data['body'], data['description'], data['category'], data['version']],
+        [
+          status,
+          body['success'],
+          data['name'],
+          data['subject'],
+          data['body'],
+          data['description'],
+          data['category'],
+          data['version'],
+        ],
         [200, true, 'Welcome', 'Hello {{name}}', '<p>Hi {{name}}</p>', 'd', 'c', 1],
       )
       const list = await api.call('GET', '/templates?limit=1', { key })
@@ -53,14 +64,18 @@ describe('templates', () => {
     const other = await api.addTenant()
     for (const key of [api.regular, api.admin]) {
       const id = idOf(await save({}))
-      const call = (method: string, by: string, path = `/templates/${id}`): Promise<TestAnswer> => api.call(method, path, { key: by })
+      const call = (method: string, by: string, path = `/templates/${id}`): Promise<TestAnswer> =>
+        api.call(method, path, { key: by })
       const { status, body } = await call('GET', key)
       assert.deepEqual([status, body['data']?.['id'], body['data']?.['body']], [200, id, '<p>Hi {{name}}</p>'])
       for (const method of ['GET', 'DELETE']) {
         assert.equal((await call(method, other.admin)).status, 404)
         assert.equal((await call(method, key, '/templates/x')).status, 404)
       }
-      assert.deepEqual([(await call('DELETE', key)).status, (await call('DELETE', key)).status, (await call('GET', key)).status], [204, 404, 404])
+      assert.deepEqual(
+        [(await call('DELETE', key)).status, (await call('DELETE', key)).status, (await call('GET', key)).status],
+        [204, 404, 404],
+      )
     }
   })
   it('are kept while an automation or a campaign needs them: 409 CONFLICT', async () => {
@@ -68,7 +83,8 @@ describe('templates', () => {
     const remove = async (): Promise<number> => (await api.call('DELETE', `/templates/${id.toUpperCase()}`)).status
     const mail = { type: 'send_email', template_id: id, from: `me@${api.domain}` }
     const steps = [{ type: 'condition', condition: { type: 'has_tag', tag: 'x' }, no: [mail] }]
-    const call = (path: string, method: string, body: object): Promise<TestAnswer> => api.call(method, `/public${path}`, { key: api.admin, body })
+    const call = (path: string, method: string, body: object): Promise<TestAnswer> =>
+      api.call(method, `/public${path}`, { key: api.admin, body })
     const automation = idOf(await call('/automations/create', 'POST', { name: 'a', steps, status: 'active' }))
     const campaign = idOf(await call('/campaigns', 'POST', { name: 'c', template_id: id }))
     assert.equal(await remove(), 409)
@@ -95,7 +111,12 @@ describe('templates', () => {
       { body: '', html: null, params: { name: 'Ann' } },
       ['Hello Ann', '<p>Hi Ann</p>', null],
     ],
-    ['what params bring into HTML is escaped', {}, { params: { name: '<b>&' } }, ['Hello <b>&', '<p>Hi &lt;b&gt;&amp;</p>', null]],
+    [
+      'what params bring into HTML is escaped',
+      {},
+      { params: { name: '<b>&' } },
+      ['Hello <b>&', '<p>Hi &lt;b&gt;&amp;</p>', null],
+    ],
     [
       'a line break in a param does not end the subject',
       {},
@@ -108,8 +129,18 @@ describe('templates', () => {
       { params: { name: 'A & B' } },
       ['Hello A & B', null, 'Hi A & B, 1 < 2'],
     ],
-    ['a text part is rendered beside the HTML', { text: 'T {{name}} &' }, { params: { name: '<A>' } }, ['Hello <A>', '<p>Hi &lt;A&gt;</p>', 'T <A> &']],
-    ['is_html overrules that', { body: 'Hi {{name}}' }, { is_html: true, params: { name: '<' } }, ['Hello <', 'Hi &lt;', null]],
+    [
+      'a text part is rendered beside the HTML',
+      { text: 'T {{name}} &' },
+      { params: { name: '<A>' } },
+      ['Hello <A>', '<p>Hi &lt;A&gt;</p>', 'T <A> &'],
+    ],
+    [
+      'is_html overrules that',
+      { body: 'Hi {{name}}' },
+      { is_html: true, params: { name: '<' } },
+      ['Hello <', 'Hi &lt;', null],
+    ],
   ]
   for (const [rule, template, fields, expected] of RENDERED) {
     it(rule, async () => {
@@ -126,7 +157,11 @@ describe('templates', () => {
     await send({ template_id: id, params: { name: 'Ann' } })
     const second = await save({ id, body: '<p>Bye {{name}}</p>' })
     assert.deepEqual([second.body['data']?.['id'], second.body['data']?.['version']], [id, 2])
-    assert.deepEqual(await sent(await send({ template_id: id, params: { name: 'Ann' } })), ['Hello Ann', '<p>Bye Ann</p>', null])
+    assert.deepEqual(await sent(await send({ template_id: id, params: { name: 'Ann' } })), [
+      'Hello Ann',
+      '<p>Bye Ann</p>',
+      null,
+    ])
   })
 
   it('one that throws, never ends, or renders no subject is 400 INVALID_TEMPLATE with the reason, and nothing is stored', async () => {

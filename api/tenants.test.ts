@@ -26,7 +26,11 @@ const NAMES: readonly Kind[] = ['email', 'suppression', 'tag', 'event']
 const LATER = new Set(['create-campaign sender', 'update-campaign sender'])
 
 /** No resolver and no registry: nothing here is about them. */
-const SETTINGS = { DNS_SERVERS: '127.0.0.1:1', RDAP_URL: 'none', OAUTH_PROVIDERS_FILE: 'test/support/oauth-providers.json' }
+const SETTINGS = {
+  DNS_SERVERS: '127.0.0.1:1',
+  RDAP_URL: 'none',
+  OAUTH_PROVIDERS_FILE: 'test/support/oauth-providers.json',
+}
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -71,9 +75,32 @@ const CHILDREN: Readonly<Record<string, string>> = {
 }
 /** Nobody's: of the service itself. */
 const OF_THE_SERVICE = new Set([
-  'migrations', 'migrations_lock', 'leases', 'suspensions', 'receiver_hours', 'operator_actions', 'operator_notices', 'let_go', 'domain_sites', 'dry_runs', 'sandbox_inbox',
-  'egress_sources', 'egress_pools', 'egress_members', 'egress_days', 'egress_checks', 'report_cursor', 'learned_limits', 'sts_policies',
-  'tls_rules', 'tls_results', 'tls_reports', 'tls_report_arrivals', 'received_tls_reports', 'queue_shares', 'tracking_hits',
+  'migrations',
+  'migrations_lock',
+  'leases',
+  'suspensions',
+  'receiver_hours',
+  'operator_actions',
+  'operator_notices',
+  'let_go',
+  'domain_sites',
+  'dry_runs',
+  'sandbox_inbox',
+  'egress_sources',
+  'egress_pools',
+  'egress_members',
+  'egress_days',
+  'egress_checks',
+  'report_cursor',
+  'learned_limits',
+  'sts_policies',
+  'tls_rules',
+  'tls_results',
+  'tls_reports',
+  'tls_report_arrivals',
+  'received_tls_reports',
+  'queue_shares',
+  'tracking_hits',
 ])
 
 interface Request {
@@ -106,10 +133,15 @@ describe('tenants are apart', () => {
 
   async function ask({ spec, path, sample, key }: Request): Promise<TestAnswer> {
     const { params = {}, query, body } = sample
-    const place = Object.entries(params).reduce((made, [name, value]) => made.replace(`:${name}`, encodeURIComponent(value)), path)
+    const place = Object.entries(params).reduce(
+      (made, [name, value]) => made.replace(`:${name}`, encodeURIComponent(value)),
+      path,
+    )
     const isFile = typeof body === 'string'
     return api.call(spec.method, `/${place}${query === undefined ? '' : `?${new URLSearchParams(query).toString()}`}`, {
-      key, ...(body === undefined ? {} : { body }), ...(isFile ? { headers: { 'content-type': 'text/csv' } } : {}),
+      key,
+      ...(body === undefined ? {} : { body }),
+      ...(isFile ? { headers: { 'content-type': 'text/csv' } } : {}),
     })
   }
 
@@ -128,25 +160,37 @@ describe('tenants are apart', () => {
   }
   /** That a key was used is no change of what is its workspace's. */
   async function textOfRows(name: string, condition: string, workspaceId: string): Promise<string> {
-    const { rows: [row] } = await api.db.query<{ text: string }>(`
+    const {
+      rows: [row],
+    } = await api.db.query<{ text: string }>(
+      `
       SELECT count(*) || ' rows ' || coalesce(md5(string_agg(t, '' ORDER BY t)), '') AS text
-      FROM (SELECT (to_jsonb(x) - 'last_used_at')::text AS t FROM ${name} x WHERE ${condition}) rows`, [workspaceId])
+      FROM (SELECT (to_jsonb(x) - 'last_used_at')::text AS t FROM ${name} x WHERE ${condition}) rows`,
+      [workspaceId],
+    )
     return row?.text ?? ''
   }
 
   for (const spec of KEYED) {
-    const named = [spec.params, spec.query, spec.body].flatMap(fieldsOf)
+    const named = [spec.params, spec.query, spec.body]
+      .flatMap(fieldsOf)
       .filter((name) => NAMING.test(name) && !NOT_NAMING.has(name) && !OWN_NAMES.has(`${spec.name} ${name}`))
     const makes = SAMPLES[spec.name] ?? []
 
     describe(`${spec.method} ${spec.paths[0]}`, () => {
       it('has a sample for each field that names something', () => {
         const own = firstOf({ ...theirs })
-        const shown = new Set(makes.map((make) => make(own)).flatMap(({ params, query, body }) => [params, query, body].flatMap(keysOf)))
-        assert.deepEqual(named.filter((name) => !shown.has(name)), [], 'add them to test/support/samples.ts')
+        const shown = new Set(
+          makes.map((make) => make(own)).flatMap(({ params, query, body }) => [params, query, body].flatMap(keysOf)),
+        )
+        assert.deepEqual(
+          named.filter((name) => !shown.has(name)),
+          [],
+          'add them to test/support/samples.ts',
+        )
       })
       if (makes.length === 0) return
-      it('takes what is the workspace\'s own', async () => {
+      it("takes what is the workspace's own", async () => {
         const shared = spec.method === 'GET' ? await newTenant() : null
         for (const make of makes) {
           const { tenant, own } = shared ?? (await newTenant())
@@ -158,36 +202,42 @@ describe('tenants are apart', () => {
       })
       it('finds nothing of another workspace, and changes nothing there', async () => {
         let tried = 0
-        for (const { sample, kind, id } of makes.flatMap(swapsOf)) for (const [path, key] of waysTo(spec)) {
-          assertApart(await ask({ spec, path, sample, key }), { spec, sample, kind, id })
-          tried++
-        }
+        for (const { sample, kind, id } of makes.flatMap(swapsOf))
+          for (const [path, key] of waysTo(spec)) {
+            assertApart(await ask({ spec, path, sample, key }), { spec, sample, kind, id })
+            tried++
+          }
         assert.ok(tried > 0)
         assert.deepEqual(await dump(other.workspaceId), kept)
       }).timeout(60_000)
     })
-
   }
 
   /** The sample with each kind that it has, in each spelling, of the other workspace. */
   function swapsOf(make: (own: Own) => Sample): Swap[] {
     const plain = JSON.stringify(make(mine))
     const swaps = (Object.keys(theirs) as Kind[]).flatMap((kind) =>
-      theirs[kind].map((id) => ({ sample: make({ ...mine, [kind]: id }), kind, id })))
+      theirs[kind].map((id) => ({ sample: make({ ...mine, [kind]: id }), kind, id })),
+    )
     return swaps.filter(({ sample }) => JSON.stringify(sample) !== plain)
   }
 
   const waysTo = (spec: AnyRoute): (readonly [path: string, key: string])[] =>
     pathsOf(spec).flatMap((path) => [api.admin, api.regular].map((key) => [path, key] as const))
 
-  interface Swap { readonly sample: Sample; readonly kind: Kind; readonly id: string }
+  interface Swap {
+    readonly sample: Sample
+    readonly kind: Kind
+    readonly id: string
+  }
   function assertApart(answer: TestAnswer, { spec, sample, kind, id }: Swap & { readonly spec: AnyRoute }): void {
     const told = JSON.stringify(answer.body) ?? ''
     const what = `${answer.status} ${told} to the ${kind} ${id}`
     assert.ok(!told.replaceAll(id, '').includes(MARK), what)
     // a batch tells of each of its messages
     const isRefused = [400, 403, 404].includes(answer.status) || told.includes('"accepted":0')
-    const mayBeTaken = NAMES.includes(kind) || LATER.has(`${spec.name} ${kind}`) || (sample.isFilter === true && kind !== 'segment')
+    const mayBeTaken =
+      NAMES.includes(kind) || LATER.has(`${spec.name} ${kind}`) || (sample.isFilter === true && kind !== 'segment')
     assert.ok(isRefused || (mayBeTaken && answer.status < 500), what)
   }
 
@@ -204,24 +254,36 @@ describe('tenants are apart', () => {
   })
   it('a list has nothing of another workspace, whatever it is asked for', async () => {
     for (const spec of KEYED.filter(({ method, paths }) => method === 'GET' && !paths[0].includes(':'))) {
-      const answer = await api.call('GET', `/${pathsOf(spec)[0]}`, { key: typeof spec.access === 'object' ? api.admin : api.regular })
+      const answer = await api.call('GET', `/${pathsOf(spec)[0]}`, {
+        key: typeof spec.access === 'object' ? api.admin : api.regular,
+      })
       assert.ok(!JSON.stringify(answer.body).includes(MARK), spec.name)
     }
   })
-  it('no key of a workspace opens what is the operator\'s, and his token opens no workspace', async () => {
+  it("no key of a workspace opens what is the operator's, and his token opens no workspace", async () => {
     const routes = ROUTES.filter(({ access }) => access === 'operator')
     assert.ok(routes.length > 5)
-    for (const spec of routes) for (const key of [api.admin, api.regular, null]) {
-      const answer = await api.call(spec.method, `/${pathsOf(spec)[0]}`, { key, ...(spec.body === undefined ? {} : { body: { all: true } }) })
-      assert.deepEqual([answer.status, answer.body['error']], [401, 'UNAUTHORIZED'], spec.name)
-    }
+    for (const spec of routes)
+      for (const key of [api.admin, api.regular, null]) {
+        const answer = await api.call(spec.method, `/${pathsOf(spec)[0]}`, {
+          key,
+          ...(spec.body === undefined ? {} : { body: { all: true } }),
+        })
+        assert.deepEqual([answer.status, answer.body['error']], [401, 'UNAUTHORIZED'], spec.name)
+      }
     for (const spec of KEYED) {
-      const answer = await api.call(spec.method, `/${pathsOf(spec)[0]}`, { key: OPERATOR, ...(spec.body === undefined ? {} : { body: {} }) })
+      const answer = await api.call(spec.method, `/${pathsOf(spec)[0]}`, {
+        key: OPERATOR,
+        ...(spec.body === undefined ? {} : { body: {} }),
+      })
       assert.equal(answer.status, 401, spec.name)
     }
   })
   it('every sample is of a route that is there', () => {
     const names = new Set(ROUTES.map(({ name }) => name))
-    assert.deepEqual(Object.keys(SAMPLES).filter((name) => !names.has(name)), [])
+    assert.deepEqual(
+      Object.keys(SAMPLES).filter((name) => !names.has(name)),
+      [],
+    )
   })
 })

@@ -5,47 +5,101 @@ import { createLinks, type MailRef } from '#src/tracking/links.ts'
 import { openVault } from '#src/vault.ts'
 import { OPERATOR, startApi, textOf, type TestApi } from '#test/support/api.ts'
 
-const BROWSER = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
-interface HitRow { readonly n: number; readonly url: string | null; readonly user_agent: string; readonly machine: string | null; readonly address: string }
+const BROWSER =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
+interface HitRow {
+  readonly n: number
+  readonly url: string | null
+  readonly user_agent: string
+  readonly machine: string | null
+  readonly address: string
+}
 
 describe('open pixels and tracked links', () => {
   let api: TestApi
-  before(async () => { api = await startApi({ TRUST_PROXY: '1' }) })
+  before(async () => {
+    api = await startApi({ TRUST_PROXY: '1' })
+  })
   after(() => api.stop())
-  const links = createLinks({ vault: openVault(Buffer.from('5a'.repeat(32), 'hex')), config: { bounceDomain: 'b.example' } })
+  const links = createLinks({
+    vault: openVault(Buffer.from('5a'.repeat(32), 'hex')),
+    config: { bounceDomain: 'b.example' },
+  })
   let ref: MailRef
   beforeEach(() => {
     ref = { base: api.url, messageId: newId(), n: 2, workspaceId: api.workspaceId, contactId: null, audienceId: null }
   })
-  const ask = (url: string, { method = 'GET', headers = {} }: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {}): Promise<Response> =>
-    fetch(url, { method, redirect: 'manual', headers: { 'user-agent': BROWSER, ...headers } })
+  const ask = (
+    url: string,
+    {
+      method = 'GET',
+      headers = {},
+    }: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+  ): Promise<Response> => fetch(url, { method, redirect: 'manual', headers: { 'user-agent': BROWSER, ...headers } })
   async function stored(): Promise<HitRow[]> {
-    return (await api.db.query<HitRow>('SELECT n, url, user_agent, machine, address FROM tracking_hits WHERE message_id = $1 ORDER BY id', [ref.messageId])).rows
+    return (
+      await api.db.query<HitRow>(
+        'SELECT n, url, user_agent, machine, address FROM tracking_hits WHERE message_id = $1 ORDER BY id',
+        [ref.messageId],
+      )
+    ).rows
   }
 
   it('the pixel is an image that pages of others may show and nobody keeps, and is stored when it is answered', async () => {
     const answer = await ask(links.open(ref), { headers: { 'x-forwarded-for': '81.2.69.160' } })
-    assert.deepEqual([answer.status, answer.headers.get('content-type'), answer.headers.get('cache-control'), answer.headers.get('cross-origin-resource-policy'), answer.headers.get('x-robots-tag')],
-      [200, 'image/gif', 'no-store', 'cross-origin', 'noindex'])
+    assert.deepEqual(
+      [
+        answer.status,
+        answer.headers.get('content-type'),
+        answer.headers.get('cache-control'),
+        answer.headers.get('cross-origin-resource-policy'),
+        answer.headers.get('x-robots-tag'),
+      ],
+      [200, 'image/gif', 'no-store', 'cross-origin', 'noindex'],
+    )
     assert.equal(Buffer.from(await answer.arrayBuffer()).toString('latin1', 0, 6), 'GIF89a')
     assert.deepEqual(await stored(), [{ n: 2, url: null, user_agent: BROWSER, machine: null, address: '81.2.69.160' }])
   })
-  for (const url of ['https://a.example/?b=1&c=%C3%BC#d', 'http://xn--bcher-kva.example/', 'https://a.example/?q=%0d%0aSet-Cookie:%20x'])
+  for (const url of [
+    'https://a.example/?b=1&c=%C3%BC#d',
+    'http://xn--bcher-kva.example/',
+    'https://a.example/?q=%0d%0aSet-Cookie:%20x',
+  ])
     it(`leads to ${url}, which is stored`, async () => {
       const answer = await ask(links.click(ref, url))
-      assert.deepEqual([answer.status, answer.headers.get('location'), answer.headers.get('referrer-policy')], [302, url, 'no-referrer'])
-      assert.deepEqual((await stored()).map((hit) => hit.url), [url])
+      assert.deepEqual(
+        [answer.status, answer.headers.get('location'), answer.headers.get('referrer-policy')],
+        [302, url, 'no-referrer'],
+      )
+      assert.deepEqual(
+        (await stored()).map((hit) => hit.url),
+        [url],
+      )
     })
   it('the direct way and the usual one (here for a query) answer alike, and are counted alike', async () => {
     const own = new Set(['x-request-id', 'date', 'content-type', 'content-length'])
-    const headersOf = (answer: Response): string[] => [...answer.headers].filter(([name]) => !own.has(name)).map((pair) => pair.join(': ')).toSorted((one, other) => one.localeCompare(other))
+    const headersOf = (answer: Response): string[] =>
+      [...answer.headers]
+        .filter(([name]) => !own.has(name))
+        .map((pair) => pair.join(': '))
+        .toSorted((one, other) => one.localeCompare(other))
     const counted = async (route: string): Promise<number> => {
-      const text = await (await fetch(`${api.url}/metrics`, { headers: { authorization: `Bearer ${OPERATOR}` } })).text()
-      return Number(new RegExp(`^mailstead_http_requests_total\\{.*route="${route}".*\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
+      const text = await (
+        await fetch(`${api.url}/metrics`, { headers: { authorization: `Bearer ${OPERATOR}` } })
+      ).text()
+      return Number(
+        new RegExp(`^mailstead_http_requests_total\\{.*route="${route}".*\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0,
+      )
     }
-    for (const [url, route] of [[links.open(ref), 'open-pixel'], [links.click(ref, 'https://a.example/'), 'follow-link']] as const) {
+    for (const [url, route] of [
+      [links.open(ref), 'open-pixel'],
+      [links.click(ref, 'https://a.example/'), 'follow-link'],
+    ] as const) {
       const before = await counted(route)
-      const [direct, usual] = [await ask(url, { headers: { 'x-request-id': 'mine' } }), await ask(`${url}?a=b`, { headers: { 'x-request-id': 'mine' } })]
+      const [direct, usual] = [
+        await ask(url, { headers: { 'x-request-id': 'mine' } }),
+        await ask(`${url}?a=b`, { headers: { 'x-request-id': 'mine' } }),
+      ]
       assert.deepEqual([direct.status, headersOf(direct)], [usual.status, headersOf(usual)])
       assert.equal(direct.headers.get('x-request-id'), 'mine')
       assert.equal(await counted(route), before + 2)
@@ -56,7 +110,10 @@ describe('open pixels and tracked links', () => {
     const head = await ask(links.click(ref, 'https://a.example/'), { method: 'HEAD' })
     assert.equal(head.headers.get('location'), 'https://a.example/')
     assert.equal((await ask(links.open(ref), { headers: { purpose: 'prefetch' } })).status, 200)
-    assert.deepEqual((await stored()).map(({ machine }) => machine), ['head', 'prefetch'])
+    assert.deepEqual(
+      (await stored()).map(({ machine }) => machine),
+      ['head', 'prefetch'],
+    )
   })
   it('what we did not make leads nowhere and is stored nowhere', async () => {
     const own = links.click(ref, 'https://a.example/')
@@ -64,8 +121,17 @@ describe('open pixels and tracked links', () => {
     const swap = (url: string): string => own.replace(/[^/]+$/, coded(url))
     const js = links.click(ref, 'javascript:alert(1)')
     const broken = links.click(ref, 'https://a.example/\r\nSet-Cookie: x')
-    for (const url of [swap('https://evil.example/'), js, broken, own.slice(0, -1), own.replace('/c/', '/c/x'), own.replace(/[^/]+$/, '%00'), links.open(ref).slice(0, -1), links.open(ref).replace('/o/', '/c/') + '/eA',
-      links.view(ref).replace('/v/', '/o/')]) {
+    for (const url of [
+      swap('https://evil.example/'),
+      js,
+      broken,
+      own.slice(0, -1),
+      own.replace('/c/', '/c/x'),
+      own.replace(/[^/]+$/, '%00'),
+      links.open(ref).slice(0, -1),
+      links.open(ref).replace('/o/', '/c/') + '/eA',
+      links.view(ref).replace('/v/', '/o/'),
+    ]) {
       const answer = await ask(url)
       assert.ok([400, 404].includes(answer.status), `${url}: ${answer.status}`)
       assert.equal(answer.headers.get('location'), null)
@@ -81,7 +147,9 @@ describe('open pixels and tracked links', () => {
   })
   describe('view in browser', () => {
     async function store(content: { readonly html?: string; readonly text?: string }): Promise<string> {
-      const { body } = await api.call('POST', '/send-email/async', { body: { to: 'a@x.example', from: `a@${api.domain}`, subject: 'Hi <b>', ...content } })
+      const { body } = await api.call('POST', '/send-email/async', {
+        body: { to: 'a@x.example', from: `a@${api.domain}`, subject: 'Hi <b>', ...content },
+      })
       return links.view({ ...ref, messageId: messageIdOf(textOf(body['id'])) ?? '' })
     }
     it('shows the stored HTML in a sandbox without script, untracked', async () => {
@@ -105,10 +173,15 @@ describe('open pixels and tracked links', () => {
   })
   it('a header of any length does no harm', async () => {
     const url = new URL(links.open(ref))
-    const status = await new Promise<number | undefined>((resolve) => httpRequest({ host: url.hostname, port: url.port, path: url.pathname, headers: { 'user-agent': 'é'.repeat(3000) } }, (res) => {
-      res.resume()
-      resolve(res.statusCode)
-    }).end())
+    const status = await new Promise<number | undefined>((resolve) =>
+      httpRequest(
+        { host: url.hostname, port: url.port, path: url.pathname, headers: { 'user-agent': 'é'.repeat(3000) } },
+        (res) => {
+          res.resume()
+          resolve(res.statusCode)
+        },
+      ).end(),
+    )
     assert.equal(status, 200)
     assert.equal((await stored())[0]?.user_agent.length, 500)
   })

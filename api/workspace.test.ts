@@ -26,15 +26,33 @@ describe('a workspace', () => {
     rmSync(file)
   })
 
-  const dataOf = async (key: string): Promise<Json> => (await apis[0].call('GET', '/public/workspace', { key })).body['data'] as Json
+  const dataOf = async (key: string): Promise<Json> =>
+    (await apis[0].call('GET', '/public/workspace', { key })).body['data'] as Json
 
   it('is told its plan, quota and keys, with either key type', async () => {
     const [api] = apis
     for (const key of [api.regular, api.admin]) {
       const data = await dataOf(key)
       assert.deepEqual(
-        [data['id'], data['name'], data['plan'], data['features'], data['quota']?.['limit'], data['quota']?.['used'], data['keys']],
-        [api.workspaceId, 'test', 'launch', { scheduling: true }, 50_000_000, 0, { admin: 1, admin_limit: 5, regular: 1 }])
+        [
+          data['id'],
+          data['name'],
+          data['plan'],
+          data['features'],
+          data['quota']?.['limit'],
+          data['quota']?.['used'],
+          data['keys'],
+        ],
+        [
+          api.workspaceId,
+          'test',
+          'launch',
+          { scheduling: true },
+          50_000_000,
+          0,
+          { admin: 1, admin_limit: 5, regular: 1 },
+        ],
+      )
       const month = new Date(textOf(data['quota']?.['resets_at']))
       assert.ok(month > new Date() && month.getUTCDate() === 1 && month.getUTCHours() === 0)
     }
@@ -51,15 +69,24 @@ describe('a workspace', () => {
   for (const [what, recipients, accepted] of CROWDS) {
     it(`fifty senders at once through two processes, ${what}`, async () => {
       const tenant = await apis[0].addTenant({ plan: 'tiny' })
-      const send = (i: number): Promise<TestAnswer> => apis[i % 2 === 0 ? 0 : 1].call('POST', '/send-email/bulk', {
-        key: tenant.regular,
-        body: { from: `me@${tenant.domain}`, to: Array.from({ length: recipients }, (_, n) => `r${n}@b.example`), subject: 's', body: 'x' },
-      })
+      const send = (i: number): Promise<TestAnswer> =>
+        apis[i % 2 === 0 ? 0 : 1].call('POST', '/send-email/bulk', {
+          key: tenant.regular,
+          body: {
+            from: `me@${tenant.domain}`,
+            to: Array.from({ length: recipients }, (_, n) => `r${n}@b.example`),
+            subject: 's',
+            body: 'x',
+          },
+        })
       const answers = await Promise.all(Array.from({ length: SENDERS }, (_, i) => send(i)))
       assert.equal(answers.filter(({ status }) => status === 200).length, accepted)
-      for (const { status, body } of answers) if (status !== 200) assert.deepEqual([status, textOf(body['error'])], [429, 'RATE_LIMITED'])
+      for (const { status, body } of answers)
+        if (status !== 200) assert.deepEqual([status, textOf(body['error'])], [429, 'RATE_LIMITED'])
       const { rows } = await apis[0].db.query<{ n: number }>(
-        'SELECT count(*) AS n FROM recipients WHERE workspace_id = $1', [tenant.workspaceId])
+        'SELECT count(*) AS n FROM recipients WHERE workspace_id = $1',
+        [tenant.workspaceId],
+      )
       assert.equal(rows[0]?.n, accepted * recipients)
       const { quota } = await dataOf(tenant.admin)
       assert.deepEqual([quota?.['used'], quota?.['remaining']], [accepted * recipients, QUOTA - accepted * recipients])
@@ -67,8 +94,17 @@ describe('a workspace', () => {
   }
   it('fifty who create Admin keys at once get as many as are free', async () => {
     const { workspaceId } = await apis[0].addTenant()
-    const made = await Promise.all(Array.from({ length: 50 }, (_, i) =>
-      createKey(apis[i % 2 === 0 ? 0 : 1].db, { kind: 'admin', prefix: 'ms', workspaceId, name: `key ${i}`, scopes: [] })))
+    const made = await Promise.all(
+      Array.from({ length: 50 }, (_, i) =>
+        createKey(apis[i % 2 === 0 ? 0 : 1].db, {
+          kind: 'admin',
+          prefix: 'ms',
+          workspaceId,
+          name: `key ${i}`,
+          scopes: [],
+        }),
+      ),
+    )
     assert.equal(made.filter(({ kind }) => kind === 'created').length, 4, 'the tenant has one already')
     assert.equal(made.filter(({ kind }) => kind === 'too-many-admin-keys').length, 46)
   })

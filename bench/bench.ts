@@ -21,4 +21,6 @@ export interface Bench {
   say(line: string): void
 }
 
-export interface MailsteadBench extends Bench { readonly mailstead: Mailstead }
+export interface MailsteadBench extends Bench {
+  readonly mailstead: Mailstead
+}

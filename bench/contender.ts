@@ -62,7 +62,12 @@ const SETTLE_MS = 500
 const STALL_MS = 30_000
 
 /** Measures `count` messages on a running contender. */
-export async function measure(contender: Contender, groups: Groups, sink: Remote<'sink'>, count: number): Promise<Measurement> {
+export async function measure(
+  contender: Contender,
+  groups: Groups,
+  sink: Remote<'sink'>,
+  count: number,
+): Promise<Measurement> {
   const expected = contender.expect(count)
   await sink.begin(expected)
   resetPeaks(groups)
@@ -95,7 +100,8 @@ export async function measure(contender: Contender, groups: Groups, sink: Remote
  * it is told what ended in between and is in no group.
  */
 export function watchForeign(groups: Groups): (endedCpuMs: number) => number {
-  const own = (): number => Object.values(readUsage(groups)).reduce((sum, { cpuMs }) => sum + cpuMs, 0) + process.cpuUsage().user / 1000
+  const own = (): number =>
+    Object.values(readUsage(groups)).reduce((sum, { cpuMs }) => sum + cpuMs, 0) + process.cpuUsage().user / 1000
   const [startedAt, machineBefore, ownBefore] = [monotonicMs(), machineCpuMs(), own()]
   return (endedCpuMs) => {
     const foreign = machineCpuMs() - machineBefore - (own() - ownBefore) - endedCpuMs
@@ -116,7 +122,9 @@ export async function arrive(sink: Remote<'sink'>, count: number): Promise<void>
 
 /** CPU milliseconds per message and process between two readings. */
 export function costs(before: Usages, after: Usages, count: number): Record<string, number> {
-  return Object.fromEntries(Object.entries(after).map(([name, { cpuMs }]) => [name, (cpuMs - (before[name]?.cpuMs ?? 0)) / count]))
+  return Object.fromEntries(
+    Object.entries(after).map(([name, { cpuMs }]) => [name, (cpuMs - (before[name]?.cpuMs ?? 0)) / count]),
+  )
 }
 
 export function peaks(usages: Usages): Record<string, number> {
@@ -124,8 +132,11 @@ export function peaks(usages: Usages): Record<string, number> {
 }
 
 async function offencesOf({ name, dkimRecords }: Contender, expected: Expected, ledger: Ledger): Promise<string[]> {
-  const counted = countOffences(expected, ledger).filter((offence) => dkimRecords !== null || !offence.includes('signed'))
-  const verdict = dkimRecords === null || ledger.distinct === 0 ? null : await judgeSignature(ledger.sample, dkimRecords)
+  const counted = countOffences(expected, ledger).filter(
+    (offence) => dkimRecords !== null || !offence.includes('signed'),
+  )
+  const verdict =
+    dkimRecords === null || ledger.distinct === 0 ? null : await judgeSignature(ledger.sample, dkimRecords)
   return [...counted, ...(verdict === null ? [] : [verdict])].map((offence) => `${name}: ${offence}`)
 }
 

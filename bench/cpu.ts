@@ -31,11 +31,13 @@ interface Process {
 /** One reading of all groups. */
 export function readUsage(groups: Groups): Usages {
   const processes = listProcesses()
-  return Object.fromEntries(Object.entries(groups).map(([name, root]) => {
-    const tree = treeOf(root, processes)
-    const ticks = tree.reduce((sum, each) => sum + each.own + each.reaped, 0)
-    return [name, { cpuMs: ticks * TICK_MS, peakKb: Math.max(0, ...tree.map((each) => peakKbOf(each.pid))) }]
-  }))
+  return Object.fromEntries(
+    Object.entries(groups).map(([name, root]) => {
+      const tree = treeOf(root, processes)
+      const ticks = tree.reduce((sum, each) => sum + each.own + each.reaped, 0)
+      return [name, { cpuMs: ticks * TICK_MS, peakKb: Math.max(0, ...tree.map((each) => peakKbOf(each.pid))) }]
+    }),
+  )
 }
 
 /** CPU of the processes that this one started, waited for and saw end. */
@@ -74,14 +76,18 @@ export function pidsOf(root: number): number[] {
 /** Fields of /proc/<pid>/stat (proc_pid_stat(5)), in ticks. The command's name may hold blanks and parentheses. */
 export function parseStat(text: string): Process | null {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  const [parent = 0, utime = 0, stime = 0, cutime = 0, cstime = Number.NaN] = [1, 11, 12, 13, 14].map((index) => Number(fields[index]))
+  const [parent = 0, utime = 0, stime = 0, cutime = 0, cstime = Number.NaN] = [1, 11, 12, 13, 14].map((index) =>
+    Number(fields[index]),
+  )
   const pid = Number.parseInt(text, 10)
   return pid > 0 && Number.isFinite(cstime) ? { pid, parent, own: utime + stime, reaped: cutime + cstime } : null
 }
 
 function listProcesses(): Process[] {
   try {
-    return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => readProcess(Number(name)) ?? [])
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((name) => readProcess(Number(name)) ?? [])
   } catch {
     return []
   }

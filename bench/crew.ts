@@ -61,8 +61,10 @@ export function createCrew(): Crew {
   return {
     dir,
     isInMemory: statfsSync(dir).type === TMPFS_MAGIC,
-    defer: (undo) => { undos.push(undo) },
-    end: () => ending ??= unwind(),
+    defer: (undo) => {
+      undos.push(undo)
+    },
+    end: () => (ending ??= unwind()),
     start: async (program) => {
       if (ending !== null) throw new Trouble(`${program.name} is not started: the benchmark is ending`)
       const started = await startProgram(program, join(dir, 'log', `${program.name}.log`))
@@ -75,8 +77,14 @@ export function createCrew(): Crew {
 async function startProgram(program: Program, logFile: string): Promise<Started> {
   const signal = program.stopSignal ?? 'TERM'
   const running = await launch({
-    file: program.file, args: program.args, cwd: program.cwd ?? '/', account: null, logFile,
-    env: { ...program.env }, stopSignals: [`SIG${signal}`], graceMs: STOP_GRACE_MS,
+    file: program.file,
+    args: program.args,
+    cwd: program.cwd ?? '/',
+    account: null,
+    logFile,
+    env: { ...program.env },
+    stopSignals: [`SIG${signal}`],
+    graceMs: STOP_GRACE_MS,
   })
   const tie = leash(running.pid, signal)
   let stopping: Promise<void> | null = null
@@ -89,7 +97,7 @@ async function startProgram(program: Program, logFile: string): Promise<Started>
   return {
     pid: running.pid,
     gone: running.exited.then((reason) => `${program.name} ended: ${reason}\n${lastLines(logFile, 15)}`),
-    stop: () => stopping ??= stop(),
+    stop: () => (stopping ??= stop()),
   }
 }
 

@@ -31,7 +31,10 @@ export function makeDkimKey(): DkimKey {
  * What is wrong with the signatures of a message; null when it has an RSA one of 2048 bits and all are good.
  * `records` are TXT records by name.
  */
-export async function judgeSignature(message: Uint8Array, records: Readonly<Record<string, string>>): Promise<string | null> {
+export async function judgeSignature(
+  message: Uint8Array,
+  records: Readonly<Record<string, string>>,
+): Promise<string | null> {
   const { results } = await dkimVerify(Buffer.from(message), {
     minBitLength: 2048,
     resolver: async (name: string) => {

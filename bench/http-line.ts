@@ -18,7 +18,10 @@ export interface HttpLine {
 }
 
 /** A server on loopback. */
-export interface Target { readonly port: number; readonly key: string }
+export interface Target {
+  readonly port: number
+  readonly key: string
+}
 
 export async function openLine(port: number): Promise<HttpLine> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
@@ -43,11 +46,12 @@ export async function openLine(port: number): Promise<HttpLine> {
   socket.on('error', fail)
   socket.on('close', () => fail(new Error('the server closed the connection')))
   return {
-    request: (bytes) => new Promise((resolve, reject) => {
-      if (lost !== null) return reject(lost)
-      waiting = { resolve, reject }
-      socket.write(bytes)
-    }),
+    request: (bytes) =>
+      new Promise((resolve, reject) => {
+        if (lost !== null) return reject(lost)
+        waiting = { resolve, reject }
+        socket.write(bytes)
+      }),
     close: () => socket.destroy(),
   }
 }
@@ -55,13 +59,20 @@ export async function openLine(port: number): Promise<HttpLine> {
 /** The head of a send, and the whole request with its JSON. */
 export function sendRequest(target: Target, path: string, json: string): string {
   return [
-    `POST ${path} HTTP/1.1`, `Host: 127.0.0.1:${target.port}`, `Authorization: Bearer ${target.key}`,
-    'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(json)}`, '', json,
+    `POST ${path} HTTP/1.1`,
+    `Host: 127.0.0.1:${target.port}`,
+    `Authorization: Bearer ${target.key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(json)}`,
+    '',
+    json,
   ].join('\r\n')
 }
 
 export function getRequest(target: Target, path: string): string {
-  return [`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${target.port}`, `Authorization: Bearer ${target.key}`, '', ''].join('\r\n')
+  return [`GET ${path} HTTP/1.1`, `Host: 127.0.0.1:${target.port}`, `Authorization: Bearer ${target.key}`, '', ''].join(
+    '\r\n',
+  )
 }
 
 /** The answer once it is whole; null before. */

@@ -13,9 +13,11 @@ export const BODY_BYTES = 4096
 /** Where the digits go, in a text that is to become a `Stencil`. */
 const NUMBER_GAP = '#'.repeat(NUMBER_DIGITS)
 
-const WORDS = ('the parcel left our house this morning and will reach you between nine and noon tomorrow please keep '
-  + 'number code at hand when driver rings if nobody is home it waits for seven days around corner open until late '
-  + 'questions about order invoice or return are answered by real people every day thank you').split(' ')
+const WORDS = (
+  'the parcel left our house this morning and will reach you between nine and noon tomorrow please keep ' +
+  'number code at hand when driver rings if nobody is home it waits for seven days around corner open until late ' +
+  'questions about order invoice or return are answered by real people every day thank you'
+).split(' ')
 
 /** Exactly 4,096 bytes; the same text every time, apart from the number. */
 export function letterText(): string {
@@ -41,7 +43,9 @@ export function letterJson(from: string, site: string): string {
 }
 
 /** Bytes with gaps for one number. */
-export interface Stencil { fill(number: number): Buffer }
+export interface Stencil {
+  fill(number: number): Buffer
+}
 
 /** The returned stencil gives the same buffer every time: use it up before the next fill. */
 export function createStencil(text: string): Stencil {

@@ -5,14 +5,20 @@ import type { AddressInfo } from 'node:net'
 import { parseAnswer } from './http-line.ts'
 import { createLoad } from './load.ts'
 
-interface Seen { readonly path: string | undefined; readonly key: string | undefined; readonly json: { to: string[]; text: string } }
+interface Seen {
+  readonly path: string | undefined
+  readonly key: string | undefined
+  readonly json: { to: string[]; text: string }
+}
 
 type Responder = (request: IncomingMessage, response: ServerResponse, json: string) => void
 
 async function serve(answer: Responder): Promise<{ port: number; close(): void }> {
   const server = createServer((request, response) => {
     let json = ''
-    request.on('data', (chunk: Buffer) => { json += chunk.toString() })
+    request.on('data', (chunk: Buffer) => {
+      json += chunk.toString()
+    })
     request.on('end', () => answer(request, response, json))
   })
   server.listen(0, '127.0.0.1')
@@ -21,7 +27,14 @@ async function serve(answer: Responder): Promise<{ port: number; close(): void }
 }
 
 function batch(port: number, count: number) {
-  return { target: { port, key: 'k' }, path: '/send', sender: 'a@bench.example', site: 'site.example', from: 1000, count }
+  return {
+    target: { port, key: 'k' },
+    path: '/send',
+    sender: 'a@bench.example',
+    site: 'site.example',
+    from: 1000,
+    count,
+  }
 }
 
 describe('the HTTP load', () => {
@@ -55,7 +68,10 @@ describe('the HTTP load', () => {
       asked.push(`${request.method} ${request.url} ${request.headers.authorization}`)
       response.end('{"n":1}')
     })
-    const result = await createLoad().get({ target: { port: server.port, key: 'k' }, paths: ['/a?id=1', '/b'], count: 6 }, 3)
+    const result = await createLoad().get(
+      { target: { port: server.port, key: 'k' }, paths: ['/a?id=1', '/b'], count: 6 },
+      3,
+    )
     server.close()
     assert.deepEqual([result.accepted, result.sample], [6, '{"n":1}'])
     assert.deepEqual(asked.toSorted(), [...Array(3).fill('GET /a?id=1 Bearer k'), ...Array(3).fill('GET /b Bearer k')])
@@ -80,10 +96,15 @@ describe('the HTTP load', () => {
   })
 
   it('sends probes at their moments although answers are late', async () => {
-    const server = await serve((_request, response) => { setTimeout(() => response.end('{}'), 30) })
+    const server = await serve((_request, response) => {
+      setTimeout(() => response.end('{}'), 30)
+    })
     const probes = await createLoad().probe(batch(server.port, 5), 2)
     server.close()
-    assert.deepEqual(probes.map(({ number }) => number), [1000, 1001, 1002, 1003, 1004])
+    assert.deepEqual(
+      probes.map(({ number }) => number),
+      [1000, 1001, 1002, 1003, 1004],
+    )
     assert.ok((probes[4]?.sentAt ?? 0) < (probes[0]?.acceptedAt ?? 0))
   })
 })
@@ -95,7 +116,10 @@ describe('parseAnswer', () => {
     ['HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}', { status: 200, text: '{}' }],
     ['HTTP/1.1 204 No Content\r\n\r\n', { status: 204, text: '' }],
     ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n', null],
-    ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n', { status: 200, text: '2\r\n{}\r\n0\r\n\r\n' }],
+    [
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
+      { status: 200, text: '2\r\n{}\r\n0\r\n\r\n' },
+    ],
   ] as const) {
     it(JSON.stringify(text), () => assert.deepEqual(parseAnswer(text), expected))
   }

@@ -66,13 +66,19 @@ export function createLoad() {
 
 async function post(batch: Batch, connections: number): Promise<PostResult> {
   const lines = await openLines(batch, Math.min(connections, batch.count))
-  return drive(lines.map(({ line, fill }) => ({ line, requestOf: (index: number) => fill(batch.from + index) })), batch.count)
+  return drive(
+    lines.map(({ line, fill }) => ({ line, requestOf: (index: number) => fill(batch.from + index) })),
+    batch.count,
+  )
 }
 
 async function get({ target, paths, count }: Questions, connections: number): Promise<PostResult> {
   const requestOf = requestsOf(target, paths)
   const lines = await Promise.all(Array.from({ length: Math.min(connections, count) }, () => openLine(target.port)))
-  return drive(lines.map((line) => ({ line, requestOf })), count)
+  return drive(
+    lines.map((line) => ({ line, requestOf })),
+    count,
+  )
 }
 
 function requestsOf(target: Target, paths: readonly string[]): (index: number) => Buffer {
@@ -112,25 +118,36 @@ async function getAtPace({ target, paths, count }: Questions, perSecond: number)
   await Promise.all(underWay)
   lines.forEach((line) => line.close())
   const { accepted, refusal, waits, late } = tally
-  return { accepted, refusal, p50Ms: percentile(waits, 50), p99Ms: percentile(waits, 99), lateP99Ms: percentile(late, 99) }
+  return {
+    accepted,
+    refusal,
+    p50Ms: percentile(waits, 50),
+    p99Ms: percentile(waits, 99),
+    lateP99Ms: percentile(late, 99),
+  }
 }
 
-interface Driven { readonly line: HttpLine; readonly requestOf: (index: number) => Buffer }
+interface Driven {
+  readonly line: HttpLine
+  readonly requestOf: (index: number) => Buffer
+}
 
 /** One request after the other on each connection, `count` in all. */
 async function drive(connections: readonly Driven[], count: number): Promise<PostResult> {
   const tally = { next: 0, accepted: 0, refusal: null as string | null, sample: '', waits: [] as number[] }
   const startedAt = monotonicMs()
-  await Promise.all(connections.map(async ({ line, requestOf }) => {
-    while (tally.next < count) {
-      const sentAt = monotonicMs()
-      const answer = await line.request(requestOf(tally.next++))
-      tally.waits.push(monotonicMs() - sentAt)
-      if (isAccepted(answer)) {
-        if (tally.accepted++ === 0) tally.sample = answer.text
-      } else tally.refusal ??= refusalOf(answer)
-    }
-  }))
+  await Promise.all(
+    connections.map(async ({ line, requestOf }) => {
+      while (tally.next < count) {
+        const sentAt = monotonicMs()
+        const answer = await line.request(requestOf(tally.next++))
+        tally.waits.push(monotonicMs() - sentAt)
+        if (isAccepted(answer)) {
+          if (tally.accepted++ === 0) tally.sample = answer.text
+        } else tally.refusal ??= refusalOf(answer)
+      }
+    }),
+  )
   const endedAt = monotonicMs()
   connections.forEach(({ line }) => line.close())
   const { accepted, refusal, sample, waits } = tally
@@ -165,10 +182,12 @@ async function sendProbe({ line, fill }: Connection, number: number): Promise<Pr
 
 async function openLines({ target, path, sender, site }: Batch, count: number): Promise<Connection[]> {
   const request = sendRequest(target, path, letterJson(sender, site))
-  return Promise.all(Array.from({ length: count }, async () => {
-    const stencil = createStencil(request)
-    return { line: await openLine(target.port), fill: (number: number) => stencil.fill(number) }
-  }))
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const stencil = createStencil(request)
+      return { line: await openLine(target.port), fill: (number: number) => stencil.fill(number) }
+    }),
+  )
 }
 
 function isAccepted({ status }: Answer): boolean {

@@ -35,7 +35,10 @@ export function describeMachine(isDiskInMemory: boolean): Machine {
 
 function commitOf(dir: string): string {
   try {
-    const git = execFileSync('git', ['-C', dir, 'rev-parse', '--short', 'HEAD'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+    const git = execFileSync('git', ['-C', dir, 'rev-parse', '--short', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
     return git.trim()
   } catch {
     return ''

@@ -49,7 +49,10 @@ export interface Mailstead {
 }
 
 /** Where the API is, and an Admin key with all scopes. */
-export interface Admin { readonly url: string; readonly key: string }
+export interface Admin {
+  readonly url: string
+  readonly key: string
+}
 
 export interface ProbeOrder {
   readonly from: number
@@ -58,7 +61,11 @@ export interface ProbeOrder {
   readonly site?: string
 }
 
-interface Access { readonly key: string; readonly adminKey: string; readonly dkimRecords: Readonly<Record<string, string>> }
+interface Access {
+  readonly key: string
+  readonly adminKey: string
+  readonly dkimRecords: Readonly<Record<string, string>>
+}
 
 const WORKSPACE = 'bench'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -67,14 +74,25 @@ const PROGRAM = join(ROOT, 'bin/mailstead')
 export const CONNECTIONS = 50
 /** Each role by itself: the others have nothing to do here and would need ports. */
 const ARGS: Readonly<Record<ProcessName, readonly string[]>> = {
-  api: ['api'], submission: ['mta', '--roles', 'submission'], mta: ['mta', '--roles', 'outbound'], worker: ['worker'],
+  api: ['api'],
+  submission: ['mta', '--roles', 'submission'],
+  mta: ['mta', '--roles', 'outbound'],
+  worker: ['worker'],
 }
 
 /** Starts the stores and makes what is needed to send. `profileDir` = where CPU profiles go. */
-export async function openMailstead(crew: Crew, profileDir: string | null, say: (line: string) => void): Promise<Mailstead> {
+export async function openMailstead(
+  crew: Crew,
+  profileDir: string | null,
+  say: (line: string) => void,
+): Promise<Mailstead> {
   const dataDir = join(crew.dir, 'data')
   const stores = await openBenchStores(crew, dataDir, say)
-  const [port, submissionPort, ...others] = await Promise.all(Array.from({ length: 4 }, freePort)) as [number, number, ...number[]]
+  const [port, submissionPort, ...others] = (await Promise.all(Array.from({ length: 4 }, freePort))) as [
+    number,
+    number,
+    ...number[],
+  ]
   const env = { ...settings(stores, dataDir, port), ...submissionSettings([submissionPort, ...others]) }
   const access = await provision(env)
   const load = await startRemote('load')
@@ -91,10 +109,19 @@ export async function openMailstead(crew: Crew, profileDir: string | null, say: 
     load,
     groups: () => ({ ...Object.fromEntries([...running].map(([name, { pid }]) => [name, pid])), ...stores.groups }),
     start: async (names, routes) => {
-      const map = Object.entries(routes).map(([domain, sink]) => `${domain}=smtp://${typeof sink === 'number' ? `127.0.0.1:${sink}` : sink}`).join(',')
+      const map = Object.entries(routes)
+        .map(([domain, sink]) => `${domain}=smtp://${typeof sink === 'number' ? `127.0.0.1:${sink}` : sink}`)
+        .join(',')
       for (const name of names) {
-        const profile = profileDir === null ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${join(profileDir, name)}` }
-        const started = await crew.start({ name, file: PROGRAM, args: ARGS[name], cwd: ROOT, env: { ...env, ROUTES: map, ...profile } })
+        const profile =
+          profileDir === null ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${join(profileDir, name)}` }
+        const started = await crew.start({
+          name,
+          file: PROGRAM,
+          args: ARGS[name],
+          cwd: ROOT,
+          env: { ...env, ROUTES: map, ...profile },
+        })
         running.set(name, started)
         if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)
       }
@@ -106,7 +133,8 @@ export async function openMailstead(crew: Crew, profileDir: string | null, say: 
     reserve: (count) => (nextNumber += count) - count,
     post: async (tier, from, count, site = SITE) => {
       const result = await load.post({ target, path: pathOf(tier), sender: SENDER, site, from, count }, CONNECTIONS)
-      if (result.accepted < count) throw new Trouble(`Mailstead refused ${count - result.accepted} of ${count} messages: ${result.refusal}`)
+      if (result.accepted < count)
+        throw new Trouble(`Mailstead refused ${count - result.accepted} of ${count} messages: ${result.refusal}`)
       return result
     },
     probe: async ({ intervalMs, site = SITE, ...numbers }) => {
@@ -147,18 +175,29 @@ export function pathOf(tier: Tier): string {
 }
 
 function settings(stores: BenchStores, dataDir: string, port: number): Readonly<Record<string, string>> {
-  const inherited = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined))
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
   return {
-    LOG_LEVEL: 'warn', ...inherited,
-    DATABASE_URL: stores.databaseUrl, REDIS_URL: stores.redisUrl, DATA_DIR: dataDir,
-    HTTP_PORT: String(port), HTTP_HOST: '127.0.0.1', HOSTNAME: 'mta.bench.example',
-    MASTER_KEY: randomBytes(32).toString('hex'), ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
+    LOG_LEVEL: 'warn',
+    ...inherited,
+    DATABASE_URL: stores.databaseUrl,
+    REDIS_URL: stores.redisUrl,
+    DATA_DIR: dataDir,
+    HTTP_PORT: String(port),
+    HTTP_HOST: '127.0.0.1',
+    HOSTNAME: 'mta.bench.example',
+    MASTER_KEY: randomBytes(32).toString('hex'),
+    ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
   }
 }
 
 function submissionSettings(ports: readonly number[]): Record<string, string> {
   const names = ['SUBMISSION_PORT', 'SUBMISSION_TLS_PORT', 'SUBMISSION_ALT_PORT']
-  return { ...Object.fromEntries(names.map((name, i) => [name, String(ports[i])])), RELAY_NETWORKS: `127.0.0.0/8=${WORKSPACE}` }
+  return {
+    ...Object.fromEntries(names.map((name, i) => [name, String(ports[i])])),
+    RELAY_NETWORKS: `127.0.0.0/8=${WORKSPACE}`,
+  }
 }
 
 /** Workspace, verified domain and key, made by the commands that an operator has. */
@@ -172,7 +211,16 @@ async function provision(env: Readonly<Record<string, string>>): Promise<Access>
   await command('domain', 'verify', SENDER_DOMAIN, '--trust')
   const owner = ['--workspace', workspace.id, '--domain', SENDER_DOMAIN]
   const key = await ask<{ secret_key: string }>('key', 'create', '--type', 'regular', ...owner)
-  const admin = await ask<{ secret_key: string }>('key', 'create', '--type', 'admin', '--scopes', 'all', '--workspace', workspace.id)
+  const admin = await ask<{ secret_key: string }>(
+    'key',
+    'create',
+    '--type',
+    'admin',
+    '--scopes',
+    'all',
+    '--workspace',
+    workspace.id,
+  )
   return { key: key.secret_key, adminKey: admin.secret_key, dkimRecords: dkimRecordsIn(domain) }
 }
 
@@ -191,7 +239,8 @@ export function dkimRecordsIn(value: unknown): Record<string, string> {
   const fields = Object.values(value)
   const name = fields.find((field) => typeof field === 'string' && field.includes('._domainkey.'))
   const record = fields.find((field) => typeof field === 'string' && /(^|[;\s"])p=/.test(field))
-  const own = typeof name === 'string' && typeof record === 'string' ? { [name.replace(/\.$/, '').toLowerCase()]: record } : {}
+  const own =
+    typeof name === 'string' && typeof record === 'string' ? { [name.replace(/\.$/, '').toLowerCase()]: record } : {}
   return Object.assign(own, ...fields.map(dkimRecordsIn)) as Record<string, string>
 }
 

@@ -37,7 +37,10 @@ import { runTracking } from './scenarios/tracking.ts'
 import { judge } from './targets.ts'
 
 type Say = (line: string) => void
-interface Run { readonly stop: AbortSignal; readonly say: Say }
+interface Run {
+  readonly stop: AbortSignal
+  readonly say: Say
+}
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 const OUT = fileURLToPath(new URL('out', import.meta.url))
@@ -45,7 +48,9 @@ const OUT = fileURLToPath(new URL('out', import.meta.url))
 /** Runs the benchmark; answers the exit code. `stop` interrupts it. */
 export async function runBench(options: Options, stop: AbortSignal, say: Say): Promise<number> {
   const crew = createCrew()
-  const stopped = new Promise<'stopped'>((resolve) => { stop.addEventListener('abort', () => resolve('stopped'), { once: true }) })
+  const stopped = new Promise<'stopped'>((resolve) => {
+    stop.addEventListener('abort', () => resolve('stopped'), { once: true })
+  })
   const work = measureAll(crew, options, { stop, say })
   // After an interruption, what is under way fails because its processes end: that is no news.
   work.catch(() => {})
@@ -67,7 +72,10 @@ async function measureAll(crew: Crew, options: Options, { stop, say }: Run): Pro
   process.stdout.write(`\n${writeReport(machine, results, verdicts)}`)
   mkdirSync(OUT, { recursive: true })
   const file = join(OUT, `${stamp}.json`)
-  writeFileSync(file, `${JSON.stringify({ stamp, machine, options, results, verdicts, offences, failures }, null, 2)}\n`)
+  writeFileSync(
+    file,
+    `${JSON.stringify({ stamp, machine, options, results, verdicts, offences, failures }, null, 2)}\n`,
+  )
   const wrong = [...failures, ...offences]
   if (wrong.length > 0) cpSync(join(crew.dir, 'log'), join(OUT, `${stamp}-log`), { recursive: true })
   say(`\nAll figures: ${file}${wrong.length > 0 ? `\nLogs: ${join(OUT, `${stamp}-log`)}` : ''}`)
@@ -75,33 +83,68 @@ async function measureAll(crew: Crew, options: Options, { stop, say }: Run): Pro
   return wrong.length > 0 ? 1 : 0
 }
 
-interface Findings { readonly results: Results; readonly failures: readonly string[] }
+interface Findings {
+  readonly results: Results
+  readonly failures: readonly string[]
+}
 
-async function runScenarios(crew: Crew, options: Options, { stamp, stop, say }: Run & { stamp: string }): Promise<Findings> {
+async function runScenarios(
+  crew: Crew,
+  options: Options,
+  { stamp, stop, say }: Run & { stamp: string },
+): Promise<Findings> {
   const bench = await openBench(crew, options, say)
   const results: Mutable<Results> = {}
   const failures: string[] = []
   const profileDir = options.isProfiled ? join(OUT, `${stamp}-profiles`) : null
   let mailstead: Mailstead | null = null
-  const ready = async (): Promise<Mailstead> => mailstead ??= await openMailstead(crew, profileDir, say)
+  const ready = async (): Promise<Mailstead> => (mailstead ??= await openMailstead(crew, profileDir, say))
   const runners: Readonly<Record<Scenario, () => Promise<void>>> = {
-    e2e: async () => { results.e2e = await runE2e(bench, await ready()) },
-    smtp: async () => { results.smtp = await runSmtp(bench, await ready()) },
-    latency: async () => { results.latency = await runLatency({ ...bench, mailstead: await ready() }) },
-    backlog: async () => { results.backlog = await runBacklog({ ...bench, mailstead: await ready() }) },
-    depth: async () => { results.depth = await runDepth({ ...bench, mailstead: await ready() }) },
-    api: async () => { results.api = await runApi({ ...bench, mailstead: await ready() }) },
-    import: async () => { results.import = await runImport({ ...bench, mailstead: await ready() }) },
-    contacts: async () => { results.contacts = await runContacts({ ...bench, mailstead: await ready() }) },
-    tarpits: async () => { results.tarpits = await runTarpits({ ...bench, mailstead: await ready() }) },
-    campaign: async () => { results.campaign = await runCampaign({ ...bench, mailstead: await ready() }) },
-    automations: async () => { results.automations = await runAutomations({ ...bench, mailstead: await ready() }) },
-    tracking: async () => { results.tracking = await runTracking({ ...bench, mailstead: await ready() }) },
-    references: async () => { results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench))) },
+    e2e: async () => {
+      results.e2e = await runE2e(bench, await ready())
+    },
+    smtp: async () => {
+      results.smtp = await runSmtp(bench, await ready())
+    },
+    latency: async () => {
+      results.latency = await runLatency({ ...bench, mailstead: await ready() })
+    },
+    backlog: async () => {
+      results.backlog = await runBacklog({ ...bench, mailstead: await ready() })
+    },
+    depth: async () => {
+      results.depth = await runDepth({ ...bench, mailstead: await ready() })
+    },
+    api: async () => {
+      results.api = await runApi({ ...bench, mailstead: await ready() })
+    },
+    import: async () => {
+      results.import = await runImport({ ...bench, mailstead: await ready() })
+    },
+    contacts: async () => {
+      results.contacts = await runContacts({ ...bench, mailstead: await ready() })
+    },
+    tarpits: async () => {
+      results.tarpits = await runTarpits({ ...bench, mailstead: await ready() })
+    },
+    campaign: async () => {
+      results.campaign = await runCampaign({ ...bench, mailstead: await ready() })
+    },
+    automations: async () => {
+      results.automations = await runAutomations({ ...bench, mailstead: await ready() })
+    },
+    tracking: async () => {
+      results.tracking = await runTracking({ ...bench, mailstead: await ready() })
+    },
+    references: async () => {
+      results.references = await compare(bench, [openDirect(), ...bench.references].map(referenceTurn(bench)))
+    },
   }
   for (const scenario of options.scenarios) {
     say(`${scenario}:`)
-    await runners[scenario]().catch((error: unknown) => { failures.push(`${scenario} failed: ${wordsOf(error)}`) })
+    await runners[scenario]().catch((error: unknown) => {
+      failures.push(`${scenario} failed: ${wordsOf(error)}`)
+    })
     stop.throwIfAborted()
   }
   return { results, failures }
@@ -120,7 +163,8 @@ function referenceTurn({ sizes }: Bench): (contender: Contender) => Turn {
 async function openBench(crew: Crew, { sizes, scenarios, hasReferences }: Options, say: Say): Promise<Bench> {
   const receiver = await openReceiver(crew)
   const otherReceiver = await openReceiver(crew)
-  const isCompared = scenarios.includes('references') || ((scenarios.includes('e2e') || scenarios.includes('smtp')) && hasReferences)
+  const isCompared =
+    scenarios.includes('references') || ((scenarios.includes('e2e') || scenarios.includes('smtp')) && hasReferences)
   return { sizes, receiver, otherReceiver, references: isCompared ? await openReferences(crew, say) : [], say }
 }
 
@@ -142,14 +186,28 @@ async function openReferences(crew: Crew, say: Say): Promise<Bench['references']
   return [...(haraka === null ? [] : [haraka]), ...(missing === null ? [openPostfix(crew, key)] : [])]
 }
 
-function offencesIn({ e2e = [], smtp = [], references = [], latency, backlog, depth, api, tarpits, campaign, automations, tracking }: Results): string[] {
+function offencesIn({
+  e2e = [],
+  smtp = [],
+  references = [],
+  latency,
+  backlog,
+  depth,
+  api,
+  tarpits,
+  campaign,
+  automations,
+  tracking,
+}: Results): string[] {
   return [
     ...[...e2e, ...smtp, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.offences)),
-    ...[latency, backlog, depth, api, tarpits, campaign, automations, tracking].flatMap((result) => result?.offences ?? []),
+    ...[latency, backlog, depth, api, tarpits, campaign, automations, tracking].flatMap(
+      (result) => result?.offences ?? [],
+    ),
   ]
 }
 
 function wordsOf(error: unknown): string {
   if (error instanceof Trouble) return error.message
-  return error instanceof Error ? error.stack ?? error.message : String(error)
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -3,7 +3,15 @@ import { readOptions } from './options.ts'
 
 describe('the options of the benchmark', () => {
   const cases: readonly { args: string[]; expected: Record<string, unknown> | string }[] = [
-    { args: [], expected: { scenarios: ['e2e', 'smtp', 'latency', 'backlog', 'depth', 'api', 'import'], isQuick: false, hasReferences: true, isProfiled: false } },
+    {
+      args: [],
+      expected: {
+        scenarios: ['e2e', 'smtp', 'latency', 'backlog', 'depth', 'api', 'import'],
+        isQuick: false,
+        hasReferences: true,
+        isProfiled: false,
+      },
+    },
     { args: ['latency', '--quick'], expected: { scenarios: ['latency'], isQuick: true } },
     { args: ['e2e', '--no-references', '--profile'], expected: { hasReferences: false, isProfiled: true } },
     { args: ['references'], expected: { scenarios: ['references'] } },

@@ -5,7 +5,21 @@
  */
 import { parseArgs } from 'node:util'
 
-export const SCENARIOS = ['e2e', 'smtp', 'latency', 'backlog', 'depth', 'api', 'import', 'contacts', 'tarpits', 'campaign', 'automations', 'tracking', 'references'] as const
+export const SCENARIOS = [
+  'e2e',
+  'smtp',
+  'latency',
+  'backlog',
+  'depth',
+  'api',
+  'import',
+  'contacts',
+  'tarpits',
+  'campaign',
+  'automations',
+  'tracking',
+  'references',
+] as const
 export type Scenario = (typeof SCENARIOS)[number]
 
 export interface Sizes {
@@ -55,20 +69,64 @@ export interface Sizes {
 }
 
 const FULL: Sizes = {
-  repeats: 3, messages: 50_000, referenceMessages: 5_000, warmUp: 1_000, probes: 200,
-  backlog: 100_000, backlogProbes: 100, shallow: 1_000, shallowRounds: 10, deep: 300_000, deepWarmUp: 20_000, window: 10_000,
-  apiRequests: 10_000, apiWarmUp: 10_000, apiContacts: 1_000, importRows: 1_000_000,
-  members: 1_000_000, pages: 20, tarpits: 200, deadSites: 50, tarpitBacklog: 100_000, tarpitProbes: 600,
-  campaignContacts: 1_000_000, campaignMails: 50_000, automationSteps: 100_000, automationProbes: 150,
-  trackedMails: 10_000, trackedRequests: 60_000,
+  repeats: 3,
+  messages: 50_000,
+  referenceMessages: 5_000,
+  warmUp: 1_000,
+  probes: 200,
+  backlog: 100_000,
+  backlogProbes: 100,
+  shallow: 1_000,
+  shallowRounds: 10,
+  deep: 300_000,
+  deepWarmUp: 20_000,
+  window: 10_000,
+  apiRequests: 10_000,
+  apiWarmUp: 10_000,
+  apiContacts: 1_000,
+  importRows: 1_000_000,
+  members: 1_000_000,
+  pages: 20,
+  tarpits: 200,
+  deadSites: 50,
+  tarpitBacklog: 100_000,
+  tarpitProbes: 600,
+  campaignContacts: 1_000_000,
+  campaignMails: 50_000,
+  automationSteps: 100_000,
+  automationProbes: 150,
+  trackedMails: 10_000,
+  trackedRequests: 60_000,
 }
 const QUICK: Sizes = {
-  repeats: 1, messages: 2_000, referenceMessages: 500, warmUp: 200, probes: 20,
-  backlog: 3_000, backlogProbes: 10, shallow: 200, shallowRounds: 3, deep: 4_000, deepWarmUp: 1_000, window: 600,
-  apiRequests: 1_000, apiWarmUp: 500, apiContacts: 50, importRows: 20_000,
-  members: 20_000, pages: 5, tarpits: 200, deadSites: 50, tarpitBacklog: 5_000, tarpitProbes: 100,
-  campaignContacts: 10_000, campaignMails: 2_000, automationSteps: 2_000, automationProbes: 20,
-  trackedMails: 1_000, trackedRequests: 10_000,
+  repeats: 1,
+  messages: 2_000,
+  referenceMessages: 500,
+  warmUp: 200,
+  probes: 20,
+  backlog: 3_000,
+  backlogProbes: 10,
+  shallow: 200,
+  shallowRounds: 3,
+  deep: 4_000,
+  deepWarmUp: 1_000,
+  window: 600,
+  apiRequests: 1_000,
+  apiWarmUp: 500,
+  apiContacts: 50,
+  importRows: 20_000,
+  members: 20_000,
+  pages: 5,
+  tarpits: 200,
+  deadSites: 50,
+  tarpitBacklog: 5_000,
+  tarpitProbes: 100,
+  campaignContacts: 10_000,
+  campaignMails: 2_000,
+  automationSteps: 2_000,
+  automationProbes: 20,
+  trackedMails: 1_000,
+  trackedRequests: 10_000,
 }
 
 export interface Options {
@@ -109,7 +167,8 @@ Without a name: all of them.
 export function readOptions(args: readonly string[]): Options | string {
   try {
     const { values, positionals } = parseArgs({
-      args: [...args], allowPositionals: true,
+      args: [...args],
+      allowPositionals: true,
       options: {
         quick: { type: 'boolean', default: false },
         repeats: { type: 'string' },
@@ -122,7 +181,8 @@ export function readOptions(args: readonly string[]): Options | string {
     if (unknown !== undefined) return `there is no ${JSON.stringify(unknown)} to measure`
     const sizes = values.quick ? QUICK : FULL
     return {
-      scenarios: positionals.length === 0 ? SCENARIOS.filter((name) => name !== 'references') : positionals.filter(isScenario),
+      scenarios:
+        positionals.length === 0 ? SCENARIOS.filter((name) => name !== 'references') : positionals.filter(isScenario),
       sizes: {
         ...sizes,
         repeats: positive('repeats', values.repeats) ?? sizes.repeats,

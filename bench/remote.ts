@@ -16,11 +16,17 @@ export type Remote<R extends Role> = Methods[R] & {
   end(): Promise<void>
 }
 
-interface Waiting { resolve(value: unknown): void; reject(error: Error): void }
+interface Waiting {
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
 
 /** Starts the process of one role. */
 export async function startRemote<R extends Role>(role: R): Promise<Remote<R>> {
-  const child = fork(fileURLToPath(new URL('remote-main.ts', import.meta.url)), [role], { serialization: 'advanced', detached: true })
+  const child = fork(fileURLToPath(new URL('remote-main.ts', import.meta.url)), [role], {
+    serialization: 'advanced',
+    detached: true,
+  })
   const call = connect(child, role)
   await once(child, 'spawn')
   const end = async (): Promise<void> => {
@@ -46,12 +52,13 @@ function connect(child: ChildProcess, role: string): (method: string, args: read
     for (const caller of waiting.values()) caller.reject(new Error(`the ${role} process ended`))
     waiting.clear()
   })
-  return (method, args) => new Promise((resolve, reject) => {
-    const id = ++lastId
-    waiting.set(id, { resolve, reject })
-    const call: Call = { id, method, args }
-    child.send(call, (error) => {
-      if (error && waiting.delete(id)) reject(error)
+  return (method, args) =>
+    new Promise((resolve, reject) => {
+      const id = ++lastId
+      waiting.set(id, { resolve, reject })
+      const call: Call = { id, method, args }
+      child.send(call, (error) => {
+        if (error && waiting.delete(id)) reject(error)
+      })
     })
-  })
 }

@@ -14,5 +14,13 @@ export type Role = keyof typeof ROLES
 export type Methods = { readonly [R in Role]: ReturnType<(typeof ROLES)[R]> }
 
 /** What travels to the process, and what comes back. */
-export interface Call { readonly id: number; readonly method: string; readonly args: readonly unknown[] }
-export interface Reply { readonly id: number; readonly value?: unknown; readonly error?: string }
+export interface Call {
+  readonly id: number
+  readonly method: string
+  readonly args: readonly unknown[]
+}
+export interface Reply {
+  readonly id: number
+  readonly value?: unknown
+  readonly error?: string
+}

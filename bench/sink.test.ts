@@ -5,7 +5,8 @@ import { createSink, type SinkMethods } from './sink.ts'
 import { createStencil, letterText } from './letter.ts'
 
 const stencil = createStencil(letterText())
-const body = (number: number): string => `DKIM-Signature: v=1\r\n\r\n${stencil.fill(number).toString().replaceAll('\n', '\r\n')}`
+const body = (number: number): string =>
+  `DKIM-Signature: v=1\r\n\r\n${stencil.fill(number).toString().replaceAll('\n', '\r\n')}`
 const mail = (number: number, content = body(number)): string =>
   `MAIL FROM:<a@bench.example>\r\nRCPT TO:<m${number}@site.example>\r\nDATA\r\n${content}\r\n.\r\n`
 
@@ -14,10 +15,14 @@ async function talk(port: number, ...pieces: string[]): Promise<string> {
   const socket: Socket = connect(port, '127.0.0.1')
   const closed = once(socket, 'close')
   let replies = ''
-  socket.on('data', (chunk) => { replies += chunk.toString() })
+  socket.on('data', (chunk) => {
+    replies += chunk.toString()
+  })
   for (const piece of [...pieces, 'QUIT\r\n']) {
     socket.write(piece)
-    await new Promise((done) => { setTimeout(done, 5) })
+    await new Promise((done) => {
+      setTimeout(done, 5)
+    })
   }
   await closed
   return replies
@@ -40,9 +45,17 @@ describe('the counting sink', () => {
     { name: 'two pipelined messages', pieces: [mail(101) + mail(102)], ledger: { distinct: 2 } },
     { name: 'a message that comes twice', pieces: [mail(101), mail(101)], ledger: { distinct: 1, doubled: 1 } },
     { name: 'a number outside the range', pieces: [mail(99), mail(110)], ledger: { strays: 2 } },
-    { name: 'a recipient without a number', pieces: [mail(101).replace('m101@', 'nobody@')], ledger: { strays: 1, mixedUp: 1 } },
+    {
+      name: 'a recipient without a number',
+      pieces: [mail(101).replace('m101@', 'nobody@')],
+      ledger: { strays: 1, mixedUp: 1 },
+    },
     { name: 'a body of somebody else', pieces: [mail(101, body(102))], ledger: { distinct: 1, mixedUp: 1 } },
-    { name: 'no signature', pieces: [mail(101, body(101).replace('DKIM-', 'X-'))], ledger: { distinct: 1, unsigned: 1 } },
+    {
+      name: 'no signature',
+      pieces: [mail(101, body(101).replace('DKIM-', 'X-'))],
+      ledger: { distinct: 1, unsigned: 1 },
+    },
     {
       name: 'an empty message',
       pieces: ['MAIL FROM:<>\r\nRCPT TO:<m101@x.example>\r\nDATA\r\n', '.\r\n'],

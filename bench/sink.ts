@@ -82,13 +82,19 @@ export function createSink() {
   return {
     listen: async (): Promise<number> => listen(server),
     /** Opens a new ledger; what came before is forgotten. */
-    begin: async (expected: Expected): Promise<void> => { Object.assign(open, fresh(expected)) },
+    begin: async (expected: Expected): Promise<void> => {
+      Object.assign(open, fresh(expected))
+    },
     progress: async (): Promise<number> => open.ledger.distinct,
     finish: async (): Promise<Ledger> => open.ledger,
     arrivals: async (): Promise<Arrivals> => open.arrivals,
     /** How long every 250 after the final dot waits from now on. */
-    slow: async (delayMs: number): Promise<void> => { open.delayMs = delayMs },
-    close: async (): Promise<void> => { server.close() },
+    slow: async (delayMs: number): Promise<void> => {
+      open.delayMs = delayMs
+    },
+    close: async (): Promise<void> => {
+      server.close()
+    },
   }
 }
 
@@ -99,7 +105,16 @@ function fresh(expected: Expected): Omit<Open, 'delayMs'> {
     expected,
     copies: new Uint8Array(expected.count),
     arrivals: new Float64Array(expected.count),
-    ledger: { distinct: 0, doubled: 0, strays: 0, mixedUp: 0, unsigned: 0, firstAt: 0, lastAt: 0, sample: new Uint8Array() },
+    ledger: {
+      distinct: 0,
+      doubled: 0,
+      strays: 0,
+      mixedUp: 0,
+      unsigned: 0,
+      firstAt: 0,
+      lastAt: 0,
+      sample: new Uint8Array(),
+    },
   }
 }
 
@@ -175,7 +190,8 @@ function inspect(message: Buffer, session: Session, { ledger, expected }: Open):
   if (!message.includes(SIGNATURE)) ledger.unsigned++
   if (!expected.isOwnLetter) return
   const mark = message.indexOf(MARK)
-  const inBody = mark < 0 ? -1 : Number(message.toString('latin1', mark + MARK.length, mark + MARK.length + NUMBER_DIGITS))
+  const inBody =
+    mark < 0 ? -1 : Number(message.toString('latin1', mark + MARK.length, mark + MARK.length + NUMBER_DIGITS))
   if (session.numbers.some((number) => number !== inBody)) ledger.mixedUp++
 }
 

@@ -35,19 +35,43 @@ export function describeSource(): string {
 async function sendByProgram(program: string, port: number, count: number): Promise<Sent> {
   const reapedBefore = reapedCpuMs()
   const startedAt = monotonicMs()
-  const source = spawn(program, [
-    '-N', '-s', String(SESSIONS), '-m', String(count), '-l', String(BODY_BYTES), '-f', SENDER, '-t', `r@${SITE}`, `127.0.0.1:${port}`,
-  ], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const source = spawn(
+    program,
+    [
+      '-N',
+      '-s',
+      String(SESSIONS),
+      '-m',
+      String(count),
+      '-l',
+      String(BODY_BYTES),
+      '-f',
+      SENDER,
+      '-t',
+      `r@${SITE}`,
+      `127.0.0.1:${port}`,
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  )
   let complaint = ''
-  source.stderr.on('data', (chunk: Buffer) => { complaint += chunk.toString() })
-  const [code] = await once(source, 'close') as [number | null]
+  source.stderr.on('data', (chunk: Buffer) => {
+    complaint += chunk.toString()
+  })
+  const [code] = (await once(source, 'close')) as [number | null]
   if (code !== 0) throw new Error(`smtp-source failed: ${complaint.trim()}`)
   return { startedAt, endedAt: monotonicMs(), loadCpuMs: reapedCpuMs() - reapedBefore }
 }
 
 async function sendByOwnSource(port: number, count: number): Promise<Sent> {
   const source = await startRemote('source')
-  const times = await source.send({ port, count, sessions: Math.min(SESSIONS, count), bytes: BODY_BYTES, sender: SENDER, site: SITE })
+  const times = await source.send({
+    port,
+    count,
+    sessions: Math.min(SESSIONS, count),
+    bytes: BODY_BYTES,
+    sender: SENDER,
+    site: SITE,
+  })
   const loadCpuMs = readUsage({ source: source.pid })['source']?.cpuMs ?? 0
   await source.end()
   return { ...times, loadCpuMs }

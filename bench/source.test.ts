@@ -18,7 +18,9 @@ describe('the SMTP source', () => {
   })
 
   it('fails on a refusal', async () => {
-    const server = createServer((socket) => { socket.end('554 no\r\n') })
+    const server = createServer((socket) => {
+      socket.end('554 no\r\n')
+    })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     await assert.rejects(createSource().send({ ...order, port: (server.address() as AddressInfo).port }), /554 no/)

@@ -23,9 +23,11 @@ export function createSource() {
     send: async (order: SourceOrder): Promise<{ startedAt: number; endedAt: number }> => {
       const startedAt = monotonicMs()
       let next = 0
-      await Promise.all(Array.from({ length: order.sessions }, async () => {
-        while (next < order.count) await sendOne(order, ++next)
-      }))
+      await Promise.all(
+        Array.from({ length: order.sessions }, async () => {
+          while (next < order.count) await sendOne(order, ++next)
+        }),
+      )
       return { startedAt, endedAt: monotonicMs() }
     },
   }
@@ -34,7 +36,10 @@ export function createSource() {
 async function sendOne({ port, bytes, sender, site }: SourceOrder, number: number): Promise<void> {
   const payload = `${'X'.repeat(78)}\r\n`.repeat(Math.ceil(bytes / 80)).slice(0, bytes)
   const header = [
-    `From: <${sender}>`, `To: <r@${site}>`, `Date: ${new Date().toUTCString()}`, `Message-Id: <${number}.${process.pid}@source.example>`,
+    `From: <${sender}>`,
+    `To: <r@${site}>`,
+    `Date: ${new Date().toUTCString()}`,
+    `Message-Id: <${number}.${process.pid}@source.example>`,
   ].join('\r\n')
   const dialog: readonly (readonly [expected: string, answer: string])[] = [
     ['220', 'EHLO source.example\r\n'],

@@ -15,7 +15,12 @@ describe('spread', () => {
 
 describe('percentile', () => {
   const hundred = Array.from({ length: 100 }, (_, index) => 100 - index)
-  for (const [percent, expected] of [[50, 50], [99, 99], [100, 100], [0, 1]] as const) {
+  for (const [percent, expected] of [
+    [50, 50],
+    [99, 99],
+    [100, 100],
+    [0, 1],
+  ] as const) {
     it(`p${percent} of 1 to 100`, () => assert.equal(percentile(hundred, percent), expected))
   }
 

@@ -28,15 +28,25 @@ type Say = (line: string) => void
 
 export async function openBenchStores(crew: Crew, dataDir: string, say: Say): Promise<BenchStores> {
   const embed = process.env['DATABASE_URL'] && process.env['REDIS_URL'] ? null : openEmbedding(crew, dataDir, say)
-  const databaseUrl = await (process.env['DATABASE_URL'] ? ownDatabase(crew, process.env['DATABASE_URL']) : embed?.postgres() ?? '')
-  const redisUrl = process.env['REDIS_URL'] ?? await embed?.redis() ?? ''
+  const databaseUrl = await (process.env['DATABASE_URL']
+    ? ownDatabase(crew, process.env['DATABASE_URL'])
+    : (embed?.postgres() ?? ''))
+  const redisUrl = process.env['REDIS_URL'] ?? (await embed?.redis()) ?? ''
   const postgres = await askPostgres(databaseUrl)
   const redis = await askRedis(crew, redisUrl)
   const pids = Object.entries({ postgres: postgres.pid, redis: redis.pid }).filter(([, pid]) => pid > 0)
-  return { databaseUrl, redisUrl, groups: Object.fromEntries(pids), describe: `PostgreSQL ${postgres.version}, Redis ${redis.version}` }
+  return {
+    databaseUrl,
+    redisUrl,
+    groups: Object.fromEntries(pids),
+    describe: `PostgreSQL ${postgres.version}, Redis ${redis.version}`,
+  }
 }
 
-interface Embedding { postgres(): Promise<string>; redis(): Promise<string> }
+interface Embedding {
+  postgres(): Promise<string>
+  redis(): Promise<string>
+}
 
 function openEmbedding(crew: Crew, dataDir: string, say: Say): Embedding {
   const home = openHome(dataDir, say)
@@ -44,12 +54,21 @@ function openEmbedding(crew: Crew, dataDir: string, say: Say): Embedding {
   crew.defer(async () => closeHome(home))
   return {
     postgres: async () => {
-      const server = await startPostgres({ ...place, dir: join(home.dir, 'postgres'), logFile: join(crew.dir, 'log/postgres.log') })
+      const server = await startPostgres({
+        ...place,
+        dir: join(home.dir, 'postgres'),
+        logFile: join(crew.dir, 'log/postgres.log'),
+      })
       crew.defer(() => server.stop())
       return server.url
     },
     redis: async () => {
-      const server = await startRedis({ ...place, dir: join(home.dir, 'redis'), logFile: join(crew.dir, 'log/redis.log'), say })
+      const server = await startRedis({
+        ...place,
+        dir: join(home.dir, 'redis'),
+        logFile: join(crew.dir, 'log/redis.log'),
+        say,
+      })
       crew.defer(() => server.stop())
       return server.url
     },
@@ -59,7 +78,9 @@ function openEmbedding(crew: Crew, dataDir: string, say: Say): Embedding {
 async function ownDatabase(crew: Crew, url: string): Promise<string> {
   const name = `mailstead_bench_${process.pid}`
   await query(url, `CREATE DATABASE ${name}`)
-  crew.defer(async () => { await query(url, `DROP DATABASE ${name} WITH (FORCE)`) })
+  crew.defer(async () => {
+    await query(url, `DROP DATABASE ${name} WITH (FORCE)`)
+  })
   const own = new URL(url)
   own.pathname = `/${name}`
   return own.href
@@ -80,8 +101,11 @@ async function askPostgres(url: string): Promise<{ version: string; pid: number 
   const client = new pg.Client(url)
   await client.connect()
   try {
-    const { rows: [row] } = await client.query<{ version: string; pid: number }>(
-      `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`)
+    const {
+      rows: [row],
+    } = await client.query<{ version: string; pid: number }>(
+      `SELECT current_setting('server_version') AS version, pg_backend_pid() AS pid`,
+    )
     const backend = row === undefined ? null : localProcess(row.pid, 'postgres')
     return { version: row?.version ?? '', pid: backend?.parent ?? 0 }
   } finally {
@@ -95,8 +119,10 @@ async function askRedis(crew: Crew, url: string): Promise<{ version: string; pid
   const client = new Redis(path, { maxRetriesPerRequest: 1 })
   client.on('error', () => {})
   try {
-    if (await client.dbsize() > 0) {
-      throw new Trouble('The Redis of REDIS_URL is not empty. Give the benchmark one of its own, or another database number.')
+    if ((await client.dbsize()) > 0) {
+      throw new Trouble(
+        'The Redis of REDIS_URL is not empty. Give the benchmark one of its own, or another database number.',
+      )
     }
     if (process.env['REDIS_URL']) crew.defer(() => flush(path))
     const info = await client.info('server')

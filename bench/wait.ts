@@ -13,7 +13,13 @@ const READY_MS = 60_000
 /** Asks every 20 ms. Throws Trouble when the process ends before, or after a minute. */
 export async function waitUntil(what: string, isSo: () => Promise<boolean>, process?: Started): Promise<void> {
   let gone: string | null = null
-  process?.gone.then((reason) => { gone = reason; return reason }, () => {})
+  process?.gone.then(
+    (reason) => {
+      gone = reason
+      return reason
+    },
+    () => {},
+  )
   for (const end = Date.now() + READY_MS; Date.now() < end; await sleep(20)) {
     if (await isSo()) return
     if (gone !== null) throw new Trouble(`${what} did not happen: ${String(gone)}`)
@@ -38,7 +44,7 @@ export async function isListening(port: number): Promise<boolean> {
 export async function greets(port: number): Promise<boolean> {
   const socket = connect({ port, host: '127.0.0.1', signal: AbortSignal.timeout(1000) })
   try {
-    const [greeting] = await once(socket, 'data') as [Buffer]
+    const [greeting] = (await once(socket, 'data')) as [Buffer]
     return greeting.toString('latin1').startsWith('220')
   } catch {
     return false

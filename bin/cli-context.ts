@@ -44,7 +44,10 @@ export async function withDatabase<T>(config: Config, io: Io, use: (databaseUrl:
     if (running !== null) return use(running)
     const lock = lockData(config)
     if (typeof lock !== 'number') return await withOwnDatabase(config, io, use).finally(() => lock.release())
-    if (Date.now() > end) throw new Trouble(`The data in ${config.dataDir} are in use by process ${lock}, which does not end. Try again later.`)
+    if (Date.now() > end)
+      throw new Trouble(
+        `The data in ${config.dataDir} are in use by process ${lock}, which does not end. Try again later.`,
+      )
   }
 }
 
@@ -67,7 +70,12 @@ async function withOwnDatabase<T>(config: Config, io: Io, use: (databaseUrl: str
   const home = openHome(config.dataDir, (line) => io.err(`${line}\n`))
   const logFile = join(config.dataDir, 'log/postgres.log')
   mkdirSync(dirname(logFile), { recursive: true })
-  const server = await startPostgres({ dir: join(home.dir, 'postgres'), sockets: home.sockets, account: home.account, logFile })
+  const server = await startPostgres({
+    dir: join(home.dir, 'postgres'),
+    sockets: home.sockets,
+    account: home.account,
+    logFile,
+  })
   try {
     return await use(server.url)
   } finally {
@@ -88,12 +96,15 @@ function openContext(config: Config & { readonly databaseUrl: string }): Opened 
   let vault: Vault | null = null
   let redis: Redis | null = null
   const ctx: Context = {
-    config, db, log, clock: systemClock,
+    config,
+    db,
+    log,
+    clock: systemClock,
     get vault() {
-      return vault ??= openVault(loadMasterKey(config))
+      return (vault ??= openVault(loadMasterKey(config)))
     },
     get redis() {
-      return redis ??= openRedis(config.redisUrl ?? attachStores(config).redisUrl, log)
+      return (redis ??= openRedis(config.redisUrl ?? attachStores(config).redisUrl, log))
     },
   }
   return {
@@ -110,7 +121,8 @@ export function explainDatabase(error: unknown, databaseUrl: string): unknown {
   const message = error instanceof Error ? error.message || String(error) : String(error)
   if (isDatabaseAway(error)) return new Trouble(`PostgreSQL at ${placeOf(databaseUrl)} cannot be reached (${message}).`)
   const code = error instanceof Error && 'code' in error ? error.code : ''
-  if (code === '42P01' || code === '42703') return new Trouble('The database is not at this version: run mailstead migrate first.')
+  if (code === '42P01' || code === '42703')
+    return new Trouble('The database is not at this version: run mailstead migrate first.')
   return error
 }
 

@@ -7,8 +7,19 @@ const HOSTILE = '\u001b[31m\u009b2J\u0007\u007f\r<b>'
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   make: {
-    usage: 'make --name N [--big] [WORD]', options: ['name'], flags: ['big'], words: [0, 1],
-    run: (call) => Promise.resolve(call.answer('made', { name: call.required('name'), big: call.has('big'), words: call.words, other: call.option('other') })),
+    usage: 'make --name N [--big] [WORD]',
+    options: ['name'],
+    flags: ['big'],
+    words: [0, 1],
+    run: (call) =>
+      Promise.resolve(
+        call.answer('made', {
+          name: call.required('name'),
+          big: call.has('big'),
+          words: call.words,
+          other: call.option('other'),
+        }),
+      ),
   },
   take: { usage: 'take ID', words: [1, 1], run: (call) => Promise.resolve(call.fail(`no ${call.word(0)}`)) },
   refuse: { usage: 'refuse', run: () => Promise.reject(new UsageError('not like this')) },
@@ -16,7 +27,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   break: { usage: 'break', run: () => Promise.reject(new Error('a bug')) },
 }
 
-const invoke = (args: readonly string[]): Promise<Ended> => runCommand((words, io) => runActions('thing', ACTIONS, words, io), [...args])
+const invoke = (args: readonly string[]): Promise<Ended> =>
+  runCommand((words, io) => runActions('thing', ACTIONS, words, io), [...args])
 
 /** Wrong use, and what is said about it before the usage. */
 const WRONG: readonly [args: readonly string[], message: RegExp][] = [
@@ -67,7 +79,11 @@ describe('command line', () => {
     const all = await invoke(['--help'])
     assert.deepEqual([all.code, all.err], [0, ''])
     assert.equal(all.out.split('\n').length, Object.keys(ACTIONS).length + 1)
-    assert.deepEqual(await invoke(['make', '-h']), { code: 0, out: 'Usage: mailstead thing make --name N [--big] [WORD] [--json]\n', err: '' })
+    assert.deepEqual(await invoke(['make', '-h']), {
+      code: 0,
+      out: 'Usage: mailstead thing make --name N [--big] [WORD] [--json]\n',
+      err: '',
+    })
   })
 
   it('lets a bug be seen', async () => {
@@ -75,11 +91,24 @@ describe('command line', () => {
   })
 
   it('takes a command that is one action', async () => {
-    const { code, out } = await runCommand((words, io) => runAction('thing', { usage: '', run: (one) => Promise.resolve(one.answer('done', {})) }, words, io), [])
+    const { code, out } = await runCommand(
+      (words, io) =>
+        runAction('thing', { usage: '', run: (one) => Promise.resolve(one.answer('done', {})) }, words, io),
+      [],
+    )
     assert.deepEqual([code, out], [0, 'done\n'])
   })
 
   it('sets tables, and shows nothing that steers a terminal', () => {
-    assert.equal(tableText(['ID', 'NAME'], [['1', 'long name'], ['22', '\u001b[31mred\n']]), 'ID  NAME\n1   long name\n22  ?[31mred?')
+    assert.equal(
+      tableText(
+        ['ID', 'NAME'],
+        [
+          ['1', 'long name'],
+          ['22', '\u001b[31mred\n'],
+        ],
+      ),
+      'ID  NAME\n1   long name\n22  ?[31mred?',
+    )
   })
 })

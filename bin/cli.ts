@@ -14,8 +14,12 @@ export interface Io {
 
 const PROCESS: Io = {
   env: process.env,
-  out: (text) => { process.stdout.write(text) },
-  err: (text) => { process.stderr.write(text) },
+  out: (text) => {
+    process.stdout.write(text)
+  },
+  err: (text) => {
+    process.stderr.write(text)
+  },
 }
 
 /** The command was called wrongly: told with its usage, exit code 2. */
@@ -85,7 +89,12 @@ export class Call {
 }
 
 /** Runs a command that consists of several: the first argument names the action. */
-export function runActions(command: string, actions: Actions, args: readonly string[], io: Io = PROCESS): Promise<number> {
+export function runActions(
+  command: string,
+  actions: Actions,
+  args: readonly string[],
+  io: Io = PROCESS,
+): Promise<number> {
   const [name = '', ...rest] = args
   const usages = Object.values(actions).map((action) => `mailstead ${command} ${action.usage}`)
   if (isHelp(name)) {
@@ -94,12 +103,19 @@ export function runActions(command: string, actions: Actions, args: readonly str
   }
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined
   if (action !== undefined) return runAction(command, action, rest, io)
-  io.err(`mailstead ${command}: ${name === '' ? 'what is to be done?' : `there is no ${JSON.stringify(name)}`}\n${usageText(usages)}`)
+  io.err(
+    `mailstead ${command}: ${name === '' ? 'what is to be done?' : `there is no ${JSON.stringify(name)}`}\n${usageText(usages)}`,
+  )
   return Promise.resolve(2)
 }
 
 /** Runs a command that is one action. */
-export async function runAction(command: string, action: Action, args: readonly string[], io: Io = PROCESS): Promise<number> {
+export async function runAction(
+  command: string,
+  action: Action,
+  args: readonly string[],
+  io: Io = PROCESS,
+): Promise<number> {
   const usage = usageText([`mailstead ${command} ${action.usage}`])
   if (args.some(isHelp)) {
     io.out(usage)
@@ -124,8 +140,12 @@ function usageText(usages: readonly string[]): string {
 
 function readCall(action: Action, args: readonly string[], io: Io): Call {
   const strings = (action.options ?? []).map((name) => [name, { type: 'string' }] as const)
-  const flags = ['json', ...action.flags ?? []].map((name) => [name, { type: 'boolean' }] as const)
-  const { values, positionals } = parse({ args: [...args], options: Object.fromEntries([...strings, ...flags]), allowPositionals: true })
+  const flags = ['json', ...(action.flags ?? [])].map((name) => [name, { type: 'boolean' }] as const)
+  const { values, positionals } = parse({
+    args: [...args],
+    options: Object.fromEntries([...strings, ...flags]),
+    allowPositionals: true,
+  })
   const [least, most] = action.words ?? [0, 0]
   if (positionals.length < least) throw new UsageError('something is missing')
   if (positionals.length > most) throw new UsageError(`${JSON.stringify(positionals[most])} is too much`)
@@ -149,7 +169,10 @@ function terminalText(text: string): string {
 
 /** JSON escapes the controls of ASCII by itself, and not those of Latin-1, which steer some terminals too. */
 function jsonText(json: unknown): string {
-  return JSON.stringify(json, null, 2).replace(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)
+  return JSON.stringify(json, null, 2).replace(
+    /[\u007f-\u009f]/g,
+    (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
+  )
 }
 
 /** One line of what strangers may have written: what could steer a terminal, break the line or turn the direction of writing shows as "?". */
@@ -162,6 +185,7 @@ export function tableText(heads: readonly string[], rows: readonly (readonly str
   const all = [heads, ...rows].map((row) => row.map(lineText))
   const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
   const last = heads.length - 1
-  const lineOf = (row: readonly string[]): string => row.map((cell, column) => column === last ? cell : cell.padEnd(widths[column] ?? 0)).join('  ')
+  const lineOf = (row: readonly string[]): string =>
+    row.map((cell, column) => (column === last ? cell : cell.padEnd(widths[column] ?? 0))).join('  ')
   return all.map((row) => lineOf(row).trimEnd()).join('\n')
 }

@@ -7,6 +7,9 @@ import { Trouble } from './supervisor/trouble.ts'
 export async function workspaceOf(db: Queryable, text: string): Promise<Workspace> {
   const found = await findWorkspace(db, text)
   if (found.kind === 'found') return found.workspace
-  if (found.kind === 'none') throw new Trouble(`There is no workspace ${JSON.stringify(text)}. See mailstead workspace list.`)
-  throw new Trouble(`Several workspaces are called ${JSON.stringify(text)}; say which by its id: ${found.ids.join(', ')}`)
+  if (found.kind === 'none')
+    throw new Trouble(`There is no workspace ${JSON.stringify(text)}. See mailstead workspace list.`)
+  throw new Trouble(
+    `Several workspaces are called ${JSON.stringify(text)}; say which by its id: ${found.ids.join(', ')}`,
+  )
 }

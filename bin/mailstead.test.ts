@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { spawnSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PARTS } from '#bin/commands/compile.ts'
 
@@ -22,7 +33,11 @@ writeFileSync(join(root, 'node_modules/.mailstead'), [sum, process.execPath, ide
 `
 const MAIN = 'console.log(process.pid, process.argv.slice(2))'
 
-interface Ended { readonly out: string; readonly err: string; readonly status: number | null }
+interface Ended {
+  readonly out: string
+  readonly err: string
+  readonly status: number | null
+}
 
 describe('bin/mailstead', function () {
   this.timeout(120_000)
@@ -64,7 +79,10 @@ describe('bin/mailstead', function () {
 
   it('becomes the program it starts: same pid, arguments as they are', async () => {
     run([])
-    const child = spawn(join(root, 'bin/mailstead'), ['queue', 'a b', '', '*'], { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH } })
+    const child = spawn(join(root, 'bin/mailstead'), ['queue', 'a b', '', '*'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { PATH },
+    })
     const [chunk] = await once(child.stdout, 'data')
     assert.equal(String(chunk), `${child.pid} [ 'queue', 'a b', '', '*' ]\n`)
   })
@@ -82,7 +100,10 @@ describe('bin/mailstead', function () {
     symlinkSync('../../bin/mailstead', join(root, 'node_modules/.bin/mailstead'))
     symlinkSync(join(root, 'node_modules/.bin/mailstead'), join(root, 'link'))
     assert.match(run(['x'], {}, join(root, 'link')).out, /^\d+ \[ 'x' \]\n$/)
-    assert.match(run(['x'], { PATH: `${join(root, 'node_modules/.bin')}:${PATH}` }, 'mailstead').out, /^\d+ \[ 'x' \]\n$/)
+    assert.match(
+      run(['x'], { PATH: `${join(root, 'node_modules/.bin')}:${PATH}` }, 'mailstead').out,
+      /^\d+ \[ 'x' \]\n$/,
+    )
   })
 
   it('does not run set-up on the Node that set-up replaces', () => {
@@ -117,7 +138,10 @@ describe('mailstead', function () {
     assert.equal(status, 0)
     const names = [...out.matchAll(/^ {2}(\w+) /gm)].map((match) => match[1] ?? '')
     assert.ok(names.length > 10)
-    assert.deepEqual(names.filter((name) => !existsSync(join(import.meta.dirname, 'commands', `${name}.ts`))), [])
+    assert.deepEqual(
+      names.filter((name) => !existsSync(join(import.meta.dirname, 'commands', `${name}.ts`))),
+      [],
+    )
   })
 
   it('compile leaves the roles nothing to compile', () => {
@@ -136,15 +160,28 @@ describe('mailstead', function () {
 
   it('compile knows every thread', () => {
     const root = join(import.meta.dirname, '..')
-    const threads = ['api', 'mta', 'src'].flatMap((room) => readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
-      .map((file) => `${room}/${file}`)
-      .filter((file) => /(?<!\.test)\.ts$/.test(file) && readFileSync(join(root, file), 'utf8').includes('parentPort?.on(')))
+    const threads = ['api', 'mta', 'src'].flatMap((room) =>
+      readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
+        .map((file) => `${room}/${file}`)
+        .filter(
+          (file) => /(?<!\.test)\.ts$/.test(file) && readFileSync(join(root, file), 'utf8').includes('parentPort?.on('),
+        ),
+    )
     assert.ok(threads.length > 3)
-    assert.deepEqual(threads.filter((file) => !PARTS.includes(`#${file}`)), [])
+    assert.deepEqual(
+      threads.filter((file) => !PARTS.includes(`#${file}`)),
+      [],
+    )
   })
 
   const wrong: readonly (readonly string[])[] = [
-    ['nope'], ['compile', 'now'], ['toString'], ['../mailstead'], ['start', 'now'], ['mta', '--roles', 'all'], ['mta', '--role', 'x'],
+    ['nope'],
+    ['compile', 'now'],
+    ['toString'],
+    ['../mailstead'],
+    ['start', 'now'],
+    ['mta', '--roles', 'all'],
+    ['mta', '--role', 'x'],
   ]
   for (const args of wrong) {
     it(`${args.join(' ')} is wrong use: usage on stderr, exit code 2`, () => {

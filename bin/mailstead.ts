@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { ConfigError } from '#config/load.ts'
 import { Trouble } from './supervisor/trouble.ts'
 
-interface Command { run(args: string[]): Promise<number> }
+interface Command {
+  run(args: string[]): Promise<number>
+}
 
 /** A row's module is `commands/<name>.ts`. */
 const COMMANDS: readonly (readonly [name: string, summary: string])[] = [
@@ -48,7 +50,7 @@ async function main([name = '--help', ...args]: string[]): Promise<number> {
     process.stderr.write(`mailstead: there is no command ${JSON.stringify(name)}\n\n${usage()}`)
     return 2
   }
-  const command = await import(`./commands/${name}.ts`) as Command
+  const command = (await import(`./commands/${name}.ts`)) as Command
   return command.run(args)
 }
 

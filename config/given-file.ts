@@ -7,7 +7,9 @@ export function readGiven(setting: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new ConfigError(`${setting} cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new ConfigError(`${setting} cannot be read: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
   }
 }
 

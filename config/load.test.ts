@@ -32,24 +32,39 @@ const SANDBOX: readonly [what: string, env: Record<string, string>, isSandbox: b
   ['localhost', { HOSTNAME: 'localhost.localdomain' }, true],
   ['a public name', { HOSTNAME: 'mail.example.com' }, false],
   ['a transport map', { ROUTES: '*=smtp://127.0.0.1:2600' }, false],
-  ['resolvers of one\'s own', { DNS_SERVERS: '127.0.0.1:5353' }, false],
+  ["resolvers of one's own", { DNS_SERVERS: '127.0.0.1:5353' }, false],
 ]
 
 describe('configuration', () => {
-  for (const [env, value, expected] of WRONG) it(`${env}=${value} is refused`, () => assert.throws(() => loadConfig({ [env]: value }), expected))
+  for (const [env, value, expected] of WRONG)
+    it(`${env}=${value} is refused`, () => assert.throws(() => loadConfig({ [env]: value }), expected))
 
   it('says all that is wrong at once', () => {
-    assert.throws(() => loadConfig({ HTTP_PORT: 'x', RETRY_SCALE: 'y' }), (error) => error instanceof ConfigError && /HTTP_PORT/.test(error.message) && /RETRY_SCALE/.test(error.message))
+    assert.throws(
+      () => loadConfig({ HTTP_PORT: 'x', RETRY_SCALE: 'y' }),
+      (error) => error instanceof ConfigError && /HTTP_PORT/.test(error.message) && /RETRY_SCALE/.test(error.message),
+    )
   })
   it('takes the default for what is empty', () => assert.equal(loadConfig({ HTTP_PORT: ' ' }).httpPort, 3000))
   it('every default can be read', () => {
-    for (const row of Object.values(SETTINGS)) if (row.default !== null) assert.doesNotThrow(() => row.read(row.default ?? ''), row.env)
+    for (const row of Object.values(SETTINGS))
+      if (row.default !== null) assert.doesNotThrow(() => row.read(row.default ?? ''), row.env)
   })
 
   it('reads lists', () => {
-    const { routes, allowPrivateTargets, dnsServers } = loadConfig({ ROUTES: 'a.example=smtp://10.0.0.1:2500, *=smtp://relay.example', ALLOW_PRIVATE_TARGETS: '10.0.0.0/8,::1', DNS_SERVERS: '127.0.0.1:53,[::1]:53' })
-    assert.deepEqual(routes, [{ domain: 'a.example', host: '10.0.0.1', port: 2500 }, { domain: '*', host: 'relay.example', port: 25 }])
-    assert.deepEqual(allowPrivateTargets.map(([, bits]) => bits), [8, 128])
+    const { routes, allowPrivateTargets, dnsServers } = loadConfig({
+      ROUTES: 'a.example=smtp://10.0.0.1:2500, *=smtp://relay.example',
+      ALLOW_PRIVATE_TARGETS: '10.0.0.0/8,::1',
+      DNS_SERVERS: '127.0.0.1:53,[::1]:53',
+    })
+    assert.deepEqual(routes, [
+      { domain: 'a.example', host: '10.0.0.1', port: 2500 },
+      { domain: '*', host: 'relay.example', port: 25 },
+    ])
+    assert.deepEqual(
+      allowPrivateTargets.map(([, bits]) => bits),
+      [8, 128],
+    )
     assert.deepEqual(dnsServers, ['127.0.0.1:53', '[::1]:53'])
   })
 
@@ -64,7 +79,8 @@ describe('configuration', () => {
     }
   })
 
-  for (const [what, env, isSandbox] of SANDBOX) it(`${what}: ${isSandbox ? 'the sandbox' : 'real mail'}`, () => assert.equal(loadConfig(env).isSandbox, isSandbox))
+  for (const [what, env, isSandbox] of SANDBOX)
+    it(`${what}: ${isSandbox ? 'the sandbox' : 'real mail'}`, () => assert.equal(loadConfig(env).isSandbox, isSandbox))
 
   describe('plans', () => {
     let dir: string
@@ -81,23 +97,47 @@ describe('configuration', () => {
       const free = { monthlyQuota: 10, requestsPerSecond: null, isLaunch: false }
       const gold = { monthlyQuota: null, requestsPerSecond: 5, isLaunch: true }
       const plans = load(JSON.stringify({ free, gold }))
-      assert.deepEqual([plans['free']?.monthlyQuota, plans['gold']?.requestsPerSecond, plans['launch']?.isLaunch], [10, 5, true])
+      assert.deepEqual(
+        [plans['free']?.monthlyQuota, plans['gold']?.requestsPerSecond, plans['launch']?.isLaunch],
+        [10, 5, true],
+      )
     })
     const WRONG_PLANS: readonly (readonly [what: string, text: string, expected: RegExp])[] = [
       ['no JSON', '{', /PLANS_FILE cannot be read: .*JSON/],
       ['a list', '[]', /must be an object of plans/],
       ['a name in capitals', '{"Free":{}}', /Free: a plan is named/],
-      ['what is missing', '{"free":{"monthlyQuota":10}}',
-        /free\.requestsPerSecond: must be a number or null\n.*free\.isLaunch: must be true or false/],
-      ['a negative quota', '{"free":{"monthlyQuota":-1,"requestsPerSecond":1,"isLaunch":true}}',
-        /free\.monthlyQuota: must not be negative/],
-      ['a quota as text', '{"free":{"monthlyQuota":"10","requestsPerSecond":1,"isLaunch":true}}',
-        /free\.monthlyQuota: must be a whole number or null/],
-      ['no requests', '{"free":{"monthlyQuota":1,"requestsPerSecond":0,"isLaunch":true}}', /free\.requestsPerSecond: must be above 0/],
-      ['a name mistyped', '{"free":{"monthlyQuota":1,"requestsPerSecond":1,"isLaunch":true,"monthlyQouta":1}}', /free: .*monthlyQouta/],
+      [
+        'what is missing',
+        '{"free":{"monthlyQuota":10}}',
+        /free\.requestsPerSecond: must be a number or null\n.*free\.isLaunch: must be true or false/,
+      ],
+      [
+        'a negative quota',
+        '{"free":{"monthlyQuota":-1,"requestsPerSecond":1,"isLaunch":true}}',
+        /free\.monthlyQuota: must not be negative/,
+      ],
+      [
+        'a quota as text',
+        '{"free":{"monthlyQuota":"10","requestsPerSecond":1,"isLaunch":true}}',
+        /free\.monthlyQuota: must be a whole number or null/,
+      ],
+      [
+        'no requests',
+        '{"free":{"monthlyQuota":1,"requestsPerSecond":0,"isLaunch":true}}',
+        /free\.requestsPerSecond: must be above 0/,
+      ],
+      [
+        'a name mistyped',
+        '{"free":{"monthlyQuota":1,"requestsPerSecond":1,"isLaunch":true,"monthlyQouta":1}}',
+        /free: .*monthlyQouta/,
+      ],
     ]
-    for (const [what, text, expected] of WRONG_PLANS) it(`${what} is refused and named`, () => assert.throws(() => load(text), expected))
-    it('a file that is not there is named', () => assert.throws(() => loadPlans(join(dir, 'none.json')), (error) =>
-      error instanceof ConfigError && /PLANS_FILE cannot be read: .*none\.json/.test(error.message)))
+    for (const [what, text, expected] of WRONG_PLANS)
+      it(`${what} is refused and named`, () => assert.throws(() => load(text), expected))
+    it('a file that is not there is named', () =>
+      assert.throws(
+        () => loadPlans(join(dir, 'none.json')),
+        (error) => error instanceof ConfigError && /PLANS_FILE cannot be read: .*none\.json/.test(error.message),
+      ))
   })
 })

@@ -36,13 +36,17 @@ export class ConfigError extends Error {
 
 function given(env: NodeJS.ProcessEnv, name: string): string | null {
   const file = env[`${name}_FILE`]
-  if (file !== undefined && file !== '' && !(name.endsWith('_FILE'))) return readFileSync(file, 'utf8').trim()
+  if (file !== undefined && file !== '' && !name.endsWith('_FILE')) return readFileSync(file, 'utf8').trim()
   const value = env[name]
   return value === undefined || value.trim() === '' ? null : value.trim()
 }
 
 function isPublicName(hostname: string | null): boolean {
-  return hostname !== null && /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/i.test(hostname) && !/\.(local|localdomain|internal|localhost|lan)$/i.test(hostname)
+  return (
+    hostname !== null &&
+    /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/i.test(hostname) &&
+    !/\.(local|localdomain|internal|localhost|lan)$/i.test(hostname)
+  )
 }
 
 /**
@@ -57,7 +61,11 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
       const value = given(env, row.env) ?? row.default
       values[field] = value === null ? null : row.read(value)
     } catch (error) {
-      wrong.push(error instanceof TypeError ? `${row.env} must be ${error.message}` : `${row.env}_FILE cannot be read: ${String(error)}`)
+      wrong.push(
+        error instanceof TypeError
+          ? `${row.env} must be ${error.message}`
+          : `${row.env}_FILE cannot be read: ${String(error)}`,
+      )
     }
   }
   if (wrong.length > 0) throw new ConfigError(`the configuration is wrong:\n  ${wrong.join('\n  ')}`)
@@ -75,8 +83,12 @@ function derive(values: Values): Config {
     subscribeBaseUrl: values.subscribeBaseUrl ?? publicUrl,
     trackingUrl: new URL(values.trackingUrl ?? publicUrl).origin,
     serverName,
-    bounceDomain: (values.bounceDomain ?? (isPublic ? `bounces.${serverName}` : 'bounces.mailstead.test')).toLowerCase(),
-    captureDomain: (values.captureDomain ?? (isPublic ? `capture.${serverName}` : 'capture.mailstead.test')).toLowerCase(),
+    bounceDomain: (
+      values.bounceDomain ?? (isPublic ? `bounces.${serverName}` : 'bounces.mailstead.test')
+    ).toLowerCase(),
+    captureDomain: (
+      values.captureDomain ?? (isPublic ? `capture.${serverName}` : 'capture.mailstead.test')
+    ).toLowerCase(),
     isSandbox,
     dnsServers: isSandbox ? [`127.0.0.1:${values.sandboxDnsPort}`] : values.dnsServers,
     smtpOutPort: isSandbox ? values.sandboxSmtpPort : values.smtpOutPort,

@@ -5,13 +5,20 @@ import { join } from 'node:path'
 import { loadOAuthProviders } from './oauth-providers.ts'
 
 const OWN = {
-  clientId: 'me', authorizeUrl: 'https://login.example/a', tokenUrl: 'https://login.example/t', scopes: ['mail'], smtpHost: 'smtp.example', smtpPort: 587,
+  clientId: 'me',
+  authorizeUrl: 'https://login.example/a',
+  tokenUrl: 'https://login.example/t',
+  scopes: ['mail'],
+  smtpHost: 'smtp.example',
+  smtpPort: 587,
   security: 'starttls',
 }
 
 describe('OAuth providers', () => {
   let dir: string
-  before(() => { dir = mkdtempSync('/tmp/mailstead-providers-') })
+  before(() => {
+    dir = mkdtempSync('/tmp/mailstead-providers-')
+  })
   after(() => rmSync(dir, { recursive: true }))
 
   const load = (content: unknown): ReturnType<typeof loadOAuthProviders> => {
@@ -22,15 +29,27 @@ describe('OAuth providers', () => {
 
   it('without a file there are none', () => assert.equal(loadOAuthProviders(null).size, 0))
   it('of Google and Microsoft only the client is needed', () => {
-    const providers = load({ google: { clientId: 'g' }, microsoft: { clientId: 'm', clientSecret: 's', messagesPerMinute: 10 } })
+    const providers = load({
+      google: { clientId: 'g' },
+      microsoft: { clientId: 'm', clientSecret: 's', messagesPerMinute: 10 },
+    })
     const [google, microsoft] = [providers.get('google'), providers.get('microsoft')]
-    assert.deepEqual([google?.name, google?.clientId, google?.clientSecret, google?.smtpHost, google?.security], ['google', 'g', null, 'smtp.gmail.com', 'tls'])
+    assert.deepEqual(
+      [google?.name, google?.clientId, google?.clientSecret, google?.smtpHost, google?.security],
+      ['google', 'g', null, 'smtp.gmail.com', 'tls'],
+    )
     assert.equal(google?.parameters['access_type'], 'offline')
     assert.deepEqual([microsoft?.clientSecret, microsoft?.messagesPerMinute, microsoft?.connections], ['s', 10, 3])
   })
   it('another says where everything is; its limits are those of SMTP credentials unless it says so', () => {
     assert.deepEqual(load({ own: OWN }).get('own'), {
-      ...OWN, name: 'own', clientSecret: null, parameters: {}, connections: 5, messagesPerConnection: 100, messagesPerMinute: 300,
+      ...OWN,
+      name: 'own',
+      clientSecret: null,
+      parameters: {},
+      connections: 5,
+      messagesPerConnection: 100,
+      messagesPerMinute: 300,
     })
   })
 

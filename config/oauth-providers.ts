@@ -43,21 +43,30 @@ export const ACCOUNT_LIMITS: AccountLimits = { connections: 5, messagesPerConnec
 
 const PRESETS: Readonly<Record<string, Omit<OAuthProvider, 'name' | 'clientId' | 'clientSecret'>>> = {
   google: {
-    authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth', tokenUrl: 'https://oauth2.googleapis.com/token',
+    authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
+    tokenUrl: 'https://oauth2.googleapis.com/token',
     scopes: ['https://mail.google.com/', 'openid', 'email'],
     // a refresh token comes only with these two
     parameters: { access_type: 'offline', prompt: 'consent' },
-    smtpHost: 'smtp.gmail.com', smtpPort: 465, security: 'tls',
-    connections: 3, messagesPerConnection: 50, messagesPerMinute: 60,
+    smtpHost: 'smtp.gmail.com',
+    smtpPort: 465,
+    security: 'tls',
+    connections: 3,
+    messagesPerConnection: 50,
+    messagesPerMinute: 60,
   },
   microsoft: {
     authorizeUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
     tokenUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
     scopes: ['https://outlook.office.com/SMTP.Send', 'offline_access', 'openid', 'email'],
     parameters: {},
-    smtpHost: 'smtp.office365.com', smtpPort: 587, security: 'starttls',
+    smtpHost: 'smtp.office365.com',
+    smtpPort: 587,
+    security: 'starttls',
     // Exchange Online takes 3 connections and 30 messages a minute from a mailbox
-    connections: 3, messagesPerConnection: 30, messagesPerMinute: 30,
+    connections: 3,
+    messagesPerConnection: 30,
+    messagesPerMinute: 30,
   },
 }
 
@@ -67,10 +76,15 @@ const some = z.int('must be a whole number').min(1, 'at least 1')
 const given = z.strictObject({
   clientId: z.string('is required').min(1, 'is required'),
   clientSecret: z.string().min(1).nullable().default(null),
-  authorizeUrl: url, tokenUrl: url,
-  scopes: z.array(z.string().min(1)), parameters: z.record(z.string(), z.string()).default({}),
-  smtpHost: z.string().min(1), smtpPort: z.int().min(1).max(65_535), security: z.enum(SECURITIES),
-  connections: some.default(ACCOUNT_LIMITS.connections), messagesPerConnection: some.default(ACCOUNT_LIMITS.messagesPerConnection),
+  authorizeUrl: url,
+  tokenUrl: url,
+  scopes: z.array(z.string().min(1)),
+  parameters: z.record(z.string(), z.string()).default({}),
+  smtpHost: z.string().min(1),
+  smtpPort: z.int().min(1).max(65_535),
+  security: z.enum(SECURITIES),
+  connections: some.default(ACCOUNT_LIMITS.connections),
+  messagesPerConnection: some.default(ACCOUNT_LIMITS.messagesPerConnection),
   messagesPerMinute: some.nullable().default(ACCOUNT_LIMITS.messagesPerMinute),
 })
 const fileOf = z.record(z.string().regex(/^[a-z][a-z0-9-]{0,31}$/), z.record(z.string(), z.unknown()), {
@@ -84,14 +98,20 @@ const fileOf = z.record(z.string().regex(/^[a-z][a-z0-9-]{0,31}$/), z.record(z.s
 export function loadOAuthProviders(file: string | null): OAuthProviders {
   if (file === null) return new Map()
   const read = fileOf.safeParse(parse(file))
-  if (!read.success) throw wrong(file, read.error.issues.map(({ path, message }) => line(path, message)))
+  if (!read.success)
+    throw wrong(
+      file,
+      read.error.issues.map(({ path, message }) => line(path, message)),
+    )
   const rows = Object.entries(read.data).map(([name, fields]) => {
     const known = Object.hasOwn(PRESETS, name) ? PRESETS[name] : {}
     return { name, read: given.safeParse({ ...known, ...fields }) }
   })
-  const issues = rows.flatMap((row) => row.read.error?.issues.map(({ path, message }) => line([row.name, ...path], message)) ?? [])
+  const issues = rows.flatMap(
+    (row) => row.read.error?.issues.map(({ path, message }) => line([row.name, ...path], message)) ?? [],
+  )
   if (issues.length > 0) throw wrong(file, issues)
-  return new Map(rows.flatMap(({ name, read: { data } }) => data === undefined ? [] : [[name, { name, ...data }]]))
+  return new Map(rows.flatMap(({ name, read: { data } }) => (data === undefined ? [] : [[name, { name, ...data }]])))
 }
 
 function line(path: readonly PropertyKey[], message: string): string {

@@ -8,12 +8,19 @@ import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 
 export type Reader<T> = (value: string) => T
 export type Network = [IPv4 | IPv6, number]
-export interface RouteRule { readonly domain: string; readonly host: string; readonly port: number }
+export interface RouteRule {
+  readonly domain: string
+  readonly host: string
+  readonly port: number
+}
 
 const ROOT = resolve(import.meta.dirname, '..')
 
 function list(value: string): string[] {
-  return value.split(',').map((part) => part.trim()).filter((part) => part !== '')
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
 }
 
 function wrong(expected: string): never {
@@ -23,10 +30,12 @@ function wrong(expected: string): never {
 export const text: Reader<string> = (value) => value
 
 /** Existing clients take keys that begin with lower-case letters only. */
-export const letters: Reader<string> = (value) => /^[a-z]{1,32}$/.test(value) ? value : wrong('1 to 32 lower-case letters')
+export const letters: Reader<string> = (value) =>
+  /^[a-z]{1,32}$/.test(value) ? value : wrong('1 to 32 lower-case letters')
 
 /** A secret that is compared: long enough that nobody guesses it. */
-export const token: Reader<string> = (value) => /^[\x21-\x7e]{32,512}$/.test(value) ? value : wrong('at least 32 characters without blanks, or sha256:<hash in hex>')
+export const token: Reader<string> = (value) =>
+  /^[\x21-\x7e]{32,512}$/.test(value) ? value : wrong('at least 32 characters without blanks, or sha256:<hash in hex>')
 
 export const dataDir: Reader<string> = (value) => resolve(ROOT, value)
 
@@ -37,7 +46,9 @@ export const port: Reader<number> = (value) => {
 
 export const count: Reader<number> = (value) => {
   const number = Number(value)
-  return /^\d+$/.test(value) && number >= 1 && Number.isSafeInteger(number) ? number : wrong('a whole number of 1 or more')
+  return /^\d+$/.test(value) && number >= 1 && Number.isSafeInteger(number)
+    ? number
+    : wrong('a whole number of 1 or more')
 }
 
 export const seconds: Reader<number> = (value) => {
@@ -66,12 +77,13 @@ export const proxies: Reader<ProxyTrust> = (value) => {
 }
 
 export const url: Reader<string> = (value) => {
-  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) wrong('an address that starts with http:// or https://')
+  if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol))
+    wrong('an address that starts with http:// or https://')
   return value.replace(/\/+$/, '')
 }
 
 /** For addresses that may be switched off. */
-export const urlOrNone: Reader<string | null> = (value) => value.toLowerCase() === 'none' ? null : url(value)
+export const urlOrNone: Reader<string | null> = (value) => (value.toLowerCase() === 'none' ? null : url(value))
 
 export function choice<const T extends string>(...allowed: readonly T[]): Reader<T> {
   return (value) => allowed.find((one) => one === value) ?? wrong(`one of ${allowed.join(', ')}`)
@@ -80,14 +92,17 @@ export function choice<const T extends string>(...allowed: readonly T[]): Reader
 /** `50,100,200` */
 export const counts: Reader<readonly number[]> = (value) => {
   const numbers = list(value).map(Number)
-  const isGood = numbers.length > 0 && numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= 10_000_000)
+  const isGood =
+    numbers.length > 0 && numbers.every((number) => Number.isInteger(number) && number >= 1 && number <= 10_000_000)
   return isGood ? numbers : wrong('a list of whole numbers from 1 to 10000000')
 }
 
 /** DNS names, or none of them. */
 export const namesOrNone: Reader<readonly string[]> = (value) => {
   const names = value.toLowerCase() === 'none' ? [] : list(value.toLowerCase())
-  return names.every((name) => /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/.test(name)) ? names : wrong('a list of DNS names, or none')
+  return names.every((name) => /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$/.test(name))
+    ? names
+    : wrong('a list of DNS names, or none')
 }
 
 export const dnsServers: Reader<string[]> = (value) => {
@@ -113,19 +128,29 @@ function network(part: string): Network {
 }
 
 /** Who may hand mail in without logging in, and for which workspace (an id, a key part or a name). */
-export interface RelayNetwork { readonly network: Network; readonly workspace: string }
+export interface RelayNetwork {
+  readonly network: Network
+  readonly workspace: string
+}
 
-export const relays: Reader<RelayNetwork[]> = (value) => list(value).map((part) => {
-  const at = part.indexOf('=')
-  const [networks, workspace] = [cidrs(part.slice(0, Math.max(at, 0))), part.slice(at + 1).trim()]
-  const [first] = networks
-  if (first === undefined || workspace === '') return wrong('a list of network=workspace such as 10.1.0.0/16=Shop')
-  return { network: first, workspace }
-})
+export const relays: Reader<RelayNetwork[]> = (value) =>
+  list(value).map((part) => {
+    const at = part.indexOf('=')
+    const [networks, workspace] = [cidrs(part.slice(0, Math.max(at, 0))), part.slice(at + 1).trim()]
+    const [first] = networks
+    if (first === undefined || workspace === '') return wrong('a list of network=workspace such as 10.1.0.0/16=Shop')
+    return { network: first, workspace }
+  })
 
-export const routes: Reader<RouteRule[]> = (value) => list(value).map((part) => {
-  const [domain, target] = part.split(/=(.*)/s)
-  const parsed = target !== undefined && URL.canParse(target) ? new URL(target) : undefined
-  if (domain === undefined || domain === '' || parsed?.protocol !== 'smtp:' || parsed.hostname === '') return wrong('a list of domain=smtp://host:port')
-  return { domain: domain.toLowerCase(), host: parsed.hostname.replace(/^\[|\]$/g, ''), port: parsed.port === '' ? 25 : Number(parsed.port) }
-})
+export const routes: Reader<RouteRule[]> = (value) =>
+  list(value).map((part) => {
+    const [domain, target] = part.split(/=(.*)/s)
+    const parsed = target !== undefined && URL.canParse(target) ? new URL(target) : undefined
+    if (domain === undefined || domain === '' || parsed?.protocol !== 'smtp:' || parsed.hostname === '')
+      return wrong('a list of domain=smtp://host:port')
+    return {
+      domain: domain.toLowerCase(),
+      host: parsed.hostname.replace(/^\[|\]$/g, ''),
+      port: parsed.port === '' ? 25 : Number(parsed.port),
+    }
+  })

@@ -8,9 +8,9 @@ interface RegionRow {
 }
 
 export const REGIONS = {
-  'us-east-1':      { place: 'North America, east', pool: 'us-east' },
+  'us-east-1': { place: 'North America, east', pool: 'us-east' },
   'ap-southeast-1': { place: 'Asia Pacific, south-east', pool: 'ap-southeast' },
-  'af-south-1':     { place: 'Africa, south', pool: 'af-south' },
+  'af-south-1': { place: 'Africa, south', pool: 'af-south' },
 } as const satisfies Record<string, RegionRow>
 
 export type Region = keyof typeof REGIONS

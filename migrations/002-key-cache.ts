@@ -19,7 +19,9 @@ export async function up(knex: Knex): Promise<void> {
       RETURN NULL;
     END $body$`)
   for (const [table, events] of Object.entries(WATCHED)) {
-    await knex.raw(`CREATE TRIGGER key_change AFTER ${events} ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION announce_key_change()`)
+    await knex.raw(
+      `CREATE TRIGGER key_change AFTER ${events} ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION announce_key_change()`,
+    )
   }
 }
 

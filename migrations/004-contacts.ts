@@ -171,5 +171,7 @@ export async function up(knex: Knex): Promise<void> {
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw('DROP TABLE memberships, membership_changes, audience_marks, contacts, audiences CASCADE')
-  await knex.raw('DROP FUNCTION note_added_members, note_removed_members, note_changed_members, carry_contact_keys, name_key, score_key')
+  await knex.raw(
+    'DROP FUNCTION note_added_members, note_removed_members, note_changed_members, carry_contact_keys, name_key, score_key',
+  )
 }

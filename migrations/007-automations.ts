@@ -175,7 +175,9 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.raw('DROP TABLE campaign_recipients, campaigns, enrolment_changes, enrolments, automation_versions, automations')
+  await knex.raw(
+    'DROP TABLE campaign_recipients, campaigns, enrolment_changes, enrolments, automation_versions, automations',
+  )
   await knex.raw('DROP FUNCTION enrol_joined, drop_enrolments CASCADE')
   await knex.raw('DROP FUNCTION note_begun_enrolments, note_moved_enrolments, note_gone_enrolments, new_enrolment_id')
 }

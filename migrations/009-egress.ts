@@ -75,7 +75,9 @@ export async function up(knex: Knex): Promise<void> {
       RETURN NULL;
     END $body$`)
   for (const [table, events] of Object.entries(WATCHED))
-    await knex.raw(`CREATE TRIGGER egress_change AFTER ${events} ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION announce_egress_change()`)
+    await knex.raw(
+      `CREATE TRIGGER egress_change AFTER ${events} ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION announce_egress_change()`,
+    )
 }
 
 export async function down(knex: Knex): Promise<void> {

@@ -95,7 +95,7 @@ CREATE INDEX recipients_campaign ON recipients (campaign_id) WHERE is_open AND c
 const FIGURES = {
   recipients: 'true',
   waiting: 'is_waiting',
-  ahead: `state = 'dispatched'`,              // in the queue, and nothing has become of it yet
+  ahead: `state = 'dispatched'`, // in the queue, and nothing has become of it yet
   settled: `NOT is_waiting AND state NOT IN ('dispatched', 'deferred')`,
   dispatched: 'dispatched_at IS NOT NULL',
   delivered: 'delivered_at IS NOT NULL',
@@ -113,7 +113,9 @@ const FIGURES = {
   cancelled: `state = 'cancelled'`,
 } as const
 const NAMES = Object.keys(FIGURES)
-const SUMS = Object.entries(FIGURES).map(([name, is]) => `sum(CASE WHEN ${is} THEN side ELSE 0 END) AS ${name}`).join(', ')
+const SUMS = Object.entries(FIGURES)
+  .map(([name, is]) => `sum(CASE WHEN ${is} THEN side ELSE 0 END) AS ${name}`)
+  .join(', ')
 
 const noteFunction = (name: string, rows: string): string => `
 CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $body$
@@ -147,11 +149,50 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  const campaign = ['subject_b', 'test_percent', 'test_minutes', 'winner', 'send_mode', 'spread_minutes', 'local_time', 'starts_at',
-    'track_opens', 'track_clicks', 'is_forced', 'follows_id', 'domain_id', 'content_id', 'content_b_id', 'reason', 'is_open', 'is_written',
-    'last_contact_id', 'written', 'generation', 'is_retrying', 'retried_id', 'dispatched_at', 'slow', 'started_at', 'sent_at', 'ended_at']
-  const ledger = ['audience_id', 'state', 'is_waiting', 'sends_at', 'apart', 'reason', 'variant', 'generation',
-    'machine_opened_at', 'machine_clicked_at', 'complained_at', 'unsubscribed_at']
+  const campaign = [
+    'subject_b',
+    'test_percent',
+    'test_minutes',
+    'winner',
+    'send_mode',
+    'spread_minutes',
+    'local_time',
+    'starts_at',
+    'track_opens',
+    'track_clicks',
+    'is_forced',
+    'follows_id',
+    'domain_id',
+    'content_id',
+    'content_b_id',
+    'reason',
+    'is_open',
+    'is_written',
+    'last_contact_id',
+    'written',
+    'generation',
+    'is_retrying',
+    'retried_id',
+    'dispatched_at',
+    'slow',
+    'started_at',
+    'sent_at',
+    'ended_at',
+  ]
+  const ledger = [
+    'audience_id',
+    'state',
+    'is_waiting',
+    'sends_at',
+    'apart',
+    'reason',
+    'variant',
+    'generation',
+    'machine_opened_at',
+    'machine_clicked_at',
+    'complained_at',
+    'unsubscribed_at',
+  ]
   const dropAll = (columns: readonly string[]): string => columns.map((column) => `DROP COLUMN ${column}`).join(', ')
   await knex.raw(`
     DROP TRIGGER note_added ON campaign_recipients;

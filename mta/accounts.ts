@@ -44,17 +44,27 @@ export function startAccounts(ctx: Context): ConnectedAccounts {
   const tokens = createTokens(ctx, { providers: loadOAuthProviders(config.oauthProvidersFile), outgoing })
   const accounts = createAccounts(ctx)
   const receivers = new WeakMap<AccountLimits, Receiver>()
-  const ca = config.extraCaFile === null ? {} : { ca: [...rootCertificates, readAuthorities('EXTRA_CA_FILE', config.extraCaFile)].join('\n') }
+  const ca =
+    config.extraCaFile === null
+      ? {}
+      : { ca: [...rootCertificates, readAuthorities('EXTRA_CA_FILE', config.extraCaFile)].join('\n') }
   const opening: AccountOpening = {
     settings: {
-      ehloName: config.serverName, tls: 'required', rejectUnauthorized: true,
-      timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }), ...ca,
+      ehloName: config.serverName,
+      tls: 'required',
+      rejectUnauthorized: true,
+      timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }),
+      ...ca,
     },
-    lookup: createLookup(config), allowed: config.allowPrivateTargets,
+    lookup: createLookup(config),
+    allowed: config.allowPrivateTargets,
     credential: (account, refused) => credentialOf(ctx, tokens, account, refused),
   }
   const relay = createRelay({
-    ...opening, breaker: createBreaker(() => clock.now(), config.retryScale), now: () => clock.now(), scale: config.retryScale,
+    ...opening,
+    breaker: createBreaker(() => clock.now(), config.retryScale),
+    now: () => clock.now(),
+    scale: config.retryScale,
     pause: (account, reason) => pause(ctx, accounts, account, reason),
   })
   return {
@@ -72,11 +82,18 @@ export function startAccounts(ctx: Context): ConnectedAccounts {
   }
 }
 
-async function credentialOf(ctx: Context, tokens: Tokens, account: Account, refused: string | null): Promise<FoundCredential> {
+async function credentialOf(
+  ctx: Context,
+  tokens: Tokens,
+  account: Account,
+  refused: string | null,
+): Promise<FoundCredential> {
   const { username } = account
   if (account.kind === 'oauth') {
     const found = await tokens.find(account, { refused })
-    return found.kind === 'token' ? { kind: 'credential', credential: { kind: 'token', username, token: found.token } } : found
+    return found.kind === 'token'
+      ? { kind: 'credential', credential: { kind: 'token', username, token: found.token } }
+      : found
   }
   const password = await loadPassword(ctx, account)
   if (password === null) return { kind: 'later', reason: 'the account was changed or removed meanwhile' }
@@ -86,19 +103,30 @@ async function credentialOf(ctx: Context, tokens: Tokens, account: Account, refu
 async function pause(ctx: Context, accounts: Accounts, account: Account, reason: string): Promise<void> {
   accounts.forget(account.id)
   const isPaused = await pauseAccount(ctx, account, reason)
-  if (isPaused) ctx.log.warn({ account: account.id, workspace: account.workspaceId, reason }, 'a connected account is paused')
+  if (isPaused)
+    ctx.log.warn({ account: account.id, workspace: account.workspaceId, reason }, 'a connected account is paused')
 }
 
 async function findReady(ctx: Context, accounts: Accounts, id: string): Promise<Account | Outcome> {
   const found = await accounts.find(id)
   if (found.kind === 'ready') return found.account
-  if (found.kind === 'gone') return { kind: 'failed', reason: 'account-gone', detail: 'the connected account was removed' }
+  if (found.kind === 'gone')
+    return { kind: 'failed', reason: 'account-gone', detail: 'the connected account was removed' }
   await keepAside(ctx, id, found.reason)
   const untilMs = ctx.clock.now() + PAUSED_MS * ctx.config.retryScale
-  return { kind: 'held', reason: 'account', detail: `the connected account ${found.account.name} is paused: ${found.reason}`, untilMs }
+  return {
+    kind: 'held',
+    reason: 'account',
+    detail: `the connected account ${found.account.name} is paused: ${found.reason}`,
+    untilMs,
+  }
 }
 
-async function receiverOf(accounts: Accounts, known: WeakMap<AccountLimits, Receiver>, destination: string): Promise<Receiver> {
+async function receiverOf(
+  accounts: Accounts,
+  known: WeakMap<AccountLimits, Receiver>,
+  destination: string,
+): Promise<Receiver> {
   const found = await accounts.find(accountAt(destination) ?? '').catch(() => null)
   const limits = found === null || found.kind === 'gone' ? ACCOUNT_LIMITS : found.account.limits
   const receiver = known.get(limits) ?? receiverWith(limits)
@@ -108,15 +136,23 @@ async function receiverOf(accounts: Accounts, known: WeakMap<AccountLimits, Rece
 
 function receiverWith(limits: AccountLimits): Receiver {
   return {
-    name: ACCOUNT_RECEIVER, title: 'a connected account', mx: [], domains: [], isProviderWide: false, isForAllSources: false,
-    connections: limits.connections, messagesPerConnection: limits.messagesPerConnection,
-    messageRate: limits.messagesPerMinute === null ? null : { count: limits.messagesPerMinute, perMs: MINUTE_MS }, connectionRate: null,
+    name: ACCOUNT_RECEIVER,
+    title: 'a connected account',
+    mx: [],
+    domains: [],
+    isProviderWide: false,
+    isForAllSources: false,
+    connections: limits.connections,
+    messagesPerConnection: limits.messagesPerConnection,
+    messageRate: limits.messagesPerMinute === null ? null : { count: limits.messagesPerMinute, perMs: MINUTE_MS },
+    connectionRate: null,
   }
 }
 
 async function runTest(ctx: Context, opening: AccountOpening, word: string): Promise<void> {
   const named = readTestWord(word)
-  if (named === null || !await takeTest(ctx, named)) return
+  if (named === null || !(await takeTest(ctx, named))) return
   const account = await createAccounts(ctx).find(named.accountId)
-  if (account.kind !== 'gone') await finishTest(ctx, named, await testConnection(opening, account.account, () => ctx.clock.now()))
+  if (account.kind !== 'gone')
+    await finishTest(ctx, named, await testConnection(opening, account.account, () => ctx.clock.now()))
 }

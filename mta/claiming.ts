@@ -24,8 +24,11 @@ const AWAY_MS = 300
 const STOPPED_MS = 600_000
 
 /** The claims of many lanes, as one statement; undefined for what is not ours to send. */
-export async function loadBatch(ctx: Context, { lease, holdings }: { readonly lease: Lease; readonly holdings: Holdings },
-  members: readonly Member[]): Promise<(Claimed | undefined)[]> {
+export async function loadBatch(
+  ctx: Context,
+  { lease, holdings }: { readonly lease: Lease; readonly holdings: Holdings },
+  members: readonly Member[],
+): Promise<(Claimed | undefined)[]> {
   const wanted = members.filter((member) => !holdings.isLeaving(member))
   holdings.take(wanted)
   const claimed = await claimRecipients(ctx.db, lease.id, wanted, new Date(ctx.clock.now())).catch((error: unknown) => {
@@ -34,12 +37,14 @@ export async function loadBatch(ctx: Context, { lease, holdings }: { readonly le
     throw error
   })
   const byKey = new Map(claimed.map((one) => [`${one.messageId}:${one.n}`, one]))
-  const given = new Map(wanted.map((member) => {
-    const key = `${member.messageId}:${member.n}`
-    const one = byKey.get(key)
-    byKey.delete(key) // the same recipient twice in a batch is started once
-    return [member, one] as const
-  }))
+  const given = new Map(
+    wanted.map((member) => {
+      const key = `${member.messageId}:${member.n}`
+      const one = byKey.get(key)
+      byKey.delete(key) // the same recipient twice in a batch is started once
+      return [member, one] as const
+    }),
+  )
   holdings.drop(wanted.filter((member) => given.get(member) === undefined))
   return members.map((member) => given.get(member))
 }
@@ -51,13 +56,15 @@ export function fill(state: State, lane: Lane): void {
   const room = lane.room(performance.now())
   if (room.instant + room.others === 0) return wait(state, lane)
   lane.isClaiming = true
-  claim(state, lane, room).catch(async (error: unknown) => {
-    state.ctx.log.debug({ err: error, site: lane.site }, 'a claim failed; a store is away')
-    await new Promise((resolve) => setTimeout(resolve, AWAY_MS))
-  }).finally(() => {
-    lane.isClaiming = false
-    state.pump(lane)
-  })
+  claim(state, lane, room)
+    .catch(async (error: unknown) => {
+      state.ctx.log.debug({ err: error, site: lane.site }, 'a claim failed; a store is away')
+      await new Promise((resolve) => setTimeout(resolve, AWAY_MS))
+    })
+    .finally(() => {
+      lane.isClaiming = false
+      state.pump(lane)
+    })
 }
 
 /** For a part in the pace; or for the end of a pause, as nothing may happen before that would make it look again. */
@@ -105,8 +112,10 @@ async function mayBegin({ parts }: State, lane: Lane, goal: Goal): Promise<boole
 
 async function makeGood(state: State, lane: Lane, entries: readonly ReadyEntry[], goal: Goal): Promise<void> {
   const wanted = entries.flatMap((entry) => ({ entry, member: parseMember(entry.member) }))
-  const loaded = await Promise.allSettled(wanted.map(({ member }) => member === null ? Promise.resolve(undefined) : state.load(member)))
-  const claimed = loaded.flatMap((one) => one.status === 'fulfilled' && one.value !== undefined ? [one.value] : [])
+  const loaded = await Promise.allSettled(
+    wanted.map(({ member }) => (member === null ? Promise.resolve(undefined) : state.load(member))),
+  )
+  const claimed = loaded.flatMap((one) => (one.status === 'fulfilled' && one.value !== undefined ? [one.value] : []))
   // suspended after it became ready: given back, it is kept aside when it is dispatched again
   const unwanted = claimed.filter((one) => state.isStopped || state.parts.isSuspended(one.domain))
   if (unwanted.length > 0) {
@@ -159,10 +168,12 @@ function waitFor({ ctx }: State, by: ReceiverSuspension): Wait {
 /** What is too much for the tracks it is on waits for about its turn elsewhere than in this process. Answers how many. */
 async function giveSurplusBack(state: State, lane: Lane): Promise<number> {
   const now = state.ctx.clock.now()
-  const given = [...lane.tracks.values()].flatMap((track) => [...byTurn(track, now)].map(async ([turnMs, waiting]) => {
-    await giveBack(state, waiting, { until: new Date(turnMs), reason: turnText(track) })
-    return waiting.length
-  }))
+  const given = [...lane.tracks.values()].flatMap((track) =>
+    [...byTurn(track, now)].map(async ([turnMs, waiting]) => {
+      await giveBack(state, waiting, { until: new Date(turnMs), reason: turnText(track) })
+      return waiting.length
+    }),
+  )
   return (await Promise.all(given)).reduce((sum, one) => sum + one, 0)
 }
 
@@ -171,7 +182,7 @@ function byTurn(track: Track, nowMs: number): Map<number, Waiting[]> {
   const turns = new Map<number, Waiting[]>()
   for (const { waiting, turnMs } of track.takeSurplus(nowMs)) {
     const second = Math.ceil(turnMs / 1000) * 1000
-    turns.set(second, [...turns.get(second) ?? [], waiting])
+    turns.set(second, [...(turns.get(second) ?? []), waiting])
   }
   return turns
 }

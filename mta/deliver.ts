@@ -36,7 +36,9 @@ export async function deliver(stages: Stages, claimed: Claimed, gate: Gate): Pro
   const over = overBefore(claimed, stages)
   if (over !== null) return untried(over, startedAt)
   if (claimed.content.isLarge)
-    return withSession({ stages, gate, claimed }, () => stages.memory.lend(claimed.content.size, async () => send(await ready())))
+    return withSession({ stages, gate, claimed }, () =>
+      stages.memory.lend(claimed.content.size, async () => send(await ready())),
+    )
   const letter = await ready()
   return 'kind' in letter ? send(letter) : withSession({ stages, gate, claimed }, () => send(letter))
 }
@@ -49,7 +51,10 @@ interface Entering {
   readonly claimed: Claimed
 }
 
-async function withSession({ stages, gate, claimed }: Entering, work: () => Promise<Attempt | null>): Promise<Attempt | null> {
+async function withSession(
+  { stages, gate, claimed }: Entering,
+  work: () => Promise<Attempt | null>,
+): Promise<Attempt | null> {
   const mayBegin = await gate.enter(claimed.tier)
   try {
     if (!mayBegin) return null
@@ -65,7 +70,9 @@ async function overMeanwhile(stages: Stages, claimed: Claimed): Promise<Outcome 
   const { workspaceId, recipe } = claimed
   try {
     const [suppression, contact] = await Promise.all([
-      stages.suppression(claimed), recipe === null ? null : stages.contact({ workspaceId, ...recipe })])
+      stages.suppression(claimed),
+      recipe === null ? null : stages.contact({ workspaceId, ...recipe }),
+    ])
     return overBefore({ ...claimed, suppression, contact }, stages)
   } catch (error) {
     return trouble(error)
@@ -86,7 +93,8 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo, passage }: Gat
   const route = await stages.route(claimed.domain)
   if (route.kind !== 'hosts') return outcomeOfRoute(route)
   const why = stages.whyNot(pathOf(route.site, passage.source))
-  if (why !== null) return { kind: 'deferred', scope: 'host', reason: 'unreachable', detail: why, reply: null, isCounted: false }
+  if (why !== null)
+    return { kind: 'deferred', scope: 'host', reason: 'unreachable', detail: why, reply: null, isCounted: false }
   const tls = claimed.submitted?.ignoresTls === true ? UNGUARDED : await stages.tlsPolicy(claimed.domain, route.hosts)
   if (tls.isPending) return waitForPolicy(claimed, stages)
   const sender = await stages.sendingDomain(claimed.domainId)
@@ -94,22 +102,38 @@ async function prepare(stages: Stages, claimed: Claimed, { mayGo, passage }: Gat
   const written = await writeMail(stages, claimed, sender.keys)
   if ('kind' in written) return written
   return {
-    site: route.site, hosts: route.hosts, tls, ways: passage.ways, pace: passage.pace, paceBy: passage.paceBy,
+    site: route.site,
+    hosts: route.hosts,
+    tls,
+    ways: passage.ways,
+    pace: passage.pace,
+    paceBy: passage.paceBy,
     mail: { from: stages.returnPath(claimed, sender.mailFrom), to: claimed.address, ...written, mayGo },
   }
 }
 
 /** Its provider signs, and takes no other return-path than an address of the account: bounces come to the mailbox. */
-async function prepareForAccount(stages: Stages, claimed: Claimed, { accountId, mayGo }: { accountId: string; mayGo: () => boolean }): Promise<AccountLetter | Outcome> {
+async function prepareForAccount(
+  stages: Stages,
+  claimed: Claimed,
+  { accountId, mayGo }: { accountId: string; mayGo: () => boolean },
+): Promise<AccountLetter | Outcome> {
   const account = await stages.accounts.find(accountId)
   if (!('addresses' in account)) return account
   const written = await writeMail(stages, claimed, [])
-  return 'kind' in written ? written : { account, mail: { from: claimed.content.from.email, to: claimed.address, ...written, mayGo } }
+  return 'kind' in written
+    ? written
+    : { account, mail: { from: claimed.content.from.email, to: claimed.address, ...written, mayGo } }
 }
 
 /** It gives up its place meanwhile: other domains may have the same hosts. */
 function waitForPolicy({ domain }: Claimed, stages: Stages): Outcome {
-  return { kind: 'held', reason: 'tls-policy', detail: `the MTA-STS policy of ${domain} is being fetched`, untilMs: stages.now() + POLICY_WAIT_MS }
+  return {
+    kind: 'held',
+    reason: 'tls-policy',
+    detail: `the MTA-STS policy of ${domain} is being fetched`,
+    untilMs: stages.now() + POLICY_WAIT_MS,
+  }
 }
 
 function mayNotSend(kind: 'gone' | 'not-verified', { content }: Claimed): Outcome {
@@ -137,23 +161,48 @@ function unwanted({ recipe, contact }: Claimed): Outcome | null {
   if (recipe === null) return null
   if (contact === null) return { kind: 'failed', reason: 'contact-gone', detail: 'the contact was deleted' }
   if (contact.isSubscribed !== false) return null
-  return { kind: 'suppressed', reason: 'suppressed', detail: 'it has unsubscribed since the mail was queued', cause: 'unsubscribed', causeKind: 'unsubscribe' }
+  return {
+    kind: 'suppressed',
+    reason: 'suppressed',
+    detail: 'it has unsubscribed since the mail was queued',
+    cause: 'unsubscribed',
+    causeKind: 'unsubscribe',
+  }
 }
 
 function tooLate(claimed: Claimed, stages: Pick<Stages, 'now' | 'lifetimeSeconds'>): Outcome | null {
   if (stages.now() <= lastMoment(claimed, stages.lifetimeSeconds)) return null
-  return { kind: 'failed', reason: 'too-old', detail: `its time was over at ${new Date(lastMoment(claimed, stages.lifetimeSeconds)).toISOString()}, before it could be sent` }
+  return {
+    kind: 'failed',
+    reason: 'too-old',
+    detail: `its time was over at ${new Date(lastMoment(claimed, stages.lifetimeSeconds)).toISOString()}, before it could be sent`,
+  }
 }
 
 function outcomeOfRoute(route: Exclude<Route, { kind: 'hosts' }>): Outcome {
-  if (route.kind === 'unknown') return { kind: 'deferred', scope: 'destination', reason: 'dns', detail: route.text, reply: null, isCounted: false }
+  if (route.kind === 'unknown')
+    return { kind: 'deferred', scope: 'destination', reason: 'dns', detail: route.text, reply: null, isCounted: false }
   const reply = composeReply(550, route.status, route.text)
-  return { kind: 'bounced', scope: 'recipient', reason: route.reason, isHard: route.reason !== 'loop', detail: formatReply(reply), reply }
+  return {
+    kind: 'bounced',
+    scope: 'recipient',
+    reason: route.reason,
+    isHard: route.reason !== 'loop',
+    detail: formatReply(reply),
+    reply,
+  }
 }
 
 /** Trouble of our own, such as a store that is away: not the message's fault, and over some time. */
 function trouble(error: unknown): Outcome {
-  return { kind: 'deferred', scope: 'source', reason: 'our-trouble', detail: `it could not be made ready: ${textOf(error)}`, reply: null, isCounted: false }
+  return {
+    kind: 'deferred',
+    scope: 'source',
+    reason: 'our-trouble',
+    detail: `it could not be made ready: ${textOf(error)}`,
+    reply: null,
+    isCounted: false,
+  }
 }
 
 function textOf(error: unknown): string {
@@ -162,5 +211,14 @@ function textOf(error: unknown): string {
 
 /** An attempt that never spoke to a server. */
 function untried(outcome: Outcome, startedAt: number): Attempt {
-  return { outcome, startedAt, durationMs: 0, host: null, address: null, source: null, tls: null, conversation: 'detail' in outcome ? `-- ${outcome.detail}` : '' }
+  return {
+    outcome,
+    startedAt,
+    durationMs: 0,
+    host: null,
+    address: null,
+    source: null,
+    tls: null,
+    conversation: 'detail' in outcome ? `-- ${outcome.detail}` : '',
+  }
 }

@@ -7,7 +7,14 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
 import { createDispatcher, type Dispatcher } from './dispatch.ts'
 
-const one = () => ({ messageId: newId(), n: 0, workspaceId: newId(), domain: 'a.example', tier: 'high' as const, dueMs: Date.now() - 1000 })
+const one = () => ({
+  messageId: newId(),
+  n: 0,
+  workspaceId: newId(),
+  domain: 'a.example',
+  tier: 'high' as const,
+  dueMs: Date.now() - 1000,
+})
 
 describe('dispatcher', () => {
   let ctx: TestContext
@@ -25,7 +32,10 @@ describe('dispatcher', () => {
     const [now, later] = [one(), { ...one(), dueMs: Date.now() + 60_000 }]
     await addToSchedule(ctx, [now, later])
     const ready = Promise.withResolvers<string>()
-    dispatcher = createDispatcher(ctx, { siteOf: (domain) => Promise.resolve(`site of ${domain}`), onReady: ready.resolve })
+    dispatcher = createDispatcher(ctx, {
+      siteOf: (domain) => Promise.resolve(`site of ${domain}`),
+      onReady: ready.resolve,
+    })
     assert.equal(await ready.promise, 'site of a.example')
     assert.deepEqual(await ctx.redis.zrange(readyKey('site of a.example', 'high'), '0', '-1'), [memberOf(now)])
     assert.deepEqual(await ctx.redis.zrange(dueKey('high'), '0', '-1'), [memberOf(later)])
@@ -34,7 +44,8 @@ describe('dispatcher', () => {
   it('a site that is not known yet holds back its own domain only', async () => {
     await addToSchedule(ctx, [{ ...one(), domain: 'slow.example' }, one()])
     const ready = Promise.withResolvers<string>()
-    const siteOf = (domain: string): Promise<string> => domain === 'slow.example' ? new Promise(() => undefined) : Promise.resolve(domain)
+    const siteOf = (domain: string): Promise<string> =>
+      domain === 'slow.example' ? new Promise(() => undefined) : Promise.resolve(domain)
     dispatcher = createDispatcher(ctx, { siteOf, onReady: ready.resolve })
     assert.equal(await ready.promise, 'a.example')
   })
@@ -59,6 +70,8 @@ describe('dispatcher', () => {
       return Promise.resolve(domain)
     }
     dispatcher = createDispatcher(ctx, { siteOf, onReady: () => undefined })
-    await until(async () => ctx.redis.status === 'ready' && await ctx.redis.get(EPOCH_KEY).catch(() => 'away') === null)
+    await until(
+      async () => ctx.redis.status === 'ready' && (await ctx.redis.get(EPOCH_KEY).catch(() => 'away')) === null,
+    )
   })
 })

@@ -47,7 +47,14 @@ interface State {
 }
 
 export function createDispatcher(ctx: Context, parts: DispatchParts): Dispatcher {
-  const state: State = { pending: new Set(TIER_NAMES), nextMs: new Map(), ready: new Map(), routing: 0, isStopped: false, wake: () => undefined }
+  const state: State = {
+    pending: new Set(TIER_NAMES),
+    nextMs: new Map(),
+    ready: new Map(),
+    routing: 0,
+    isStopped: false,
+    wake: () => undefined,
+  }
   const running = run(ctx, parts, state)
   return {
     kick: (tier) => {
@@ -67,7 +74,9 @@ export function createDispatcher(ctx: Context, parts: DispatchParts): Dispatcher
 
 async function run(ctx: Context, parts: DispatchParts, state: State): Promise<void> {
   while (!state.isStopped) {
-    const tier = TIER_NAMES.find((name) => state.pending.has(name) && state.routing < (name === 'instant' ? 2 : 1) * MAX_ROUTING)
+    const tier = TIER_NAMES.find(
+      (name) => state.pending.has(name) && state.routing < (name === 'instant' ? 2 : 1) * MAX_ROUTING,
+    )
     if (tier === undefined) {
       await sleep(ctx, state)
       continue
@@ -91,7 +100,9 @@ async function dispatchTier(ctx: Context, parts: DispatchParts, state: State, ti
   if (taken.length === BATCH) state.pending.add(tier)
   for (const [domain, entries] of groupByDomain(taken)) {
     state.routing += entries.length
-    void parts.siteOf(domain).then((site) => collect(ctx, parts, state, { site, entries: entries.map((entry) => ({ ...entry, tier })) }))
+    void parts
+      .siteOf(domain)
+      .then((site) => collect(ctx, parts, state, { site, entries: entries.map((entry) => ({ ...entry, tier })) }))
   }
 }
 
@@ -109,7 +120,7 @@ function groupByDomain(entries: readonly Entry[]): Map<string, Entry[]> {
 
 function collect(ctx: Context, parts: DispatchParts, state: State, found: { site: string; entries: DueEntry[] }): void {
   if (state.ready.size === 0) setImmediate(() => void flush(ctx, parts, state))
-  state.ready.set(found.site, [...state.ready.get(found.site) ?? [], ...found.entries])
+  state.ready.set(found.site, [...(state.ready.get(found.site) ?? []), ...found.entries])
 }
 
 async function flush(ctx: Context, parts: DispatchParts, state: State): Promise<void> {
@@ -117,7 +128,11 @@ async function flush(ctx: Context, parts: DispatchParts, state: State): Promise<
   state.ready = new Map()
   try {
     await addReady(ctx.redis, batch)
-    for (const [site, entries] of batch) parts.onReady(site, entries.some(({ tier }) => tier === 'instant'))
+    for (const [site, entries] of batch)
+      parts.onReady(
+        site,
+        entries.some(({ tier }) => tier === 'instant'),
+      )
   } catch (error) {
     // Redis went away between the two steps
     ctx.log.debug({ err: error, sites: batch.size }, 'recipients could not be made ready; they go back on the schedule')
@@ -145,5 +160,6 @@ async function sleep(ctx: Context, state: State): Promise<void> {
   })
   state.wake = () => undefined
   const now = ctx.clock.now()
-  for (const tier of TIER_NAMES) if (ms === LONGEST_SLEEP_MS || (state.nextMs.get(tier) ?? Infinity) <= now) state.pending.add(tier)
+  for (const tier of TIER_NAMES)
+    if (ms === LONGEST_SLEEP_MS || (state.nextMs.get(tier) ?? Infinity) <= now) state.pending.add(tier)
 }

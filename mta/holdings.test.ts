@@ -4,11 +4,26 @@ import { newId } from '#src/id.ts'
 import { Holdings, type Held } from './holdings.ts'
 
 const LEASE = 7
-const member = (): Held => ({ messageId: newId(), n: 0, workspaceId: newId(), domain: 'a.example', tier: 'normal', lease: LEASE })
+const member = (): Held => ({
+  messageId: newId(),
+  n: 0,
+  workspaceId: newId(),
+  domain: 'a.example',
+  tier: 'normal',
+  lease: LEASE,
+})
 
 /** A PostgreSQL that counts these as ours. */
 function holding(held: readonly Held[]): Queryable {
-  const rows = held.map(({ messageId, n, workspaceId, domain, tier }) => ({ message_id: messageId, n, workspace_id: workspaceId, domain, tier, lease: LEASE, due_at: new Date() }))
+  const rows = held.map(({ messageId, n, workspaceId, domain, tier }) => ({
+    message_id: messageId,
+    n,
+    workspace_id: workspaceId,
+    domain,
+    tier,
+    lease: LEASE,
+    due_at: new Date(),
+  }))
   return { query: <R extends object>() => Promise.resolve({ rows: rows as unknown as R[], rowCount: rows.length }) }
 }
 
@@ -49,7 +64,9 @@ describe('holdings', () => {
     const holdings = new Holdings()
     assert.ok(!holdings.isInDoubt)
     holdings.doubt()
-    await assert.rejects(holdings.look({ query: () => Promise.reject(new Error('away')) }, LEASE, () => Promise.resolve()))
+    await assert.rejects(
+      holdings.look({ query: () => Promise.reject(new Error('away')) }, LEASE, () => Promise.resolve()),
+    )
     for (let looks = 0; looks < 4; looks++) {
       assert.ok(holdings.isInDoubt)
       await holdings.look(holding([]), LEASE, () => Promise.resolve())

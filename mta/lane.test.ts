@@ -13,7 +13,9 @@ describe('a lane', () => {
     for (const source of sources) lane.trackOf(source, paceWith({ share: SHARE }))
     return lane
   }
-  const fillUp = (lane: Lane, source: string): void => { for (let i = 0; i < 20; i++) lane.tracks.get(source)?.push(bulk()) }
+  const fillUp = (lane: Lane, source: string): void => {
+    for (let i = 0; i < 20; i++) lane.tracks.get(source)?.push(bulk())
+  }
 
   it('claims a little where it knows nothing yet, then what its tracks have room for, together', () => {
     assert.deepEqual(laneOf().room(0), { instant: 10, others: 10 })

@@ -40,11 +40,20 @@ export interface Lanes {
 
 export function createLanes(ctx: Context, parts: LaneParts): Lanes {
   const holdings = new Holdings()
-  const load = (members: Member[]): Promise<(Claimed | undefined)[]> => loadBatch(ctx, { lease: parts.lease, holdings }, members)
+  const load = (members: Member[]): Promise<(Claimed | undefined)[]> =>
+    loadBatch(ctx, { lease: parts.lease, holdings }, members)
   const loader = createBatcher(load, { max: CLAIM_BATCH, lanes: CLAIM_LANES })
   const state: State = {
-    ctx, parts, lanes: new Map(), load: (member) => loader.add(member), holdings, active: 0, settling: 0, isStopped: false,
-    starved: new Set(), pump: (lane) => pump(state, lane),
+    ctx,
+    parts,
+    lanes: new Map(),
+    load: (member) => loader.add(member),
+    holdings,
+    active: 0,
+    settling: 0,
+    isStopped: false,
+    starved: new Set(),
+    pump: (lane) => pump(state, lane),
   }
   const scan = setInterval(() => void scanSites(state), SCAN_MS)
   void scanSites(state)
@@ -66,7 +75,10 @@ export function createLanes(ctx: Context, parts: LaneParts): Lanes {
 
 function viewAll(state: State): readonly ToldSite[] {
   return [...state.lanes.values()].flatMap((lane) =>
-    [...lane.tracks.values()].filter(isWorthTelling).map((track) => ({ site: lane.site, state: viewOf(state, lane, track) })))
+    [...lane.tracks.values()]
+      .filter(isWorthTelling)
+      .map((track) => ({ site: lane.site, state: viewOf(state, lane, track) })),
+  )
 }
 
 function isWorthTelling(track: Track): boolean {
@@ -77,8 +89,14 @@ function viewOf(state: State, lane: Lane, track: Track): ToldSite['state'] {
   const { sessions, waiting, pace } = track
   const isFull = (tier: Tier): boolean => !pace.isSuspended && (pace.isFull(tier) || !hasSession(state, lane, track))
   return {
-    sessions, connections: pace.limit, isFull: { instant: isFull('instant'), others: isFull('bulk') }, rule: pace.receiver.title,
-    pace: pace.key, paceSource: pace.source, source: track.source, waiting: waiting.length,
+    sessions,
+    connections: pace.limit,
+    isFull: { instant: isFull('instant'), others: isFull('bulk') },
+    rule: pace.receiver.title,
+    pace: pace.key,
+    paceSource: pace.source,
+    source: track.source,
+    waiting: waiting.length,
     waitingNames: waiting.slice(0, MOST_NAMED).map(({ claimed }) => nameOf(claimed)),
   }
 }
@@ -110,7 +128,9 @@ function react(state: State, lane: Lane, track: Track): void {
   if (held.length === 0) return
   const isElsewhere = track.source !== null && !track.pace.isSuspended
   const wait = isElsewhere ? { until: new Date(state.ctx.clock.now() + SOON_MS), reason: turnText(track) } : undefined
-  giveBack(state, held, wait).catch((error: unknown) => state.ctx.log.error({ err: error }, 'held mail could not be given back'))
+  giveBack(state, held, wait).catch((error: unknown) =>
+    state.ctx.log.error({ err: error }, 'held mail could not be given back'),
+  )
 }
 
 /** Starts what may start, then sees whether to claim more. */
@@ -136,7 +156,8 @@ function start(state: State, lane: Lane, track: Track): void {
 async function scanSites(state: State): Promise<void> {
   void lookForForgotten(state)
   try {
-    for (const site of await listSites(state.ctx.redis)) if (state.lanes.get(site)?.isDry !== false) wakeQuietly(state, site)
+    for (const site of await listSites(state.ctx.redis))
+      if (state.lanes.get(site)?.isDry !== false) wakeQuietly(state, site)
     for (const lane of state.lanes.values()) {
       const longAgo = state.ctx.clock.now() - FORGET_MS
       lane.forget(longAgo)
@@ -150,10 +171,12 @@ async function scanSites(state: State): Promise<void> {
 
 async function lookForForgotten({ holdings, parts, ctx }: State): Promise<void> {
   if (!holdings.isInDoubt) return
-  await holdings.look(ctx.db, parts.lease.id, async (forgotten) => {
-    ctx.log.warn({ count: forgotten.length }, 'claims whose answer was lost are given back')
-    await parts.release(forgotten)
-  }).catch((error: unknown) => ctx.log.debug({ err: error }, 'PostgreSQL cannot be asked for what we hold'))
+  await holdings
+    .look(ctx.db, parts.lease.id, async (forgotten) => {
+      ctx.log.warn({ count: forgotten.length }, 'claims whose answer was lost are given back')
+      await parts.release(forgotten)
+    })
+    .catch((error: unknown) => ctx.log.debug({ err: error }, 'PostgreSQL cannot be asked for what we hold'))
 }
 
 function wakeQuietly(state: State, site: string): void {

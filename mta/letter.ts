@@ -16,8 +16,14 @@ import type { Stages } from './stages.ts'
 
 type Written = Pick<Mail, 'data' | 'smtputf8'>
 
-export async function writeMail(stages: Stages, claimed: Claimed, keys: readonly SigningKey[]): Promise<Written | Outcome> {
-  return claimed.recipe === null ? writeStored(stages, claimed, keys) : writeRecipe(stages, { ...claimed, recipe: claimed.recipe }, keys)
+export async function writeMail(
+  stages: Stages,
+  claimed: Claimed,
+  keys: readonly SigningKey[],
+): Promise<Written | Outcome> {
+  return claimed.recipe === null
+    ? writeStored(stages, claimed, keys)
+    : writeRecipe(stages, { ...claimed, recipe: claimed.recipe }, keys)
 }
 
 async function writeStored(stages: Stages, claimed: Claimed, keys: readonly SigningKey[]): Promise<Written | Outcome> {
@@ -53,22 +59,39 @@ type OfRecipe = Claimed & { readonly recipe: NonNullable<Claimed['recipe']> }
 async function writeRecipe(stages: Stages, claimed: OfRecipe, keys: readonly SigningKey[]): Promise<Written | Outcome> {
   const filled = await stages.fillIn(claimed)
   if (filled.kind !== 'filled') return unfillable(filled)
-  const { messageId, content: { createdAt, from, replyTo, to, cc, headers }, address } = claimed
+  const {
+    messageId,
+    content: { createdAt, from, replyTo, to, cc, headers },
+    address,
+  } = claimed
   const frame = { messageId, createdAt, from, replyTo, to, cc, headers: [...headers, ...filled.headers] }
-  const letter = await stages.letters.write(filled.source, { params: filled.params, frame, marks: await stages.marks(claimed) })
+  const letter = await stages.letters.write(filled.source, {
+    params: filled.params,
+    frame,
+    marks: await stages.marks(claimed),
+  })
   if (!letter.ok) return unwritten(letter, stages.now())
-  return { data: assemble(letter, await stages.sign(letter.digest, keys)), smtputf8: letter.needsSmtputf8 || !isAscii(address) }
+  return {
+    data: assemble(letter, await stages.sign(letter.digest, keys)),
+    smtputf8: letter.needsSmtputf8 || !isAscii(address),
+  }
 }
 
 /** A template that hung for others is left alone for a while; nothing is known of this mail, and it waits. */
 function unwritten({ reason, isRendered, pausedMs }: Extract<LetterAnswer, { ok: false }>, nowMs: number): Outcome {
-  if (pausedMs !== undefined) return { kind: 'held', reason: 'template', detail: `its template: ${reason}`, untilMs: nowMs + Math.ceil(pausedMs) }
+  if (pausedMs !== undefined)
+    return { kind: 'held', reason: 'template', detail: `its template: ${reason}`, untilMs: nowMs + Math.ceil(pausedMs) }
   return isRendered === true ? cannotCompose(reason) : unfillable({ kind: 'cannot-render', reason })
 }
 
 function unfillable(problem: Unfillable): Outcome {
-  if (problem.kind === 'contact-gone') return { kind: 'failed', reason: 'contact-gone', detail: 'the contact was deleted' }
-  return { kind: 'failed', reason: 'cannot-render', detail: `the template cannot be rendered for this contact: ${problem.reason}` }
+  if (problem.kind === 'contact-gone')
+    return { kind: 'failed', reason: 'contact-gone', detail: 'the contact was deleted' }
+  return {
+    kind: 'failed',
+    reason: 'cannot-render',
+    detail: `the template cannot be rendered for this contact: ${problem.reason}`,
+  }
 }
 
 /** A message that nobody can compose. */

@@ -24,29 +24,38 @@ describe('where our servers listen', () => {
     await once(server, 'listening')
     return (server.address() as AddressInfo).port
   }
-  const ctx = (env: NodeJS.ProcessEnv): { config: ReturnType<typeof loadConfig>; log: ReturnType<typeof openLog> } =>
-    ({ config: loadConfig(env), log: openLog({ logLevel: 'silent' }, 'test') })
+  const ctx = (env: NodeJS.ProcessEnv): { config: ReturnType<typeof loadConfig>; log: ReturnType<typeof openLog> } => ({
+    config: loadConfig(env),
+    log: openLog({ logLevel: 'silent' }, 'test'),
+  })
   const place = (port: number, fallback = 0): Place => ({ what: 'a server', setting: 'SOME_PORT', port, fallback })
   const refused = (port: number): Server => {
     const server = createServer()
     open.push(server)
-    process.nextTick(() => server.emit('error', Object.assign(new Error('no'), { code: port < 1024 && port > 0 ? 'EACCES' : 'EADDRINUSE' })))
+    process.nextTick(() =>
+      server.emit('error', Object.assign(new Error('no'), { code: port < 1024 && port > 0 ? 'EACCES' : 'EADDRINUSE' })),
+    )
     return server
   }
 
   it('at the port that was asked for', async () => {
-    assert.ok(await listenAt(ctx({ HOSTNAME: 'mta.example.com' }), place(0), listen) > 0)
+    assert.ok((await listenAt(ctx({ HOSTNAME: 'mta.example.com' }), place(0), listen)) > 0)
   })
   it('a taken port is told with its setting', async () => {
     const port = await taken()
-    await assert.rejects(listenAt(ctx({ HOSTNAME: 'mta.example.com' }), place(port), listen), new RegExp(`a server: port ${port} is taken .*SOME_PORT`))
+    await assert.rejects(
+      listenAt(ctx({ HOSTNAME: 'mta.example.com' }), place(port), listen),
+      new RegExp(`a server: port ${port} is taken .*SOME_PORT`),
+    )
   })
   it('in the sandbox a taken port is no trouble: the next one does', async () => {
     const port = await taken()
     assert.notEqual(await listenAt(ctx({}), place(port), listen), port)
   })
   it('a port that this user may not have is replaced', async () => {
-    const port = await listenAt(ctx({ HOSTNAME: 'mta.example.com' }), place(25), (wanted) => wanted === 25 ? refused(wanted) : listen(wanted))
+    const port = await listenAt(ctx({ HOSTNAME: 'mta.example.com' }), place(25), (wanted) =>
+      wanted === 25 ? refused(wanted) : listen(wanted),
+    )
     assert.ok(port > 1023)
   })
   it('and when its replacement is taken, that is told', async () => {

@@ -19,14 +19,22 @@ export interface Place {
 }
 
 /** `listen` begins to listen on a port, on a fresh server each time. Answers the port. @throws ConfigError when it cannot be had. */
-export async function listenAt(ctx: Pick<Context, 'config' | 'log'>, place: Place, listen: (port: number) => Server): Promise<number> {
+export async function listenAt(
+  ctx: Pick<Context, 'config' | 'log'>,
+  place: Place,
+  listen: (port: number) => Server,
+): Promise<number> {
   const { config, log } = ctx
   const { what, setting } = place
   const ports = config.isSandbox ? [place.port, place.fallback, 0] : [place.port, place.fallback]
   for (const [i, port] of ports.entries()) {
     const problem = await tryPort(() => listen(port))
     if (typeof problem === 'number') {
-      if (i > 0) log.warn({ port: problem }, `${what}: port ${place.port} cannot be used, ${problem} is (${setting} sets another)`)
+      if (i > 0)
+        log.warn(
+          { port: problem },
+          `${what}: port ${place.port} cannot be used, ${problem} is (${setting} sets another)`,
+        )
       return problem
     }
     const mayMove = problem === 'EACCES' || (config.isSandbox && problem === 'EADDRINUSE')

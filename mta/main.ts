@@ -24,7 +24,8 @@ const ROLES: Readonly<Record<string, Start>> = {
   outbound: startOutbound,
   // parsers and certificates are of no use to a process that sends
   inbound: async (ctx, _redisUrl, metrics) => (await import('./inbound/inbound.ts')).startInbound(ctx, metrics),
-  submission: async (ctx, _redisUrl, metrics) => (await import('./submission/submission.ts')).startSubmission(ctx, metrics),
+  submission: async (ctx, _redisUrl, metrics) =>
+    (await import('./submission/submission.ts')).startSubmission(ctx, metrics),
   // loaded only where it runs: a receiver, a parser and certificates are of no use to a process that sends
   sandbox: async (ctx) => (await import('./sandbox/sandbox.ts')).startSandbox(ctx),
 }
@@ -35,10 +36,15 @@ export const ROLE_NAMES = Object.keys(ROLES)
 const RETRY_MS = 500
 
 /** Begins no further role once `stop` is aborted. @throws for an unknown role, or settings without stores. */
-export async function main(config: Config, roles: readonly string[] = ['outbound'], stop = new AbortController().signal): Promise<Running> {
+export async function main(
+  config: Config,
+  roles: readonly string[] = ['outbound'],
+  stop = new AbortController().signal,
+): Promise<Running> {
   const unknown = roles.filter((role) => !(role in ROLES))
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
-  if (config.databaseUrl === null || config.redisUrl === null) throw new Error('DATABASE_URL and REDIS_URL must be set for a single process; `mailstead start` embeds both')
+  if (config.databaseUrl === null || config.redisUrl === null)
+    throw new Error('DATABASE_URL and REDIS_URL must be set for a single process; `mailstead start` embeds both')
   const { redisUrl } = config
   const log = openLog(config, 'mta')
   const db = openDb(config.databaseUrl, log)

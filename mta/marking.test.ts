@@ -11,21 +11,50 @@ import { createMarking, type Marked } from './marking.ts'
 
 const vault = openVault(Buffer.alloc(32, 7))
 const links = createLinks({ vault, config: { bounceDomain: 'b.example' } })
-const REF = { base: 'https://t.example', messageId: newId(), n: 0, workspaceId: newId(), contactId: newId(), audienceId: null }
+const REF = {
+  base: 'https://t.example',
+  messageId: newId(),
+  n: 0,
+  workspaceId: newId(),
+  contactId: newId(),
+  audienceId: null,
+}
 const OURS = [links.unsubscribe(REF), links.preferences(REF), links.view(REF)]
 const HTML = `<a href="http://a.example/">${OURS.map((link) => `<a href="${link}">`).join('')}`
 const DRAFT: Draft = {
-  messageId: REF.messageId, createdAt: new Date(0), from: { email: 'a@b.example', name: null }, replyTo: null, to: [], cc: [], subject: '', html: HTML, text: 'x',
-  headers: [], attachments: [], raw: null,
+  messageId: REF.messageId,
+  createdAt: new Date(0),
+  from: { email: 'a@b.example', name: null },
+  replyTo: null,
+  to: [],
+  cc: [],
+  subject: '',
+  html: HTML,
+  text: 'x',
+  headers: [],
+  attachments: [],
+  raw: null,
 }
 const recipe: Recipe = { contentId: newId(), contactId: newId(), audienceId: null, params: null }
-const about = (said: Partial<Marked>): Marked =>
-  ({ messageId: REF.messageId, n: 4, workspaceId: REF.workspaceId, recipe: null, submitted: null, trackOpens: null, trackClicks: null, ...said })
+const about = (said: Partial<Marked>): Marked => ({
+  messageId: REF.messageId,
+  n: 4,
+  workspaceId: REF.workspaceId,
+  recipe: null,
+  submitted: null,
+  trackOpens: null,
+  trackClicks: null,
+  ...said,
+})
 /** A draft with what its workspace wishes of it. */
-const marking = (opens: boolean | null, clicks: boolean | null) => async (draft: Draft, of: Marked): Promise<Draft> => {
-  const order = await createMarking(links, { find: () => Promise.resolve({ opens, clicks, privacy: 'full', base: REF.base }) })(of)
-  return order === null ? draft : trackDraft(draft, marksOf(order))
-}
+const marking =
+  (opens: boolean | null, clicks: boolean | null) =>
+  async (draft: Draft, of: Marked): Promise<Draft> => {
+    const order = await createMarking(links, {
+      find: () => Promise.resolve({ opens, clicks, privacy: 'full', base: REF.base }),
+    })(of)
+    return order === null ? draft : trackDraft(draft, marksOf(order))
+  }
 
 describe('marking', () => {
   it('leaves mail alone that nobody wants tracked', async () => {
@@ -52,7 +81,13 @@ describe('marking', () => {
     assert.notEqual(await marking(null, null)(DRAFT, about({ recipe })), DRAFT)
     assert.equal(await marking(false, false)(DRAFT, about({ recipe })), DRAFT)
     const raw = Buffer.from('Content-Type: text/html\r\n\r\n<a href="http://a.example/">')
-    const submitted = await marking(null, null)({ ...DRAFT, html: null, raw }, about({ submitted: { from: '' }, trackOpens: true, trackClicks: true }))
-    assert.match(submitted.raw?.toString() ?? '', /<a href="https:\/\/t\.example\/c\/.*<img src="https:\/\/t\.example\/o\//)
+    const submitted = await marking(null, null)(
+      { ...DRAFT, html: null, raw },
+      about({ submitted: { from: '' }, trackOpens: true, trackClicks: true }),
+    )
+    assert.match(
+      submitted.raw?.toString() ?? '',
+      /<a href="https:\/\/t\.example\/c\/.*<img src="https:\/\/t\.example\/o\//,
+    )
   })
 })

@@ -8,7 +8,10 @@ import type { Links, MailRef } from '#src/tracking/links.ts'
 import type { MarkOrder } from '#src/tracking/mark-order.ts'
 import { judgeTracking, type Origin, type TrackingCache } from '#src/tracking/settings.ts'
 
-export type Marked = Pick<Claimed, 'messageId' | 'n' | 'workspaceId' | 'recipe' | 'submitted' | 'trackOpens' | 'trackClicks'>
+export type Marked = Pick<
+  Claimed,
+  'messageId' | 'n' | 'workspaceId' | 'recipe' | 'submitted' | 'trackOpens' | 'trackClicks'
+>
 
 /** Null: nothing is. */
 export type Marking = (about: Marked) => Promise<MarkOrder | null>

@@ -14,8 +14,12 @@ export interface Busyness {
 
 export interface Measures {
   /** An attempt ended at this time (epoch ms); null when the domain's site is not known. */
-  note(claimed: Pick<Claimed, 'tier' | 'beganAt'>, attempt: Pick<Attempt, 'outcome' | 'durationMs' | 'source'>, site: string | null,
-    nowMs: number): void
+  note(
+    claimed: Pick<Claimed, 'tier' | 'beganAt'>,
+    attempt: Pick<Attempt, 'outcome' | 'durationMs' | 'source'>,
+    site: string | null,
+    nowMs: number,
+  ): void
 }
 
 const MOST_SITES = 100
@@ -43,7 +47,8 @@ export function createMeasures(registry: Registry, { sites, unsettled }: Busynes
       registry.add('mailstead_site_attempts_total', [nameOf(site), kind])
       if (source !== null) registry.add('mailstead_source_attempts_total', [source, kind])
       registry.observe('mailstead_attempt_seconds', [kind], durationMs / 1000)
-      if (kind === 'delivered') registry.observe('mailstead_delivery_seconds', [tier], Math.max(0, nowMs - beganAt.getTime()) / 1000)
+      if (kind === 'delivered')
+        registry.observe('mailstead_delivery_seconds', [tier], Math.max(0, nowMs - beganAt.getTime()) / 1000)
     },
   }
 }
@@ -51,7 +56,8 @@ export function createMeasures(registry: Registry, { sites, unsettled }: Busynes
 /** Of the sources of ours; the system's choice has no series. */
 function bySource(states: readonly SiteState[], of: (state: SiteState) => number): Series[] {
   const sums = new Map<string, number>()
-  for (const state of states) if (state.source !== null) sums.set(state.source, (sums.get(state.source) ?? 0) + of(state))
+  for (const state of states)
+    if (state.source !== null) sums.set(state.source, (sums.get(state.source) ?? 0) + of(state))
   return [...sums].map(([source, value]) => ({ labels: [source], value }))
 }
 

@@ -11,7 +11,15 @@ import type { Claimed } from '#src/messages/claim.ts'
 import { createRegistry, type Registry } from '#src/metrics/registry.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { moveFor, releaseOf } from '#src/messages/settle.ts'
-import { ACCOUNT_TESTS_CHANNEL, DRY_RUN_CHANNEL, DUE_CHANNEL, READY_CHANNEL, SHAPING_CHANNEL, suspendedSite, SUSPENSIONS_CHANNEL } from '#src/queue/keys.ts'
+import {
+  ACCOUNT_TESTS_CHANNEL,
+  DRY_RUN_CHANNEL,
+  DUE_CHANNEL,
+  READY_CHANNEL,
+  SHAPING_CHANNEL,
+  suspendedSite,
+  SUSPENSIONS_CHANNEL,
+} from '#src/queue/keys.ts'
 import { takeLease, type Lease } from '#src/queue/lease.ts'
 import { accountAt } from '#src/providers/destination.ts'
 import { createDomainSites, type DomainSites } from '#src/queue/domain-sites.ts'
@@ -51,12 +59,16 @@ export interface Outbound {
 type Undo = (() => void | Promise<unknown>)[]
 
 /** @throws when PostgreSQL is away at the start (the caller tries again), or a file of a setting is wrong. Nothing is left of what was begun. */
-export async function startOutbound(ctx: Context, redisUrl: string, registry: Registry = createRegistry()): Promise<Outbound> {
+export async function startOutbound(
+  ctx: Context,
+  redisUrl: string,
+  registry: Registry = createRegistry(),
+): Promise<Outbound> {
   const undo: Undo = []
   // before anything is begun: with a wrong file nothing is claimed
   const plans = loadPlans(ctx.config.plansFile)
   try {
-    return putTogether(ctx, redisUrl, { registry, plans, ...await startStores(ctx, undo) })
+    return putTogether(ctx, redisUrl, { registry, plans, ...(await startStores(ctx, undo)) })
   } catch (error) {
     for (const undoOne of undo.toReversed()) await Promise.resolve(undoOne()).catch(() => undefined)
     throw error
@@ -85,7 +97,11 @@ async function startStores(ctx: Context, undo: Undo): Promise<Started> {
   return { lease, assembled, suspensions, pacer }
 }
 
-function putTogether(ctx: Context, redisUrl: string, started: Started & { readonly registry: Registry; readonly plans: Plans }): Outbound {
+function putTogether(
+  ctx: Context,
+  redisUrl: string,
+  started: Started & { readonly registry: Registry; readonly plans: Plans },
+): Outbound {
   const { lease, assembled, suspensions, pacer, registry, plans } = started
   const settler = createSettler(ctx, (size) => registry.observe('mailstead_settle_batch_size', [], size))
   const { stages, router, breaker, egress } = assembled
@@ -98,7 +114,8 @@ function putTogether(ctx: Context, redisUrl: string, started: Started & { readon
     return route
   }
   // an account is a site of its own
-  const siteOf = async (domain: string): Promise<string> => accountAt(domain) === null ? (await routeOf(domain)).site : domain
+  const siteOf = async (domain: string): Promise<string> =>
+    accountAt(domain) === null ? (await routeOf(domain)).site : domain
   const lanes = createLanes(ctx, {
     lease,
     passages: createPassages({ stages: { ...stages, route: routeOf }, egress, pacer, accounts }),
@@ -118,7 +135,10 @@ function putTogether(ctx: Context, redisUrl: string, started: Started & { readon
   })
   const measures = createMeasures(registry, { sites: () => lanes.view(), unsettled: () => settler.waiting })
   const report = createReport(ctx, {
-    process: () => String(lease.id), sites: () => lanes.view(), siteOf, breaker,
+    process: () => String(lease.id),
+    sites: () => lanes.view(),
+    siteOf,
+    breaker,
   })
   const dispatcher = createDispatcher(ctx, {
     siteOf: async (domain) => {
@@ -134,7 +154,23 @@ function putTogether(ctx: Context, redisUrl: string, started: Started & { readon
   const dryRuns = answerDryRuns({ ctx, plans, assembled })
   const subscriber = listen(ctx, redisUrl, { dispatcher, lanes, suspensions, pacer, accounts, dryRuns })
   const { transport } = stages
-  const parts: Parts = { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, rates, sites, report, transport, accounts, dryRuns, close: () => assembled.close() }
+  const parts: Parts = {
+    ctx,
+    lease,
+    settler,
+    lanes,
+    dispatcher,
+    subscriber,
+    suspensions,
+    pacer,
+    rates,
+    sites,
+    report,
+    transport,
+    accounts,
+    dryRuns,
+    close: () => assembled.close(),
+  }
   return { stop: (graceMs = GRACE_MS) => stop(parts, graceMs) }
 }
 
@@ -150,10 +186,26 @@ async function settle(ctx: Context, settler: Settler, claimed: Claimed, attempt:
   const { moving, refused } = withRefusal(ctx.config, claimed, attempt, moveFor(claimed, attempt, rules))
   const isMoved = await settler.settle({ claimed, moving, refused })
   const { messageId: id, address: to, tier, content } = claimed
-  ctx.log.info({ id, from: content.from.email, to, tier, host: attempt.host, reason: moving.reason, ms: Math.round(attempt.durationMs), late: !isMoved || undefined }, moving.move)
+  ctx.log.info(
+    {
+      id,
+      from: content.from.email,
+      to,
+      tier,
+      host: attempt.host,
+      reason: moving.reason,
+      ms: Math.round(attempt.durationMs),
+      late: !isMoved || undefined,
+    },
+    moving.move,
+  )
 }
 
-function listen(ctx: Context, redisUrl: string, parts: Pick<Parts, 'dispatcher' | 'lanes' | 'suspensions' | 'pacer' | 'accounts' | 'dryRuns'>): Redis {
+function listen(
+  ctx: Context,
+  redisUrl: string,
+  parts: Pick<Parts, 'dispatcher' | 'lanes' | 'suspensions' | 'pacer' | 'accounts' | 'dryRuns'>,
+): Redis {
   const { dispatcher, lanes, suspensions, pacer, accounts, dryRuns } = parts
   const channels: Readonly<Record<string, (message: string) => void>> = {
     [DUE_CHANNEL]: (tier) => dispatcher.kick(tier),
@@ -170,7 +222,8 @@ function listen(ctx: Context, redisUrl: string, parts: Pick<Parts, 'dispatcher' 
     dispatcher.kick('all')
   }
   const subscriber = listenTo(redisUrl, ctx.log, Object.keys(channels), {
-    heard: (channel, message) => channels[channel]?.(message), isListening: catchUp,
+    heard: (channel, message) => channels[channel]?.(message),
+    isListening: catchUp,
   })
   // either of the two connections may be back first
   ctx.redis.on('ready', catchUp)
@@ -202,7 +255,23 @@ interface Parts {
 }
 
 async function stop(parts: Parts, graceMs: number): Promise<void> {
-  const { ctx, lease, settler, lanes, dispatcher, subscriber, suspensions, pacer, rates, sites, report, transport, accounts, dryRuns, close } = parts
+  const {
+    ctx,
+    lease,
+    settler,
+    lanes,
+    dispatcher,
+    subscriber,
+    suspensions,
+    pacer,
+    rates,
+    sites,
+    report,
+    transport,
+    accounts,
+    dryRuns,
+    close,
+  } = parts
   subscriber.disconnect()
   suspensions.stop()
   sites.stop()
@@ -220,5 +289,8 @@ async function stop(parts: Parts, graceMs: number): Promise<void> {
   await close()
   await pacer.stop()
   await rates.stop()
-  if (lanes.active === 0) await lease.end().catch((error: unknown) => ctx.log.warn({ err: error }, 'the lease could not be ended; it runs out'))
+  if (lanes.active === 0)
+    await lease
+      .end()
+      .catch((error: unknown) => ctx.log.warn({ err: error }, 'the lease could not be ended; it runs out'))
 }

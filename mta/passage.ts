@@ -76,13 +76,14 @@ export function createPassages(means: Means): Passages {
       if (isPlain(goal) || sources.length === 0) return null
       return sources.every((source) => pacer.suspension(goal, source, null) !== null) ? sources : null
     },
-    count: (goal) => isPlain(goal) ? 1 : egress.sources.length,
+    count: (goal) => (isPlain(goal) ? 1 : egress.sources.length),
   }
 }
 
 async function goalOf({ stages, pacer, accounts }: Means, domain: string): Promise<Goal> {
   // an account is a site of its own
-  if (accountAt(domain) !== null) return { site: domain, receiver: await accounts.receiver(domain), hosts: [], isBySystem: true }
+  if (accountAt(domain) !== null)
+    return { site: domain, receiver: await accounts.receiver(domain), hosts: [], isBySystem: true }
   const route = await stages.route(domain)
   const hosts = route.kind === 'hosts' ? route.hosts : []
   const isToOurs = hosts.length > 0 && hosts.every(({ isOurs }) => isOurs)
@@ -101,26 +102,38 @@ async function choose(means: Means, goal: Goal, claimed: Claimed): Promise<Found
   if (sender.kind !== 'ready' || goal.hosts.length === 0 || isOver(claimed, stages))
     return { kind: 'passage', passage: bySystem(means, goal, []) }
   const choice = await egress.choose({
-    messageId: claimed.messageId, pool: sender.pool,
+    messageId: claimed.messageId,
+    pool: sender.pool,
     receiver: () => receiverOf(goal.hosts[0]?.name ?? null, claimed.domain),
     reaches: () => stages.families(goal.hosts),
     stoppedUntil: (source) => pacer.suspension(goal, source, null)?.until.getTime() ?? null,
   })
-  if (choice.kind === 'wait') return { kind: 'held', attempt: held(choice, stages.now()), passage: bySystem(means, goal, []) }
+  if (choice.kind === 'wait')
+    return { kind: 'held', attempt: held(choice, stages.now()), passage: bySystem(means, goal, []) }
   return { kind: 'passage', passage: passageBy(means, goal, choice) }
 }
 
 function passageBy({ pacer, egress }: Means, goal: Goal, { ways, done }: Extract<Choice, { kind: 'ways' }>): Passage {
   const source = ways[0]?.source ?? null
   return {
-    source, pace: pacer.find(goal, source), ways, paceBy: (other) => pacer.find(goal, other), done,
+    source,
+    pace: pacer.find(goal, source),
+    ways,
+    paceBy: (other) => pacer.find(goal, other),
+    done,
     isOpen: () => !egress.isGone(source) && pacer.suspension(goal, source, null) === null,
   }
 }
 
 function held({ detail, untilMs }: { readonly detail: string; readonly untilMs: number }, now: number): Attempt {
   return {
-    outcome: { kind: 'held', reason: 'no-source', detail, untilMs }, startedAt: now, durationMs: 0,
-    host: null, address: null, source: null, tls: null, conversation: `-- ${detail}`,
+    outcome: { kind: 'held', reason: 'no-source', detail, untilMs },
+    startedAt: now,
+    durationMs: 0,
+    host: null,
+    address: null,
+    source: null,
+    tls: null,
+    conversation: `-- ${detail}`,
   }
 }

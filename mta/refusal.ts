@@ -17,7 +17,12 @@ export interface Condemning {
 }
 
 /** The move, with the id of its event where an entry of the list will name it. */
-export function withRefusal(config: Pick<Config, 'isSandbox' | 'captureDomain'>, claimed: Claimed, attempt: Attempt, moving: Moving): Condemning {
+export function withRefusal(
+  config: Pick<Config, 'isSandbox' | 'captureDomain'>,
+  claimed: Claimed,
+  attempt: Attempt,
+  moving: Moving,
+): Condemning {
   const { outcome, host } = attempt
   if (outcome.kind !== 'bounced' || !outcome.isHard || outcome.scope !== 'recipient') return { moving, refused: null }
   const { workspaceId, address, domain, messageId } = claimed
@@ -27,7 +32,12 @@ export function withRefusal(config: Pick<Config, 'isSandbox' | 'captureDomain'>,
   return {
     moving: { ...moving, eventId },
     refused: {
-      workspaceId, address, receiver: receiverOf(host, domain), class: outcome.reason, eventId, messageId,
+      workspaceId,
+      address,
+      receiver: receiverOf(host, domain),
+      class: outcome.reason,
+      eventId,
+      messageId,
       reply: { code: reply?.code ?? null, status: reply?.enhanced ?? null, text: reply?.text ?? detail },
     },
   }

@@ -45,7 +45,9 @@ export function createReport(ctx: Pick<Context, 'redis' | 'clock' | 'log'>, part
   }
 
   const timer = setInterval(() => {
-    tell().catch((error: unknown) => ctx.log.debug({ err: error }, 'what this process does cannot be told; Redis is away'))
+    tell().catch((error: unknown) =>
+      ctx.log.debug({ err: error }, 'what this process does cannot be told; Redis is away'),
+    )
   }, EVERY_MS)
   return {
     note: (domain, { outcome }, source) => {

@@ -24,7 +24,11 @@ export async function begin(state: State, lane: Lane, track: Track, waiting: Wai
   const attempt = await state.parts.deliver(claimed, gate).catch((error: unknown) => complain(state, claimed, error))
   state.active--
   lane.usedAtMs = state.ctx.clock.now()
-  track.finished(claimed.tier, lane.usedAtMs, performance.now() - beganAt > SLOW_MS && attempt?.outcome.kind !== 'delivered')
+  track.finished(
+    claimed.tier,
+    lane.usedAtMs,
+    performance.now() - beganAt > SLOW_MS && attempt?.outcome.kind !== 'delivered',
+  )
   if (attempt === undefined) passage.done(null)
   else void settle(state, waiting, attempt)
   feedStarved(state)
@@ -37,7 +41,8 @@ function gateFor(state: State, track: Track, waiting: Waiting): Gate {
   const mayGo = (): boolean => state.parts.lease.isHeld() && isOurs(state, claimed)
   let isIn = false
   return {
-    passage, mayGo,
+    passage,
+    mayGo,
     enter: async (tier) => {
       track.atGate.add(waiting)
       isIn = await passage.pace.enter(tier)

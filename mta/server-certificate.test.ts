@@ -11,10 +11,15 @@ import { loadServerCertificate, watchServerCertificate } from './server-certific
 
 describe('the certificate of our servers', () => {
   let dataDir: string
-  beforeEach(() => { dataDir = mkdtempSync(join(tmpdir(), 'mailstead-certificate-')) })
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'mailstead-certificate-'))
+  })
   afterEach(() => rmSync(dataDir, { recursive: true }))
   const load = (tlsCertFile: string | null, tlsKeyFile: string | null): ReturnType<typeof loadServerCertificate> =>
-    loadServerCertificate({ config: { dataDir, serverName: 'mta.example.com', tlsCertFile, tlsKeyFile }, clock: systemClock })
+    loadServerCertificate({
+      config: { dataDir, serverName: 'mta.example.com', tlsCertFile, tlsKeyFile },
+      clock: systemClock,
+    })
 
   it('is made once, in the name of this server, when none is given', async () => {
     const made = await load(null, null)
@@ -29,7 +34,10 @@ describe('the certificate of our servers', () => {
   })
   it('is refused where it is none', async () => {
     writeFileSync(join(dataDir, 'c'), 'cert')
-    await assert.rejects(async () => load(join(dataDir, 'c'), join(dataDir, 'c')), /TLS_CERT_FILE and TLS_KEY_FILE cannot be used together/)
+    await assert.rejects(
+      async () => load(join(dataDir, 'c'), join(dataDir, 'c')),
+      /TLS_CERT_FILE and TLS_KEY_FILE cannot be used together/,
+    )
   })
   it('is taken when it was renewed while the server began; the same one written again is no news', async () => {
     const files = { tlsCertFile: join(dataDir, 'c'), tlsKeyFile: join(dataDir, 'k') }
@@ -37,13 +45,20 @@ describe('the certificate of our servers', () => {
       writeFileSync(files.tlsCertFile, cert)
       writeFileSync(files.tlsKeyFile, key)
     }
-    const [old, renewed] = [await load(null, null), await loadCertificate(join(dataDir, 'other.json'), 'mta.example.com', Date.now())]
+    const [old, renewed] = [
+      await load(null, null),
+      await loadCertificate(join(dataDir, 'other.json'), 'mta.example.com', Date.now()),
+    ]
     write(old)
     const shown = await load(files.tlsCertFile, files.tlsKeyFile)
     write(renewed)
     const taken: Certificate[] = []
     const config = { dataDir, serverName: 'mta.example.com', ...files }
-    const watching = watchServerCertificate({ config, clock: systemClock, log: openLog({ logLevel: 'silent' }, 'test') }, shown, (one) => taken.push(one))
+    const watching = watchServerCertificate(
+      { config, clock: systemClock, log: openLog({ logLevel: 'silent' }, 'test') },
+      shown,
+      (one) => taken.push(one),
+    )
     await until(() => taken.length > 0)
     write(renewed)
     write(old)

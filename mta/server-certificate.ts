@@ -41,7 +41,11 @@ function judge(certificate: Certificate): Certificate {
 const LOOK_MS = 1000
 
 /** Gives `take` each certificate that is another than `shown`, also one that was written while the server began. Without files there is nothing to watch. */
-export function watchServerCertificate(ctx: Parts & Pick<Context, 'log'>, shown: Certificate, take: (certificate: Certificate) => void): { stop(): void } {
+export function watchServerCertificate(
+  ctx: Parts & Pick<Context, 'log'>,
+  shown: Certificate,
+  take: (certificate: Certificate) => void,
+): { stop(): void } {
   const files = [ctx.config.tlsCertFile, ctx.config.tlsKeyFile].filter((file) => file !== null)
   if (files.length === 0) return { stop: () => undefined }
   let [taken, refused, current] = ['', '', shown]
@@ -56,7 +60,8 @@ export function watchServerCertificate(ctx: Parts & Pick<Context, 'log'>, shown:
       take(certificate)
       ctx.log.info({ files }, 'the certificate was read again')
     } catch (error) {
-      if (refused !== state) ctx.log.error({ err: error, files }, 'the certificate cannot be used; the one before stays')
+      if (refused !== state)
+        ctx.log.error({ err: error, files }, 'the certificate cannot be used; the one before stays')
       refused = state
     }
   }
@@ -66,10 +71,12 @@ export function watchServerCertificate(ctx: Parts & Pick<Context, 'log'>, shown:
 
 /** Another whenever one of them was written, or is another file. */
 function stateOf(files: readonly string[]): string {
-  return files.map((file) => {
-    const found = statSync(file, { throwIfNoEntry: false })
-    return found === undefined ? 'none' : `${found.ino} ${found.size} ${found.mtimeMs}`
-  }).join(', ')
+  return files
+    .map((file) => {
+      const found = statSync(file, { throwIfNoEntry: false })
+      return found === undefined ? 'none' : `${found.ino} ${found.size} ${found.mtimeMs}`
+    })
+    .join(', ')
 }
 
 function read(setting: string, file: string | null): string {

@@ -23,7 +23,8 @@ const RETRY_MS = 300
 const COUNT_MS = 5000
 
 export interface Settlement {
-  readonly claimed: Pick<Claimed, 'messageId' | 'n' | 'workspaceId' | 'domain' | 'tier'> & Partial<Pick<Claimed, 'campaignId'>>
+  readonly claimed: Pick<Claimed, 'messageId' | 'n' | 'workspaceId' | 'domain' | 'tier'> &
+    Partial<Pick<Claimed, 'campaignId'>>
   readonly moving: Moving
   /** A hard refusal of the recipient. */
   readonly refused?: Refused | null
@@ -79,7 +80,8 @@ async function settleBatch(parts: Parts, batch: readonly Settlement[]): Promise<
   for (const i of moved.done) {
     const { claimed, moving } = batch[i] as Settlement
     if (isDueAgain(moving)) due.push({ ...claimed, dueMs: moving.dueAt?.getTime() ?? ctx.clock.now() })
-    else if (moving.move === 'deliver') deliveries.count(receiverOf(moving.attempt?.record.host ?? null, claimed.domain))
+    else if (moving.move === 'deliver')
+      deliveries.count(receiverOf(moving.attempt?.record.host ?? null, claimed.domain))
   }
   schedule(ctx, due, moved)
   return batch.map((_, i) => moved.done.has(i))
@@ -94,10 +96,13 @@ async function settleApart(parts: Parts, batch: readonly Settlement[], error: un
   const [only] = batch
   if (batch.length > 1) {
     const middle = Math.ceil(batch.length / 2)
-    return [...await settleBatch(parts, batch.slice(0, middle)), ...await settleBatch(parts, batch.slice(middle))]
+    return [...(await settleBatch(parts, batch.slice(0, middle))), ...(await settleBatch(parts, batch.slice(middle)))]
   }
   if (only === undefined || only.moving.attempt?.record.conversation === UNKEEPABLE) throw error
-  parts.ctx.log.error({ err: error, id: only.claimed.messageId, n: only.claimed.n }, 'a conversation could not be stored; its outcome is')
+  parts.ctx.log.error(
+    { err: error, id: only.claimed.messageId, n: only.claimed.n },
+    'a conversation could not be stored; its outcome is',
+  )
   return settleBatch(parts, [withoutTexts(only)])
 }
 
@@ -105,7 +110,13 @@ const UNKEEPABLE = '-- the conversation could not be stored'
 
 function withoutTexts({ claimed, moving }: Settlement): Settlement {
   const { attempt } = moving
-  const plain = attempt === null ? null : { ...attempt, record: { ...attempt.record, conversation: UNKEEPABLE, outcome: plainOutcome(attempt.record.outcome) } }
+  const plain =
+    attempt === null
+      ? null
+      : {
+          ...attempt,
+          record: { ...attempt.record, conversation: UNKEEPABLE, outcome: plainOutcome(attempt.record.outcome) },
+        }
   return { claimed, moving: { ...moving, reason: plainText(moving.reason ?? ''), eventData: null, attempt: plain } }
 }
 
@@ -143,12 +154,13 @@ async function moveOnce({ ctx, deliveries }: Parts, batch: readonly Settlement[]
   const moves = batch.map(({ moving }) => moving)
   const now = new Date(ctx.clock.now())
   const ledgers = batch.some(({ claimed }) => claimed.campaignId !== null) ? 'follow' : 'none'
-  if (batch.every(({ refused }) => refused === null || refused === undefined)) return moveRecipients(ctx.db, moves, now, ledgers)
+  if (batch.every(({ refused }) => refused === null || refused === undefined))
+    return moveRecipients(ctx.db, moves, now, ledgers)
   const taken = deliveries.take()
   try {
     return await ctx.db.transaction(async (tx) => {
       const moved = await moveRecipients(tx, moves, now, ledgers)
-      const refused = batch.flatMap((one, i) => moved.done.has(i) && one.refused ? [one.refused] : [])
+      const refused = batch.flatMap((one, i) => (moved.done.has(i) && one.refused ? [one.refused] : []))
       await condemn(tx, { refused, deliveries: taken }, now)
       return moved
     })

@@ -24,7 +24,11 @@ export function hasSession(state: State, lane: Lane, track: Track): boolean {
   if (track.active === 0 && free > 0) return true
   const isProven = track.active < track.window || free > AMPLE_SHARE * most
   if (isProven && lane.active < FREE_SHARE * free && free > KEPT_SHARE * most) return true
-  return track.hasInstant && track.activeInstant < track.window && track.activeInstant < FREE_SHARE * (free + KEPT_SHARE * most)
+  return (
+    track.hasInstant &&
+    track.activeInstant < track.window &&
+    track.activeInstant < FREE_SHARE * (free + KEPT_SHARE * most)
+  )
 }
 
 /** A session came free: those that found none go on. */

@@ -23,7 +23,14 @@ import { createDirect } from '#mta/transport/direct.ts'
 import type { OpeningParts, Resolve } from '#mta/transport/opening.ts'
 import { loadMailContacts, type MailContact, type MailContactRef } from '#src/contacts/mail-contacts.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
-import { loadAttachments, loadTexts, lookUpSuppressions, type Addressee, type Claimed, type Texts } from '#src/messages/claim.ts'
+import {
+  loadAttachments,
+  loadTexts,
+  lookUpSuppressions,
+  type Addressee,
+  type Claimed,
+  type Texts,
+} from '#src/messages/claim.ts'
 import { createRecipes, type Recipes } from '#src/recipes/recipes.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createTrackingCache } from '#src/tracking/settings.ts'
@@ -86,15 +93,24 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
   const security = startTransportSecurity(ctx, resolver)
   const breaker = createBreaker(() => clock.now(), config.retryScale)
   const opening: OpeningParts = {
-    settings: sessionSettings(ctx), resolve: (host) => resolveHost(router, host),
-    demand: (policy, host) => security.policies.demand(policy, host), brokenTls: security.brokenTls, results: security.results,
+    settings: sessionSettings(ctx),
+    resolve: (host) => resolveHost(router, host),
+    demand: (policy, host) => security.policies.demand(policy, host),
+    brokenTls: security.brokenTls,
+    results: security.results,
   }
   const direct = createDirect({ ...opening, breaker, now: () => clock.now() })
   const transport = createTransport({ direct, egress })
   const accounts = startAccounts(ctx)
   const domains = createSendingDomainCache(ctx)
-  const suppressions = createBatcher((wanted: Addressee[]) => lookUpSuppressions(ctx.db, wanted), { max: LOOK_UP_BATCH, lanes: 1 })
-  const contacts = createBatcher((wanted: MailContactRef[]) => loadMailContacts(ctx.db, wanted), { max: LOOK_UP_BATCH, lanes: 1 })
+  const suppressions = createBatcher((wanted: Addressee[]) => lookUpSuppressions(ctx.db, wanted), {
+    max: LOOK_UP_BATCH,
+    lanes: 1,
+  })
+  const contacts = createBatcher((wanted: MailContactRef[]) => loadMailContacts(ctx.db, wanted), {
+    max: LOOK_UP_BATCH,
+    lanes: 1,
+  })
   const letters = createLetters()
   const [links, tracking] = [createLinks(ctx), createTrackingCache(ctx)]
   const recipes = createRecipes({ ctx, links, tracking })
@@ -108,21 +124,30 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
     suppression: (recipient) => suppressions.add(recipient),
     contact: (ref) => contacts.add(ref),
     tlsPolicy: (domain, hosts) => security.policies.find(domain, hosts),
-    sendingDomain: (domainId) => domainId === null ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null, pool: REGIONS[DEFAULT_REGION].pool }) : domains.find(domainId),
+    sendingDomain: (domainId) =>
+      domainId === null
+        ? Promise.resolve({ kind: 'ready', keys: [], mailFrom: null, pool: REGIONS[DEFAULT_REGION].pool })
+        : domains.find(domainId),
     texts: (messageId) => loadTexts(ctx.db, messageId),
     attachments: (messageId) => loadAttachments(ctx.db, messageId),
-    fillIn: (mail) => recipes.fillIn(mail), letters,
+    fillIn: (mail) => recipes.fillIn(mail),
+    letters,
     marks: createMarking(links, tracking),
     compose,
     sign: (unsigned, signingKeys) => sign(unsigned, signingKeys, new Date(clock.now())),
     // of a report nothing may come back (RFC 5321 4.5.5)
-    returnPath: (claimed, mailFrom) => claimed.submitted?.isReport === true ? '' : returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),
+    returnPath: (claimed, mailFrom) =>
+      claimed.submitted?.isReport === true ? '' : returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),
     transport,
     accounts,
     memory: createMemory(MOST_LARGE_BYTES),
   }
   return {
-    stages, router, breaker, egress, opening,
+    stages,
+    router,
+    breaker,
+    egress,
+    opening,
     close: async () => {
       await transport.close()
       await accounts.stop()
@@ -136,8 +161,17 @@ export function assembleStages(ctx: Context, egress: Egress): Assembled {
 
 /** Mail between servers that never met: encrypted when offered, whoever's certificate it is (RFC 7435). Stricter is each domain's own wish. */
 function sessionSettings({ config }: Context): SessionSettings {
-  const ca = config.extraCaFile === null ? {} : { ca: [...rootCertificates, readAuthorities('EXTRA_CA_FILE', config.extraCaFile)].join('\n') }
-  return { ehloName: config.serverName, tls: 'opportunistic', rejectUnauthorized: false, timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }), ...ca }
+  const ca =
+    config.extraCaFile === null
+      ? {}
+      : { ca: [...rootCertificates, readAuthorities('EXTRA_CA_FILE', config.extraCaFile)].join('\n') }
+  return {
+    ehloName: config.serverName,
+    tls: 'opportunistic',
+    rejectUnauthorized: false,
+    timeouts: chooseTimeouts({ dot: config.dotTimeoutSeconds * 1000 }),
+    ...ca,
+  }
 }
 
 async function familiesOf(router: Router, hosts: readonly Host[]): Promise<ReadonlySet<4 | 6>> {

@@ -15,13 +15,17 @@ const trackWith = (share: { instant: number; others: number }, source: string | 
   const news = { hasInstantNews: true, isDry: false }
   return { news, track: new Track(news, source, paceWith({ share })) }
 }
-const tiersOf = (waiting: readonly { readonly waiting: Waiting }[]): Tier[] => waiting.map((one) => one.waiting.claimed.tier)
+const tiersOf = (waiting: readonly { readonly waiting: Waiting }[]): Tier[] =>
+  waiting.map((one) => one.waiting.claimed.tier)
 
 describe('a track', () => {
   it('begins strictly by tier', () => {
     const { track } = trackWith({ instant: 2, others: 8 })
     for (const tier of ['bulk', 'normal', 'instant', 'high', 'bulk'] as const) track.push(mail(tier))
-    assert.deepEqual(Array.from({ length: 6 }, () => track.next()?.claimed.tier), ['instant', 'high', 'normal', 'bulk', 'bulk', undefined])
+    assert.deepEqual(
+      Array.from({ length: 6 }, () => track.next()?.claimed.tier),
+      ['instant', 'high', 'normal', 'bulk', 'bulk', undefined],
+    )
   })
   it('begins no more than two for each session, instant mail counted apart', () => {
     const { track } = trackWith({ instant: 2, others: 8 })
@@ -31,7 +35,10 @@ describe('a track', () => {
       track.started(one.claimed.tier)
       begun.push(one.claimed.tier)
     }
-    assert.deepEqual(begun, [...Array.from({ length: 20 }, () => 'instant'), ...Array.from({ length: 16 }, () => 'bulk')])
+    assert.deepEqual(begun, [
+      ...Array.from({ length: 20 }, () => 'instant'),
+      ...Array.from({ length: 16 }, () => 'bulk'),
+    ])
     track.finished('instant', 0)
     assert.equal(track.next()?.claimed.tier, 'instant')
   })
@@ -83,33 +90,39 @@ describe('a track', () => {
 describe('what is too much for a track', () => {
   it('whatever comes and goes, nothing is lost or twice there, and what is held has a bound', () => {
     const step = fc.oneof(fc.constantFrom(...TIER_NAMES), fc.constantFrom('next', 'surplus'))
-    fc.assert(fc.property(fc.array(step, { maxLength: 400 }), fc.nat(8), (steps, others) => {
-      const { track } = trackWith({ instant: 1, others }, 'a')
-      const out: Waiting[] = []
-      let pushed = 0
-      for (const one of steps) {
-        if (one === 'next') out.push(...[track.next()].filter((waiting) => waiting !== undefined))
-        else if (one === 'surplus') out.push(...track.takeSurplus(0).map(({ waiting }) => waiting))
-        else {
-          track.push(mail(one))
-          pushed++
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 400 }), fc.nat(8), (steps, others) => {
+        const { track } = trackWith({ instant: 1, others }, 'a')
+        const out: Waiting[] = []
+        let pushed = 0
+        for (const one of steps) {
+          if (one === 'next') out.push(...[track.next()].filter((waiting) => waiting !== undefined))
+          else if (one === 'surplus') out.push(...track.takeSurplus(0).map(({ waiting }) => waiting))
+          else {
+            track.push(mail(one))
+            pushed++
+          }
         }
-      }
-      out.push(...track.takeSurplus(0).map(({ waiting }) => waiting))
-      assert.ok(track.held <= 150)
-      out.push(...track.empty())
-      assert.equal(out.length, pushed)
-      assert.equal(new Set(out).size, pushed)
-    }))
+        out.push(...track.takeSurplus(0).map(({ waiting }) => waiting))
+        assert.ok(track.held <= 150)
+        out.push(...track.empty())
+        assert.equal(out.length, pushed)
+        assert.equal(new Set(out).size, pushed)
+      }),
+    )
   })
-  it('comes out again: the lowest tier first, those that came last, and instant mail not for the others\' sake', () => {
+  it("comes out again: the lowest tier first, those that came last, and instant mail not for the others' sake", () => {
     const { track } = trackWith({ instant: 2, others: 8 }, 'a')
-    for (const tier of ['high', 'bulk', 'instant', 'normal', 'bulk'] as const) for (let i = 0; i < 15; i++) track.push(mail(tier))
-    assert.deepEqual(tiersOf(track.takeSurplus(0)), Array.from({ length: 10 }, () => 'bulk'))
+    for (const tier of ['high', 'bulk', 'instant', 'normal', 'bulk'] as const)
+      for (let i = 0; i < 15; i++) track.push(mail(tier))
+    assert.deepEqual(
+      tiersOf(track.takeSurplus(0)),
+      Array.from({ length: 10 }, () => 'bulk'),
+    )
     assert.equal(track.held, 65)
     assert.deepEqual(track.takeSurplus(0), [], 'what is left is not too much')
   })
-  it('has its turn one after the other, as fast as the receiver\'s rate, and within ten minutes', () => {
+  it("has its turn one after the other, as fast as the receiver's rate, and within ten minutes", () => {
     const pace = paceWith({ share: { instant: 2, others: 8 }, messageRate: { count: 60, perMs: 60_000 } })
     const track = new Track({ hasInstantNews: true, isDry: false }, 'a', pace)
     const turns = (count: number): number[] => {
@@ -123,7 +136,9 @@ describe('what is too much for a track', () => {
   it('is all of it where the receiver stopped the source; without a part in the pace it is held, and one is asked for', () => {
     const { track } = trackWith({ instant: 0, others: 0 }, 'a')
     let asked = 0
-    track.pace.onNeed = () => { asked++ }
+    track.pace.onNeed = () => {
+      asked++
+    }
     for (const tier of ['instant', 'bulk'] as const) track.push(mail(tier))
     assert.equal(asked, 2)
     assert.deepEqual(track.takeSurplus(0), [])

@@ -145,7 +145,7 @@ export class Track implements User {
       if (last !== undefined) surplus.push(last)
     }
     const instantOver = this.#instantHeld - (this.#pace.isSuspended ? 0 : INSTANT_AT_ONCE * 2)
-    const instant = instantOver > 0 ? this.#waiting[0]?.splice(-instantOver) ?? [] : []
+    const instant = instantOver > 0 ? (this.#waiting[0]?.splice(-instantOver) ?? []) : []
     return [
       ...instant.map((waiting) => ({ waiting, turnMs: nowMs + SOON_MS })),
       ...surplus.toReversed().map((waiting) => ({ waiting, turnMs: this.#nextTurn(nowMs) })),
@@ -169,7 +169,10 @@ export class Track implements User {
   next(): Waiting | undefined {
     const instant = this.#mayBeginInstant ? this.#waiting[0]?.shift() : undefined
     if (instant !== undefined || this.#activeOthers >= this.#pace.forOthers * 2) return instant
-    return this.#waiting.slice(1).find((list) => list.length > 0)?.shift()
+    return this.#waiting
+      .slice(1)
+      .find((list) => list.length > 0)
+      ?.shift()
   }
 
   started(tier: Tier): void {
@@ -179,7 +182,9 @@ export class Track implements User {
 
   /** `isStuck`: it took long and led to nothing. */
   finished(tier: Tier, nowMs: number, isStuck = false): void {
-    this.#window = isStuck ? Math.max(FIRST_WINDOW, Math.floor(this.#window / 2)) : Math.min(this.#window + 1, MOST_HELD)
+    this.#window = isStuck
+      ? Math.max(FIRST_WINDOW, Math.floor(this.#window / 2))
+      : Math.min(this.#window + 1, MOST_HELD)
     this.active--
     if (tier !== 'instant') this.#activeOthers--
     this.usedAtMs = nowMs

@@ -37,13 +37,16 @@ export function startTransportSecurity(ctx: Context, resolver: Pick<Resolver, 't
     sts.refresh().catch((error: unknown) => log.debug({ err: error }, 'MTA-STS policies could not be refreshed'))
   }, REFRESH_MS)
   const policies = createTlsPolicies({
-    clock, ruleFor: (domain) => rules.find(domain),
+    clock,
+    ruleFor: (domain) => rules.find(domain),
     sts: config.isSandbox ? null : sts,
     dane: config.dnssecResolver === 'yes' && !config.isSandbox ? resolver.secure : null,
   })
   const results = config.tlsReportFrom === null ? UNCOUNTED : createTlsResults(ctx, (name) => resolver.txt(name))
   return {
-    policies, results, brokenTls: createBrokenTlsMemory(ctx),
+    policies,
+    results,
+    brokenTls: createBrokenTlsMemory(ctx),
     stop: async () => {
       clearInterval(timer)
       rules.stop()

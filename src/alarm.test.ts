@@ -14,7 +14,10 @@ describe('alarm', () => {
     alarm = createAlarm(async () => {
       begun++
       most = Math.max(most, ++running)
-      if (isHeld) await new Promise<void>((resolve) => { release = resolve })
+      if (isHeld)
+        await new Promise<void>((resolve) => {
+          release = resolve
+        })
       running--
     }, spacingMs)
   }

@@ -66,7 +66,8 @@ export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: 
     running++
     try {
       const results = await work(batch.map((entry) => entry.item))
-      if (results.length !== batch.length) throw new Error(`a batch of ${batch.length} answered ${results.length} results`)
+      if (results.length !== batch.length)
+        throw new Error(`a batch of ${batch.length} answered ${results.length} results`)
       for (const [i, entry] of batch.entries()) entry.resolve(results[i] as O)
     } catch (error) {
       for (const entry of batch) entry.reject(error)
@@ -81,14 +82,16 @@ export function createBatcher<I, O>(work: (items: I[]) => Promise<O[]>, bounds: 
   }
 
   return {
-    add: (item) => new Promise((resolve, reject) => {
-      queue.push({ item, resolve, reject })
-      schedule()
-    }),
+    add: (item) =>
+      new Promise((resolve, reject) => {
+        queue.push({ item, resolve, reject })
+        schedule()
+      }),
     get waiting() {
       return queue.length
     },
-    drain: () => running === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve)),
+    drain: () =>
+      running === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve)),
   }
 }
 

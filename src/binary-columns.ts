@@ -9,7 +9,16 @@ type Value = string | Buffer | number | boolean | Date | null
 /** A column: its type, and where its values are in a row. A text may be its UTF-8 bytes; jsonb is JSON text, uuid its usual 36 characters. */
 export type Column<T> = readonly [type: ColumnType, pick: (row: T) => Value]
 
-export type ColumnType = 'text' | 'jsonb' | 'uuid' | 'boolean' | 'smallint' | 'integer' | 'bigint' | 'timestamptz' | 'bytea'
+export type ColumnType =
+  | 'text'
+  | 'jsonb'
+  | 'uuid'
+  | 'boolean'
+  | 'smallint'
+  | 'integer'
+  | 'bigint'
+  | 'timestamptz'
+  | 'bytea'
 
 /** How the values of a type travel. */
 interface Form {
@@ -32,9 +41,17 @@ const FORMS: Readonly<Record<ColumnType, Form>> = {
   boolean: { oid: 16, sizeOf: () => 1, write: (buffer, value, at) => buffer.writeUInt8(Number(value), at) - at },
   smallint: { oid: 21, sizeOf: () => 2, write: (buffer, value, at) => buffer.writeInt16BE(value as number, at) - at },
   integer: { oid: 23, sizeOf: () => 4, write: (buffer, value, at) => buffer.writeInt32BE(value as number, at) - at },
-  bigint: { oid: 20, sizeOf: () => 8, write: (buffer, value, at) => buffer.writeBigInt64BE(BigInt(value as number), at) - at },
+  bigint: {
+    oid: 20,
+    sizeOf: () => 8,
+    write: (buffer, value, at) => buffer.writeBigInt64BE(BigInt(value as number), at) - at,
+  },
   timestamptz: { oid: 1184, sizeOf: () => 8, write: (buffer, value, at) => writeTime(buffer, value as Date, at) },
-  bytea: { oid: 17, sizeOf: (value) => (value as Buffer).length, write: (buffer, value, at) => (value as Buffer).copy(buffer, at) },
+  bytea: {
+    oid: 17,
+    sizeOf: (value) => (value as Buffer).length,
+    write: (buffer, value, at) => (value as Buffer).copy(buffer, at),
+  },
 }
 
 /** One parameter for each column. */

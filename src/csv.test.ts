@@ -17,7 +17,9 @@ const CELLS: readonly (readonly [string, string])[] = [
   ['a=b', 'a=b'],
   ['', ''],
 ]
-const nasty = fc.string({ unit: fc.constantFrom("'", '=', '+', '-', '@', '\t', '\r', '\n', '"', ',', ';', ' ', 'a', '＝', 'ß', '\u{1f600}') })
+const nasty = fc.string({
+  unit: fc.constantFrom("'", '=', '+', '-', '@', '\t', '\r', '\n', '"', ',', ';', ' ', 'a', '＝', 'ß', '\u{1f600}'),
+})
 
 describe('cells for spreadsheets', () => {
   for (const [value, cell] of CELLS) {
@@ -28,10 +30,15 @@ describe('cells for spreadsheets', () => {
   }
 
   it('no written cell begins like a formula, and every value comes back through a file', () => {
-    fc.assert(fc.property(fc.array(fc.tuple(nasty, nasty, fc.string()), { minLength: 1 }), (rows) => {
-      const read = parse(writeRows(rows), { record_delimiter: '\r\n', relax_column_count: true })
-      assert.ok(read.flat().every((cell) => !/^[=+\-@\t\r]/.test(cell)))
-      assert.deepEqual(read.map((row) => row.map(unguardCell)), rows)
-    }))
+    fc.assert(
+      fc.property(fc.array(fc.tuple(nasty, nasty, fc.string()), { minLength: 1 }), (rows) => {
+        const read = parse(writeRows(rows), { record_delimiter: '\r\n', relax_column_count: true })
+        assert.ok(read.flat().every((cell) => !/^[=+\-@\t\r]/.test(cell)))
+        assert.deepEqual(
+          read.map((row) => row.map(unguardCell)),
+          rows,
+        )
+      }),
+    )
   })
 })

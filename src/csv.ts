@@ -19,5 +19,8 @@ export function unguardCell(cell: string): string {
 
 /** Rows as CSV with CRLF, each cell guarded. */
 export function writeRows(rows: readonly (readonly string[])[]): string {
-  return stringify(rows.map((row) => row.map(guardCell)), { record_delimiter: '\r\n' })
+  return stringify(
+    rows.map((row) => row.map(guardCell)),
+    { record_delimiter: '\r\n' },
+  )
 }

@@ -3,7 +3,9 @@
  * `isSecure`: a validating resolver vouches for the answer, also for the answer that there is none (the AD bit, RFC 6840 5.7).
  * Only questions that are asked for it have it.
  */
-interface Secured { readonly isSecure?: boolean }
+interface Secured {
+  readonly isSecure?: boolean
+}
 
 export type Lookup<T> =
   | ({ readonly kind: 'found'; readonly records: readonly T[] } & Secured)
@@ -12,7 +14,10 @@ export type Lookup<T> =
   | { readonly kind: 'failed'; readonly text: string }
 
 /** What a question brings: the records, and how long they hold where DNS says so. */
-export interface Records<T> extends Secured { readonly records: readonly T[]; readonly ttlSeconds: number | null }
+export interface Records<T> extends Secured {
+  readonly records: readonly T[]
+  readonly ttlSeconds: number | null
+}
 export type Asked<T> = Exclude<Lookup<T>, { kind: 'found' }> | ({ readonly kind: 'found' } & Records<T>)
 
 /** RFC 6698 2.1 */

@@ -5,7 +5,10 @@
  */
 export const ERRORS = {
   VALIDATION_ERROR: { status: 400, when: 'a required field is missing or a value is not valid; `details` lists each' },
-  INVALID_TEMPLATE: { status: 400, when: 'the template is not known, is not valid or cannot be rendered with these params' },
+  INVALID_TEMPLATE: {
+    status: 400,
+    when: 'the template is not known, is not valid or cannot be rendered with these params',
+  },
   UNAUTHORIZED: { status: 401, when: 'the key is missing or not valid' },
   FORBIDDEN: { status: 403, when: 'this kind of key, or this sender, is not allowed here' },
   INSUFFICIENT_SCOPE: { status: 403, when: 'the Admin key lacks the scope of this endpoint' },
@@ -18,10 +21,19 @@ export const ERRORS = {
   IDEMPOTENCY_IN_PROGRESS: { status: 409, when: 'a request with this Idempotency-Key is still under way; try again' },
   PAYLOAD_TOO_LARGE: { status: 413, when: 'the body, or the message in it, is larger than the limit' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, when: 'the body is of a type that the endpoint does not take' },
-  RATE_LIMITED: { status: 429, when: 'the request rate or the monthly quota of the plan is reached; `Retry-After` says how long' },
+  RATE_LIMITED: {
+    status: 429,
+    when: 'the request rate or the monthly quota of the plan is reached; `Retry-After` says how long',
+  },
   HEADERS_TOO_LARGE: { status: 431, when: 'the request headers are larger than the limit' },
-  INTERNAL_ERROR: { status: 500, when: 'a fault on our side; try again with growing pauses and quote the X-Request-Id' },
-  SERVICE_UNAVAILABLE: { status: 503, when: 'a store is away or the server is full; try again after `Retry-After` seconds' },
+  INTERNAL_ERROR: {
+    status: 500,
+    when: 'a fault on our side; try again with growing pauses and quote the X-Request-Id',
+  },
+  SERVICE_UNAVAILABLE: {
+    status: 503,
+    when: 'a store is away or the server is full; try again after `Retry-After` seconds',
+  },
 } as const satisfies Record<string, { readonly status: number; readonly when: string }>
 
 export type ErrorCode = keyof typeof ERRORS
@@ -50,6 +62,9 @@ const MAX_DETAILS = 50
 /** 400 VALIDATION_ERROR; the message is the first detail, so that a client that shows only it says something useful. */
 export function invalid(details: readonly Detail[]): Refusal {
   const [first] = details
-  const message = first === undefined ? 'The request is not valid.' : `${first.path === '' ? 'The request' : first.path}: ${first.message}`
+  const message =
+    first === undefined
+      ? 'The request is not valid.'
+      : `${first.path === '' ? 'The request' : first.path}: ${first.message}`
   return { error: 'VALIDATION_ERROR', message, details: details.slice(0, MAX_DETAILS) }
 }

@@ -16,8 +16,16 @@ describe('a fair queue', () => {
     })
     const mine = ['a1', 'a2', 'a3', 'a4'].map((item) => queue.add('a', item))
     await setImmediate()
-    const results = await Promise.allSettled([...mine, queue.add('b', 'b1'), queue.add('c', 'c1'), queue.add('b', 'b2')])
-    assert.deepEqual(results.map((one) => one.status === 'fulfilled' ? one.value : String(one.reason)), ['A1', 'Error: a2 failed', 'A3', 'A4', 'B1', 'C1', 'B2'])
+    const results = await Promise.allSettled([
+      ...mine,
+      queue.add('b', 'b1'),
+      queue.add('c', 'c1'),
+      queue.add('b', 'b2'),
+    ])
+    assert.deepEqual(
+      results.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))),
+      ['A1', 'Error: a2 failed', 'A3', 'A4', 'B1', 'C1', 'B2'],
+    )
     assert.deepEqual(done, ['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2'])
     assert.equal(await queue.add('a', 'later'), 'LATER')
   })

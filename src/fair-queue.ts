@@ -29,16 +29,18 @@ export function createFairQueue<Item, Result>(work: (item: Item) => Promise<Resu
   async function run(): Promise<void> {
     if (isWorking) return
     isWorking = true
-    for (let turn = takeNext(); turn !== undefined; turn = takeNext()) await work(turn.item).then(turn.resolve, turn.reject)
+    for (let turn = takeNext(); turn !== undefined; turn = takeNext())
+      await work(turn.item).then(turn.resolve, turn.reject)
     isWorking = false
   }
 
   return {
-    add: (owner, item) => new Promise((resolve, reject) => {
-      const turns = owners.get(owner)
-      if (turns === undefined) owners.set(owner, [{ item, resolve, reject }])
-      else turns.push({ item, resolve, reject })
-      void run()
-    }),
+    add: (owner, item) =>
+      new Promise((resolve, reject) => {
+        const turns = owners.get(owner)
+        if (turns === undefined) owners.set(owner, [{ item, resolve, reject }])
+        else turns.push({ item, resolve, reject })
+        void run()
+      }),
   }
 }

@@ -33,7 +33,7 @@ export function newId(nowMs: number = Date.now()): string {
   }
   const at = randomAt()
   const time = lastMs.toString(16).padStart(12, '0')
-  const variant = ((pool[at] ?? 0) & 0x3f | 0x80).toString(16)
+  const variant = (((pool[at] ?? 0) & 0x3f) | 0x80).toString(16)
   const tail = pool.toString('hex', at + 1, at + 8)
   return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${variant}${tail.slice(0, 2)}-${tail.slice(2)}`
 }

@@ -3,7 +3,8 @@ import { createKeptAnswers } from './kept-answers.ts'
 
 describe('kept answers', () => {
   const clock = { now: () => 0 }
-  const keep = (): ReturnType<typeof createKeptAnswers<number>> => createKeptAnswers<number>(clock, { max: 10, ttlMs: 1000 })
+  const keep = (): ReturnType<typeof createKeptAnswers<number>> =>
+    createKeptAnswers<number>(clock, { max: 10, ttlMs: 1000 })
 
   it('ask once for all who ask at once and later, and again for what was forgotten', async () => {
     const kept = keep()

@@ -18,7 +18,9 @@ export function createKeptAnswers<T>(clock: Clock, bounds: ShelfBounds): KeptAns
       if (known !== undefined) return known
       const answer = ask()
       shelf.put(name, answer)
-      answer.catch(() => { if (shelf.get(name) === answer) shelf.drop(name) })
+      answer.catch(() => {
+        if (shelf.get(name) === answer) shelf.drop(name)
+      })
       return answer
     },
     forget: (name) => shelf.drop(name),

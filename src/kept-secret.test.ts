@@ -6,7 +6,9 @@ import { loadMasterKey } from './vault.ts'
 
 describe('a secret of the installation', () => {
   let dataDir: string
-  beforeEach(() => { dataDir = mkdtempSync('/tmp/mailstead-test-secret-') })
+  beforeEach(() => {
+    dataDir = mkdtempSync('/tmp/mailstead-test-secret-')
+  })
   afterEach(() => rmSync(dataDir, { recursive: true }))
 
   it('is made once, for its owner to read, and nothing is left beside it', () => {

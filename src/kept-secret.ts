@@ -31,7 +31,10 @@ export function keptSecret(dataDir: string, name: string): string {
 
 function read(path: string): string {
   const secret = readFileSync(path, 'utf8').trim()
-  if (secret === '') throw new ConfigError(`${path} is empty: bring it back from a backup, for what it sealed cannot be opened with another`)
+  if (secret === '')
+    throw new ConfigError(
+      `${path} is empty: bring it back from a backup, for what it sealed cannot be opened with another`,
+    )
   return secret
 }
 

@@ -7,12 +7,15 @@ describe('looks', () => {
     const seen: string[] = []
     let truth = 0
     let began = 0
-    const looks = createLooks(async () => {
-      const [number, found] = [++began, truth]
-      await sleep(number === 1 ? 20 : 1)
-      if (number === 2) throw new Error('away')
-      seen.push(`${number} saw ${found}`)
-    }, (error) => seen.push(String(error)))
+    const looks = createLooks(
+      async () => {
+        const [number, found] = [++began, truth]
+        await sleep(number === 1 ? 20 : 1)
+        if (number === 2) throw new Error('away')
+        seen.push(`${number} saw ${found}`)
+      },
+      (error) => seen.push(String(error)),
+    )
     const first = looks.again()
     await sleep(1)
     truth = 1

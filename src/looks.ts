@@ -17,10 +17,12 @@ export function createLooks(look: () => Promise<void>, failed: (error: unknown) 
     again: () => {
       if (isWaiting) return last
       isWaiting = true
-      last = last.then(() => {
-        isWaiting = false
-        return look()
-      }).catch(failed)
+      last = last
+        .then(() => {
+          isWaiting = false
+          return look()
+        })
+        .catch(failed)
       return last
     },
     settled: () => last,

@@ -60,7 +60,7 @@ function asError(error: unknown): Error {
 
 function familyOf(family: number | 'IPv4' | 'IPv6' | undefined): number {
   if (family === 'IPv4') return 4
-  return family === 'IPv6' ? 6 : family ?? 0
+  return family === 'IPv6' ? 6 : (family ?? 0)
 }
 
 function askSystem(name: string): Promise<LookupAddress[]> {
@@ -70,18 +70,23 @@ function askSystem(name: string): Promise<LookupAddress[]> {
 function askServers(servers: readonly string[]): Resolve {
   const resolver = new Resolver(SERVER_TIMEOUT)
   resolver.setServers(servers)
-  return (name) => firstAndLate([
-    resolver.resolve4(name).then((found) => found.map((address) => ({ address, family: 4 }))),
-    resolver.resolve6(name).then((found) => found.map((address) => ({ address, family: 6 }))),
-  ])
+  return (name) =>
+    firstAndLate([
+      resolver.resolve4(name).then((found) => found.map((address) => ({ address, family: 4 }))),
+      resolver.resolve6(name).then((found) => found.map((address) => ({ address, family: 6 }))),
+    ])
 }
 
 /** The first of two answers, and the other one too when it comes soon after. @throws the first error when both fail. */
 async function firstAndLate(answers: [Promise<LookupAddress[]>, Promise<LookupAddress[]>]): Promise<LookupAddress[]> {
   const found: LookupAddress[] = []
-  const [one, two] = answers.map(async (answer) => { found.push(...await answer) }) as [Promise<void>, Promise<void>]
+  const [one, two] = answers.map(async (answer) => {
+    found.push(...(await answer))
+  }) as [Promise<void>, Promise<void>]
   const both = Promise.allSettled([one, two])
-  await Promise.any([one, two]).catch((error: unknown) => { throw error instanceof AggregateError ? error.errors[0] : error })
+  await Promise.any([one, two]).catch((error: unknown) => {
+    throw error instanceof AggregateError ? error.errors[0] : error
+  })
   await Promise.race([both, sleep(RESOLUTION_DELAY_MS)])
   return found
 }
@@ -92,7 +97,12 @@ function remembered(resolve: Resolve): Resolve {
     const known = kept.get(name)
     if (known !== undefined && known.until > performance.now()) return known.answer
     // a question under way is always shared; the second begins when it is answered
-    const entry = { until: Infinity, answer: resolve(name).finally(() => { entry.until = performance.now() + KEEP_MS }) }
+    const entry = {
+      until: Infinity,
+      answer: resolve(name).finally(() => {
+        entry.until = performance.now() + KEEP_MS
+      }),
+    }
     kept.set(name, entry)
     if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value ?? '')
     return entry.answer

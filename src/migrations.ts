@@ -7,5 +7,7 @@ export const MIGRATIONS = join(import.meta.dirname, '..', 'migrations')
 
 /** File names in the order they run. */
 export function listMigrations(): string[] {
-  return readdirSync(MIGRATIONS).filter((name) => /^\d{3}-.*\.ts$/.test(name)).toSorted()
+  return readdirSync(MIGRATIONS)
+    .filter((name) => /^\d{3}-.*\.ts$/.test(name))
+    .toSorted()
 }

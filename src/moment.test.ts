@@ -10,9 +10,19 @@ const RULES: readonly (readonly [rule: string, text: string, zone: string, expec
   ['ISO 8601 in its basic form', '20310504T102030Z', 'UTC', '2031-05-04T10:20:30.000Z'],
   ['without seconds', '2031-05-04T10:20', 'UTC', '2031-05-04T10:20:00.000Z'],
   ['a date alone is its first moment', '2031-05-04', 'Europe/Berlin', '2031-05-03T22:00:00.000Z'],
-  ['a time without an offset is read in the zone', '2031-05-04T10:00:00', 'America/New_York', '2031-05-04T14:00:00.000Z'],
+  [
+    'a time without an offset is read in the zone',
+    '2031-05-04T10:00:00',
+    'America/New_York',
+    '2031-05-04T14:00:00.000Z',
+  ],
   ['the underscore form too', '2031-05-04_10:00:00', 'Asia/Kolkata', '2031-05-04T04:30:00.000Z'],
-  ['an offset in the time wins over the zone', '2031-05-04T10:00:00+02:00', 'America/New_York', '2031-05-04T08:00:00.000Z'],
+  [
+    'an offset in the time wins over the zone',
+    '2031-05-04T10:00:00+02:00',
+    'America/New_York',
+    '2031-05-04T08:00:00.000Z',
+  ],
   ['also in the underscore form', '2031-05-04_10:00:00+02:00', 'America/New_York', '2031-05-04T08:00:00.000Z'],
   ['also Z', '2031-05-04T10:00:00Z', 'America/New_York', '2031-05-04T10:00:00.000Z'],
   ['in a DST gap: the first instant after it', '2027-03-28T02:30:00', 'Europe/Berlin', '2027-03-28T01:00:00.000Z'],
@@ -61,7 +71,8 @@ describe('moments', () => {
         assert.ok(instant !== null)
         const shown = DateTime.fromJSDate(instant, { zone }).toFormat("yyyy-MM-dd'T'HH:mm:ss")
         const isAfterGap =
-          shown > wall && DateTime.fromMillis(instant.getTime() - 1, { zone }).offset < DateTime.fromJSDate(instant, { zone }).offset
+          shown > wall &&
+          DateTime.fromMillis(instant.getTime() - 1, { zone }).offset < DateTime.fromJSDate(instant, { zone }).offset
         assert.ok(shown === wall || isAfterGap, `${wall} in ${zone} became ${shown}`)
       }),
       { numRuns: 2000 },
@@ -70,6 +81,7 @@ describe('moments', () => {
 
   it('know the zones of IANA', () => {
     for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Buenos_Aires']) assert.ok(isZone(name), name)
-    for (const name of ['', 'Mars/Olympus', 'Europe/Berlin\n', '../../etc/passwd', 'x'.repeat(1000)]) assert.ok(!isZone(name), name)
+    for (const name of ['', 'Mars/Olympus', 'Europe/Berlin\n', '../../etc/passwd', 'x'.repeat(1000)])
+      assert.ok(!isZone(name), name)
   })
 })

@@ -35,7 +35,12 @@ export function isReachable(address: string, allowed: readonly Network[]): boole
 /** The IPv4 address inside an IPv6 one, or null. */
 function carriedBy(ip: Ip): string | null {
   const carrier = CARRIERS.find(({ network }) => isInside(ip, network))
-  return carrier === undefined ? null : ip.toByteArray().slice(carrier.at, carrier.at + 4).join('.')
+  return carrier === undefined
+    ? null
+    : ip
+        .toByteArray()
+        .slice(carrier.at, carrier.at + 4)
+        .join('.')
 }
 
 /** Whether an address of a peer, as a socket tells it, is in a network; an IPv4 one that came by an IPv6 socket is an IPv4 one. */

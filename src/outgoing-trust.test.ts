@@ -54,7 +54,9 @@ describe('outgoing: the environment', () => {
     const receiver = await startReceiver()
     const proxy = createServer((socket) => socket.destroy())
     let isUsed = false
-    proxy.on('connection', () => { isUsed = true })
+    proxy.on('connection', () => {
+      isUsed = true
+    })
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
     const at = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
     const script = `
@@ -63,8 +65,16 @@ describe('outgoing: the environment', () => {
       const outgoing = createOutgoing({ allowPrivateTargets: cidrs('127.0.0.0/8'), dnsServers: null, isSandbox: false, extraCaFile: null })
       console.log(JSON.stringify(await outgoing.post(${JSON.stringify(receiver.url)}, { headers: {}, body: '', timeoutMs: 5000 })))
       outgoing.close()`
-    const env = { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: at, http_proxy: at, HTTPS_PROXY: at, ALL_PROXY: at, NO_PROXY: '',
-      no_proxy: '' }
+    const env = {
+      ...process.env,
+      NODE_USE_ENV_PROXY: '1',
+      HTTP_PROXY: at,
+      http_proxy: at,
+      HTTPS_PROXY: at,
+      ALL_PROXY: at,
+      NO_PROXY: '',
+      no_proxy: '',
+    }
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env })
     assert.equal((JSON.parse(stdout) as Posted).ok, true)
     assert.equal(isUsed, false)

@@ -26,17 +26,46 @@ describe('outgoing: addresses', () => {
   })
 
   // every spelling of 127.0.0.1 and friends, with the real port of a listening receiver
-  for (const host of ['127.0.0.1', '0x7f.1', '0x7f000001', '2130706433', '017700000001', '127.1', '127.0.0.1.', '[::1]',
-    '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::]', '0.0.0.0', '0', '10.0.0.1', '169.254.169.254',
-    '[fe80::1]', '[fc00::1]', '[64:ff9b::7f00:1]', '１２７.０.０.１', 'localhost']) {
+  for (const host of [
+    '127.0.0.1',
+    '0x7f.1',
+    '0x7f000001',
+    '2130706433',
+    '017700000001',
+    '127.1',
+    '127.0.0.1.',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[::]',
+    '0.0.0.0',
+    '0',
+    '10.0.0.1',
+    '169.254.169.254',
+    '[fe80::1]',
+    '[fc00::1]',
+    '[64:ff9b::7f00:1]',
+    '１２７.０.０.１',
+    'localhost',
+  ]) {
     it(`${host} is not reached`, async () => {
       assert.equal(reasonOf(await outgoing.post(`http://${host}:${receiver.port}/`, REQUEST)), 'forbidden')
       assert.equal(receiver.connections, 0)
     })
   }
 
-  for (const url of ['ftp://example.com/', 'file:///etc/passwd', 'http://user:pass@example.com/', 'http://user@example.com/',
-    'javascript:1', 'not an address', '', 'http://', 'toString:x', 'gopher://127.0.0.1/'])
+  for (const url of [
+    'ftp://example.com/',
+    'file:///etc/passwd',
+    'http://user:pass@example.com/',
+    'http://user@example.com/',
+    'javascript:1',
+    'not an address',
+    '',
+    'http://',
+    'toString:x',
+    'gopher://127.0.0.1/',
+  ])
     it(`${JSON.stringify(url)} is not an address to post to`, async () =>
       assert.equal(reasonOf(await outgoing.post(url, REQUEST)), 'bad-url'))
 })
@@ -84,7 +113,10 @@ describe('outgoing: names', () => {
 
   it('answer from one family when the other is silent', async () => {
     dns.zone['half.example'] = { A: ['127.0.0.1'], trouble: { AAAA: 'silence' } }
-    assert.equal(reasonOf(await outgoing.post(`http://half.example:${receiver.port}/`, { ...REQUEST, timeoutMs: 1000 })), 'status 200')
+    assert.equal(
+      reasonOf(await outgoing.post(`http://half.example:${receiver.port}/`, { ...REQUEST, timeoutMs: 1000 })),
+      'status 200',
+    )
   })
 
   it('that are asked in vain cost no more than the time given', async () => {
@@ -134,7 +166,17 @@ describe('outgoing: exchanges', () => {
   it('do not follow redirects', async () => {
     receiver.behave(answer(302, 'elsewhere', { location: `${receiver.url}/private` }))
     const posted = await outgoing.post(receiver.url, REQUEST)
-    assert.deepEqual({ ...posted, durationMs: 0 }, { ok: true, status: 302, body: 'elsewhere', location: `${receiver.url}/private`, contentType: null, durationMs: 0 })
+    assert.deepEqual(
+      { ...posted, durationMs: 0 },
+      {
+        ok: true,
+        status: 302,
+        body: 'elsewhere',
+        location: `${receiver.url}/private`,
+        contentType: null,
+        durationMs: 0,
+      },
+    )
     assert.equal(receiver.requests.length, 1)
   })
 
@@ -166,7 +208,10 @@ describe('outgoing: exchanges', () => {
   it('end in time with a server that never answers', async () => {
     receiver.behave(hang)
     const posted = await outgoing.post(receiver.url, { ...REQUEST, timeoutMs: 100 })
-    assert.deepEqual({ ...posted, durationMs: 0 }, { ok: false, reason: 'timeout', detail: 'no answer within 0.1 s', durationMs: 0 })
+    assert.deepEqual(
+      { ...posted, durationMs: 0 },
+      { ok: false, reason: 'timeout', detail: 'no answer within 0.1 s', durationMs: 0 },
+    )
   })
 
   it('report a dropped connection', async () => {
@@ -197,7 +242,11 @@ describe('outgoing: exchanges', () => {
 describe('outgoing: raw answers', () => {
   const cases: readonly (readonly [string, string, string])[] = [
     ['a plain answer', 'HTTP/1.1 204 No Content\r\n\r\n', 'status 204'],
-    ['an answer after 103', 'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', 'status 200'],
+    [
+      'an answer after 103',
+      'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
+      'status 200',
+    ],
     ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', 'broken'],
     ['a half header', 'HTTP/1.1 200 OK\r\ncontent-le', 'broken'],
     ['a cut body', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc', 'status 200'],
@@ -223,7 +272,10 @@ describe('outgoing: raw answers', () => {
     it(name, async () => {
       text = said
       const outgoing = createOutgoing(OPEN)
-      assert.equal(reasonOf(await outgoing.post(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, REQUEST)), expected)
+      assert.equal(
+        reasonOf(await outgoing.post(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, REQUEST)),
+        expected,
+      )
       outgoing.close()
     })
   }
@@ -232,12 +284,22 @@ describe('outgoing: raw answers', () => {
     const drip = createServer((socket) => {
       sockets.add(socket)
       const more = setInterval(() => socket.write('x: y\r\n'), 20)
-      socket.on('error', () => undefined).on('close', () => clearInterval(more)).write('HTTP/1.1 200 OK\r\n')
+      socket
+        .on('error', () => undefined)
+        .on('close', () => clearInterval(more))
+        .write('HTTP/1.1 200 OK\r\n')
     })
     await new Promise<void>((resolve) => drip.listen(0, '127.0.0.1', resolve))
     const outgoing = createOutgoing(OPEN)
-    assert.equal(reasonOf(await outgoing.post(`http://127.0.0.1:${(drip.address() as AddressInfo).port}/`, { ...REQUEST, timeoutMs: 200 })),
-      'timeout')
+    assert.equal(
+      reasonOf(
+        await outgoing.post(`http://127.0.0.1:${(drip.address() as AddressInfo).port}/`, {
+          ...REQUEST,
+          timeoutMs: 200,
+        }),
+      ),
+      'timeout',
+    )
     outgoing.close()
     for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => drip.close(resolve))

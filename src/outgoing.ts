@@ -41,7 +41,14 @@ export interface GetRequest {
 
 export type Posted =
   /** An answer of any status; `body` is its beginning, to a POST the first 4 KB unless more is wanted; `location` where a redirect leads, and `contentType`, as they were written. */
-  | { readonly ok: true; readonly status: number; readonly body: string; readonly location: string | null; readonly contentType: string | null; readonly durationMs: number }
+  | {
+      readonly ok: true
+      readonly status: number
+      readonly body: string
+      readonly location: string | null
+      readonly contentType: string | null
+      readonly durationMs: number
+    }
   | { readonly ok: false; readonly reason: Trouble; readonly detail: string; readonly durationMs: number }
 
 export type Trouble = 'bad-url' | 'forbidden' | 'name' | 'connect' | 'tls' | 'timeout' | 'broken'
@@ -66,12 +73,19 @@ interface Door {
 export function createOutgoing(config: Settings): Outgoing {
   const lookup = createLookup(config)
   const http = { ...CONNECTION, lookup }
-  const ca = [...getCACertificates('default'), ...(config.extraCaFile === null ? [] : [readAuthorities('EXTRA_CA_FILE', config.extraCaFile)])]
+  const ca = [
+    ...getCACertificates('default'),
+    ...(config.extraCaFile === null ? [] : [readAuthorities('EXTRA_CA_FILE', config.extraCaFile)]),
+  ]
   // one context for all: parsing the authorities takes longer than a handshake
   const https = { ...http, secureContext: createSecureContext({ ca }), rejectUnauthorized: true }
   const doors: Readonly<Record<string, Door>> = {
     'http:': { request: httpRequest, agent: new HttpAgent({ ...http, ...KEPT_ALIVE }), fresh: new HttpAgent(http) },
-    'https:': { request: httpsRequest, agent: new HttpsAgent({ ...https, ...KEPT_ALIVE }), fresh: new HttpsAgent(https) },
+    'https:': {
+      request: httpsRequest,
+      agent: new HttpsAgent({ ...https, ...KEPT_ALIVE }),
+      fresh: new HttpsAgent(https),
+    },
   }
 
   async function send(address: string, request: Sending): Promise<Posted> {
@@ -85,8 +99,11 @@ export function createOutgoing(config: Settings): Outgoing {
     if (isIP(host) !== 0 && !isReachable(host, config.allowPrivateTargets))
       return failed('forbidden', `${host} is a private or reserved address`, startedAt)
     const exchange = { door, url, request, startedAt }
-    return await carryOut(exchange, door.agent) ?? await carryOut(exchange, door.fresh)
-      ?? failed('broken', 'the connection was lost', startedAt)
+    return (
+      (await carryOut(exchange, door.agent)) ??
+      (await carryOut(exchange, door.fresh)) ??
+      failed('broken', 'the connection was lost', startedAt)
+    )
   }
 
   return {
@@ -123,18 +140,39 @@ interface Exchange {
 function carryOut({ door, url, request, startedAt }: Exchange, agent: HttpAgent): Promise<Posted | null> {
   return new Promise((resolve) => {
     const { port, pathname, search } = url
-    const sent = door.request({ agent, method: request.method, host: hostOf(url), port, path: pathname + search, headers: request.headers })
+    const sent = door.request({
+      agent,
+      method: request.method,
+      host: hostOf(url),
+      port,
+      path: pathname + search,
+      headers: request.headers,
+    })
     const answer = createAnswer(request.maxBytes)
-    const timer = setTimeout(() => {
-      finish(failed('timeout', `no answer within ${request.timeoutMs / 1000} s`, startedAt))
-      sent.destroy()
-    }, Math.max(0, startedAt + request.timeoutMs - performance.now()))
+    const timer = setTimeout(
+      () => {
+        finish(failed('timeout', `no answer within ${request.timeoutMs / 1000} s`, startedAt))
+        sent.destroy()
+      },
+      Math.max(0, startedAt + request.timeoutMs - performance.now()),
+    )
 
     /** The end, unless the status came before it. */
     function finish(otherwise: Posted | null): void {
       clearTimeout(timer)
       const durationMs = Math.round(performance.now() - startedAt)
-      resolve(answer.status === null ? otherwise : { ok: true, status: answer.status, body: answer.text(), location: answer.location, contentType: answer.contentType, durationMs })
+      resolve(
+        answer.status === null
+          ? otherwise
+          : {
+              ok: true,
+              status: answer.status,
+              body: answer.text(),
+              location: answer.location,
+              contentType: answer.contentType,
+              durationMs,
+            },
+      )
     }
 
     sent.on('response', (response) => answer.read(response, sent, () => finish(null)))
@@ -175,8 +213,17 @@ function createAnswer(maxBytes: number): Answer {
   }
 
   return {
-    read, text: () => readable(Buffer.concat(kept), maxBytes), get status() { return status }, get location() { return location },
-    get contentType() { return contentType },
+    read,
+    text: () => readable(Buffer.concat(kept), maxBytes),
+    get status() {
+      return status
+    },
+    get location() {
+      return location
+    },
+    get contentType() {
+      return contentType
+    },
   }
 }
 

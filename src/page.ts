@@ -29,12 +29,23 @@ export interface Listing {
   readonly values: readonly unknown[]
 }
 
-export async function readPage<T extends object>(db: Queryable, listing: Listing, { page, limit }: PageWish): Promise<Page<T>> {
+export async function readPage<T extends object>(
+  db: Queryable,
+  listing: Listing,
+  { page, limit }: PageWish,
+): Promise<Page<T>> {
   const { columns, from, joins, where, order, values } = listing
   const slice = `FROM ${from} WHERE ${where} ORDER BY ${order} LIMIT $${values.length + 1} OFFSET $${values.length + 2}`
-  const text = joins === undefined ? `SELECT ${columns} ${slice}`
-    : `SELECT ${columns} FROM (SELECT * ${slice}) ${from.split(' ').at(-1)} ${joins} ORDER BY ${order}`
-  const [{ rows: items }, { rows: [counted] }] = await Promise.all([
+  const text =
+    joins === undefined
+      ? `SELECT ${columns} ${slice}`
+      : `SELECT ${columns} FROM (SELECT * ${slice}) ${from.split(' ').at(-1)} ${joins} ORDER BY ${order}`
+  const [
+    { rows: items },
+    {
+      rows: [counted],
+    },
+  ] = await Promise.all([
     db.query<T>(text, [...values, limit, (page - 1) * limit]),
     db.query<{ total: number }>(`SELECT count(*) AS total FROM ${from} WHERE ${where}`, values),
   ])

@@ -34,7 +34,9 @@ export async function ensurePartitions(run: (statement: string) => Promise<unkno
     for (let week = first; week <= first + (WEEKS_AHEAD + 1) * WEEK_MS; week += WEEK_MS) {
       const name = partitionName(table, week)
       const bounds = `FROM ('${idAt(week)}') TO ('${idAt(week + WEEK_MS)}')`
-      await run(`CREATE TABLE IF NOT EXISTS ${name} PARTITION OF ${table} FOR VALUES ${bounds} ${storage === '' ? '' : `WITH (${storage})`}`)
+      await run(
+        `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF ${table} FOR VALUES ${bounds} ${storage === '' ? '' : `WITH (${storage})`}`,
+      )
     }
   }
 }

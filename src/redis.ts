@@ -32,7 +32,11 @@ export function openRedis(url: string, log: Log, use: 'commands' | 'subscriber' 
 function socketOf(url: string): { path: string; db: number; password?: string } {
   const parsed = new URL(url)
   const password = parsed.searchParams.get('password')
-  return { path: decodeURIComponent(parsed.pathname), db: Number(parsed.searchParams.get('db') ?? 0), ...(password === null ? {} : { password }) }
+  return {
+    path: decodeURIComponent(parsed.pathname),
+    db: Number(parsed.searchParams.get('db') ?? 0),
+    ...(password === null ? {} : { password }),
+  }
 }
 
 export interface Hearing {
@@ -46,7 +50,9 @@ export function listenTo(url: string, log: Log, channels: readonly string[], { h
   const subscriber = openRedis(url, log, 'subscriber')
   subscriber.on('message', heard)
   subscriber.on('ready', () => {
-    subscriber.subscribe(...channels).then(isListening, (error: unknown) => log.debug({ err: error }, 'subscribing waits for Redis'))
+    subscriber
+      .subscribe(...channels)
+      .then(isListening, (error: unknown) => log.debug({ err: error }, 'subscribing waits for Redis'))
   })
   return subscriber
 }

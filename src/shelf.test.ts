@@ -4,7 +4,12 @@ import { createShelf } from './shelf.ts'
 function setup(max = 3): { shelf: ReturnType<typeof createShelf<string>>; at: (ms: number) => void } {
   let now = 1000
   const shelf = createShelf<string>({ now: () => now }, { max, ttlMs: 100 })
-  return { shelf, at: (ms) => { now = ms } }
+  return {
+    shelf,
+    at: (ms) => {
+      now = ms
+    },
+  }
 }
 
 describe('shelf', () => {
@@ -28,7 +33,10 @@ describe('shelf', () => {
   it('lets the oldest go, and what was put again is young', () => {
     const { shelf } = setup()
     for (const name of ['a', 'b', 'c', 'a', 'd']) shelf.put(name, name.toUpperCase())
-    assert.deepEqual(['a', 'b', 'c', 'd'].map((name) => shelf.get(name)), ['A', undefined, 'C', 'D'])
+    assert.deepEqual(
+      ['a', 'b', 'c', 'd'].map((name) => shelf.get(name)),
+      ['A', undefined, 'C', 'D'],
+    )
     assert.equal(shelf.size, 3)
   })
 

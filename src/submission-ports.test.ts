@@ -3,11 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forgetPorts, readPorts, tellPorts } from './submission-ports.ts'
 
-const [OLD, NEW] = [{ plain: 1, tls: 2, alt: 3 }, { plain: 4, tls: 5, alt: 6 }]
+const [OLD, NEW] = [
+  { plain: 1, tls: 2, alt: 3 },
+  { plain: 4, tls: 5, alt: 6 },
+]
 
 describe('the ports of submission, as they are told', () => {
   let dataDir: string
-  beforeEach(() => { dataDir = mkdtempSync('/tmp/mailstead-test-ports-') })
+  beforeEach(() => {
+    dataDir = mkdtempSync('/tmp/mailstead-test-ports-')
+  })
   afterEach(() => rmSync(dataDir, { recursive: true }))
 
   it('are forgotten by whoever told them, and not by one that stops after another has begun', () => {

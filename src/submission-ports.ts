@@ -51,5 +51,6 @@ export function readPorts(place: Place): SubmissionPorts | null {
 /** Another process may have told its own since: those stay. */
 export function forgetPorts(place: Place, ports: SubmissionPorts): void {
   const told = readPorts(place)
-  if (told !== null && told.plain === ports.plain && told.tls === ports.tls && told.alt === ports.alt) rmSync(fileOf(place), { force: true })
+  if (told !== null && told.plain === ports.plain && told.tls === ports.tls && told.alt === ports.alt)
+    rmSync(fileOf(place), { force: true })
 }

@@ -4,4 +4,5 @@
  */
 const { NODE_COMPILE_CACHE } = process.env
 
-export const THREAD_ENV: Readonly<Record<string, string>> = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
+export const THREAD_ENV: Readonly<Record<string, string>> =
+  NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }

@@ -8,7 +8,10 @@ export function createTurnstile(atOnce: number, mostWaiting = Infinity): Turnsti
   let running = 0
   return async (work) => {
     if (running >= atOnce && waiting.length >= mostWaiting) return null
-    if (running >= atOnce) await new Promise<void>((resolve) => { waiting.push(resolve) })
+    if (running >= atOnce)
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve)
+      })
     else running++
     try {
       return await work()

@@ -2,7 +2,15 @@
  * Secrets at rest and hashes of keys. Everything sealed is AES-256-GCM under a key derived from MASTER_KEY, bound to a purpose:
  * a value sealed for one purpose cannot be opened for another. The master key is generated once into DATA_DIR when it is not given.
  */
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  type KeyObject,
+} from 'node:crypto'
 import { join } from 'node:path'
 import { ConfigError } from '#config/load.ts'
 import { keptSecret } from './kept-secret.ts'
@@ -33,7 +41,8 @@ function seal(key: KeyObject, purpose: string, plain: Buffer | string): Buffer {
 }
 
 function open(key: KeyObject, purpose: string, sealed: Buffer): Buffer {
-  if (sealed[0] !== VERSION || sealed.length < 1 + IV_BYTES + TAG_BYTES) throw new Error(`a sealed ${purpose} has an unknown form`)
+  if (sealed[0] !== VERSION || sealed.length < 1 + IV_BYTES + TAG_BYTES)
+    throw new Error(`a sealed ${purpose} has an unknown form`)
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(1, 1 + IV_BYTES), { authTagLength: TAG_BYTES })
   decipher.setAAD(Buffer.from(purpose)).setAuthTag(sealed.subarray(1 + IV_BYTES, 1 + IV_BYTES + TAG_BYTES))
   try {
@@ -60,12 +69,15 @@ export function openVault(master: Buffer): Vault {
 /** Reads MASTER_KEY, else DATA_DIR/master.key, which is made when it is not there. */
 export function loadMasterKey(config: { readonly masterKey: string | null; readonly dataDir: string }): Buffer {
   const { masterKey, dataDir } = config
-  return masterKey === null ? decodeKey(keptSecret(dataDir, KEY_FILE), join(dataDir, KEY_FILE)) : decodeKey(masterKey, 'MASTER_KEY')
+  return masterKey === null
+    ? decodeKey(keptSecret(dataDir, KEY_FILE), join(dataDir, KEY_FILE))
+    : decodeKey(masterKey, 'MASTER_KEY')
 }
 
 /** `name`: where it stands. */
 function decodeKey(text: string, name: string): Buffer {
   const key = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64')
-  if (key.length !== 32) throw new ConfigError(`${name} must be 32 bytes, written as 64 hex digits or in base64 (openssl rand -hex 32)`)
+  if (key.length !== 32)
+    throw new ConfigError(`${name} must be 32 bytes, written as 64 hex digits or in base64 (openssl rand -hex 32)`)
   return key
 }

@@ -7,7 +7,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readReport, type ReportedRecipient } from '#mta/classify/report.ts'
 
-interface Expected { readonly recipient: string; readonly hard?: boolean }
+interface Expected {
+  readonly recipient: string
+  readonly hard?: boolean
+}
 interface Item {
   readonly file: string
   readonly format: 'dsn' | 'text' | 'arf' | 'autoreply' | 'other'
@@ -19,16 +22,28 @@ type Misread = readonly [what: string, file: string, told: string]
 
 const FOLDER = join(import.meta.dirname, 'corpora')
 const KINDS: Readonly<Record<Item['format'], readonly string[]>> = {
-  dsn: ['bounce', 'delay'], text: ['bounce', 'delay'], arf: ['complaint'], autoreply: ['autoreply'], other: ['other'],
+  dsn: ['bounce', 'delay'],
+  text: ['bounce', 'delay'],
+  arf: ['complaint'],
+  autoreply: ['autoreply'],
+  other: ['other'],
 }
 /** Shares that must be reached; of `false-hard` the share that may be. */
-const PROMISED = { kind: 0.97, 'dsn recipients': 0.97, 'text recipients': 0.85, 'dsn hard': 0.92, 'text hard': 0.85, 'false hard': 0.03 } as const
+const PROMISED = {
+  kind: 0.97,
+  'dsn recipients': 0.97,
+  'text recipients': 0.85,
+  'dsn hard': 0.92,
+  'text hard': 0.85,
+  'false hard': 0.03,
+} as const
 
 const lower = (text: string): string => text.toLowerCase()
 
 function isRight(item: Item, addresses: readonly string[]): boolean {
   const wanted = item.expected.map(({ recipient }) => lower(recipient))
-  return item.format === 'text' ? addresses.some((address) => wanted.includes(address))
+  return item.format === 'text'
+    ? addresses.some((address) => wanted.includes(address))
     : addresses.length === wanted.length && wanted.every((address) => addresses.includes(address))
 }
 
@@ -60,8 +75,10 @@ describe('the corpus of real reports', () => {
 
   before(() => {
     items.forEach(judge)
-    for (const [what, { of, right }] of counts) process.stdout.write(`    ${what}: ${right} of ${of} (${(100 * right / of).toFixed(1)} %)\n`)
-    if (process.env['CORPUS_VERBOSE'] !== undefined) for (const line of misread) process.stdout.write(`    ${line.join(' | ')}\n`)
+    for (const [what, { of, right }] of counts)
+      process.stdout.write(`    ${what}: ${right} of ${of} (${((100 * right) / of).toFixed(1)} %)\n`)
+    if (process.env['CORPUS_VERBOSE'] !== undefined)
+      for (const line of misread) process.stdout.write(`    ${line.join(' | ')}\n`)
   })
 
   for (const [what, promised] of Object.entries(PROMISED)) {

@@ -13,7 +13,11 @@ import { chooseAccount } from '#bin/supervisor/account.ts'
 import { SETTINGS } from '#config/schema.ts'
 import { startTemplateCluster } from './support/stores.ts'
 
-interface Counts { readonly passed: number; readonly failed: number; readonly skipped: number }
+interface Counts {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
 
 const ROOT = join(import.meta.dirname, '..')
 const TOOLS = join(ROOT, 'node_modules/.bin')
@@ -37,7 +41,11 @@ export async function runTests(args: readonly string[], signal: AbortSignal): Pr
 }
 
 async function check(name: string, program: string, args: readonly string[]): Promise<Counts> {
-  const child = spawn(join(TOOLS, program), args, { cwd: ROOT, env: { ...process.env, PATH }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(join(TOOLS, program), args, {
+    cwd: ROOT,
+    env: { ...process.env, PATH },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const output: Buffer[] = []
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk))
   const [code] = await once(child, 'close')
@@ -54,7 +62,8 @@ async function runMocha(args: readonly string[], signal: AbortSignal): Promise<C
   const cluster = await startTemplateCluster()
   try {
     const child = spawn(process.execPath, mochaArguments(args), {
-      cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'],
+      cwd: ROOT,
+      stdio: ['ignore', 'inherit', 'inherit'],
       env: { ...plainEnvironment(), PATH, TEST_PG_URL: cluster.url, TEST_COUNTS_FILE: countsFile },
     })
     signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true })
@@ -72,8 +81,14 @@ function mochaArguments(args: readonly string[]): string[] {
   // one more than two cores: scenarios wait for most of their time
   const jobs = Math.max(3, Math.min(8, availableParallelism()))
   return [
-    join(ROOT, 'node_modules/mocha/bin/mocha.js'), '--parallel', '--jobs', String(jobs),
-    '--reporter', join(ROOT, 'test/support/reporter.ts'), ...args, ...files,
+    join(ROOT, 'node_modules/mocha/bin/mocha.js'),
+    '--parallel',
+    '--jobs',
+    String(jobs),
+    '--reporter',
+    join(ROOT, 'test/support/reporter.ts'),
+    ...args,
+    ...files,
   ]
 }
 
@@ -97,7 +112,11 @@ function readCounts(file: string, isGood: boolean): Counts {
     tell('FAILED  mocha ended before it could count')
     return { passed: 0, failed: 1, skipped: 0 }
   }
-  const { passes, failures, pending } = JSON.parse(readFileSync(file, 'utf8')) as { passes: number; failures: number; pending: number }
+  const { passes, failures, pending } = JSON.parse(readFileSync(file, 'utf8')) as {
+    passes: number
+    failures: number
+    pending: number
+  }
   return { passed: passes, failed: isGood ? failures : Math.max(1, failures), skipped: pending }
 }
 

@@ -16,6 +16,9 @@ export function noMailPage(): Answer {
 }
 
 export function messagePage(title: string, text: string): Answer {
-  return page(title, html`<h1>${title}</h1>
-<p>${text}</p>`)
+  return page(
+    title,
+    html`<h1>${title}</h1>
+<p>${text}</p>`,
+  )
 }

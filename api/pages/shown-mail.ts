@@ -7,16 +7,28 @@ import type { ShownMail } from '#api/mail-view.ts'
 import { html, page } from './page.ts'
 
 const POLICY = [
-  'sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation', "default-src 'none'", 'img-src http: https: data:',
-  "style-src 'unsafe-inline' https:", 'font-src https: data:', 'media-src https:', "form-action 'none'", "base-uri 'none'", "frame-ancestors 'none'",
+  'sandbox allow-popups allow-popups-to-escape-sandbox allow-top-navigation-by-user-activation',
+  "default-src 'none'",
+  'img-src http: https: data:',
+  "style-src 'unsafe-inline' https:",
+  'font-src https: data:',
+  'media-src https:',
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
 ].join('; ')
 const HEADERS = { 'Content-Security-Policy': POLICY, 'X-Robots-Tag': 'noindex' }
 
 export function shownMailPage({ subject, html: body, text }: ShownMail): Answer {
   if (body !== null && body !== '') return { body, type: 'text/html; charset=utf-8', headers: HEADERS }
-  const lines = (text ?? '').split('\n').map((line) => html`${line}<br>
-`)
-  const shown = page(subject, html`<h1>${subject}</h1>
-<p>${lines}</p>`)
+  const lines = (text ?? '').split('\n').map(
+    (line) => html`${line}<br>
+`,
+  )
+  const shown = page(
+    subject,
+    html`<h1>${subject}</h1>
+<p>${lines}</p>`,
+  )
   return { ...shown, headers: { ...shown.headers, 'X-Robots-Tag': 'noindex' } }
 }

@@ -20,9 +20,21 @@ interface Field {
 const FIELDS: readonly Field[] = [
   { name: 'email', label: 'Email address', type: 'email', autocomplete: 'email', aliases: [], isRequired: true },
   {
-    name: 'first_name', label: 'First name (optional)', type: 'text', autocomplete: 'given-name', aliases: ['firstName'], isRequired: false,
+    name: 'first_name',
+    label: 'First name (optional)',
+    type: 'text',
+    autocomplete: 'given-name',
+    aliases: ['firstName'],
+    isRequired: false,
   },
-  { name: 'last_name', label: 'Last name (optional)', type: 'text', autocomplete: 'family-name', aliases: ['lastName'], isRequired: false },
+  {
+    name: 'last_name',
+    label: 'Last name (optional)',
+    type: 'text',
+    autocomplete: 'family-name',
+    aliases: ['lastName'],
+    isRequired: false,
+  },
 ]
 
 /** Posts to its own address. */
@@ -73,8 +85,15 @@ interface Wrong {
   readonly isFirst: boolean
 }
 
-function inputOf({ name, label, type, autocomplete, isRequired }: Field, value: string, { message, isFirst }: Wrong): Markup {
-  const told = message === null ? null : html`<p class="wrong" id="${name}-wrong">${message}</p>
+function inputOf(
+  { name, label, type, autocomplete, isRequired }: Field,
+  value: string,
+  { message, isFirst }: Wrong,
+): Markup {
+  const told =
+    message === null
+      ? null
+      : html`<p class="wrong" id="${name}-wrong">${message}</p>
 `
   const marks = [
     ...(isRequired ? [html` required`] : []),
@@ -92,22 +111,30 @@ function valueOf({ name, aliases }: Field, given: Readonly<Record<string, unknow
 }
 
 function sentenceOf({ name, label }: Field, { message }: Detail): string {
-  return name === 'email' ? 'Enter an email address, such as name@example.com.' : `${label.replace(' (optional)', '')}: ${message}.`
+  return name === 'email'
+    ? 'Enter an email address, such as name@example.com.'
+    : `${label.replace(' (optional)', '')}: ${message}.`
 }
 
 /** The same for everybody who fills in the form of this audience. */
 export function thanksPage(form: SubscribeForm): Answer {
   if (!form.isDoubleOptIn) return messagePage('Thank you', `You are subscribed to ${form.name}.`)
-  return messagePage('One more step', `We have sent you a mail with a link. Open it to confirm your subscription to ${form.name}.`)
+  return messagePage(
+    'One more step',
+    `We have sent you a mail with a link. Open it to confirm your subscription to ${form.name}.`,
+  )
 }
 
 /** Behind the link of the letter: nothing has happened yet. */
 export function confirmPage(form: SubscribeForm, email: string): Answer {
-  return page(`Confirm: ${form.name}`, html`<h1>Confirm your subscription</h1>
+  return page(
+    `Confirm: ${form.name}`,
+    html`<h1>Confirm your subscription</h1>
 <p>Subscribe ${email} to ${form.name}?</p>
 <form method="post">
 <button type="submit">Yes, subscribe</button>
-</form>`)
+</form>`,
+  )
 }
 
 export function confirmedPage(form: SubscribeForm): Answer {
@@ -130,6 +157,9 @@ const SAID: Partial<Readonly<Record<Refusal['error'], Said>>> = {
 }
 
 function messagePage(title: string, text: string): Answer {
-  return page(title, html`<h1>${title}</h1>
-<p>${text}</p>`)
+  return page(
+    title,
+    html`<h1>${title}</h1>
+<p>${text}</p>`,
+  )
 }

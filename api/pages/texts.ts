@@ -2,7 +2,10 @@
  * What the pages behind the links of a mail say. All of it stands here, one row for each thing that is said, so that another language is
  * another table of the same shape.
  */
-interface Said { readonly title: string; readonly text: string }
+interface Said {
+  readonly title: string
+  readonly text: string
+}
 
 export interface Texts {
   readonly noLink: Said
@@ -38,20 +41,28 @@ export interface Texts {
 }
 
 const ENGLISH: Texts = {
-  noLink: { title: 'Nothing here', text: 'This link is not complete, or not valid any more. Open it again from the mail that it came with.' },
+  noLink: {
+    title: 'Nothing here',
+    text: 'This link is not complete, or not valid any more. Open it again from the mail that it came with.',
+  },
   tooOften: { title: 'Please wait', text: 'There were too many attempts. Try again in a while.' },
   fault: { title: 'That did not work', text: 'Something went wrong on our side. Please try again later.' },
   noMail: { title: 'Not there any more', text: 'This mail is not kept any longer, so it cannot be shown here.' },
-  nobody: { title: 'You get no more mail', text: 'Your address is not on our lists any more. There is nothing left to do.' },
+  nobody: {
+    title: 'You get no more mail',
+    text: 'Your address is not on our lists any more. There is nothing left to do.',
+  },
   unsubscribe: {
     title: 'Unsubscribe',
-    question: (email, list) => list === null ? `Shall ${email} get no more mail of this kind?` : `Shall ${email} get no more mail of “${list}”?`,
+    question: (email, list) =>
+      list === null ? `Shall ${email} get no more mail of this kind?` : `Shall ${email} get no more mail of “${list}”?`,
     button: 'Unsubscribe',
     choose: 'Choose what you get instead',
   },
   unsubscribed: {
     title: 'You are unsubscribed',
-    text: (email, list) => list === null ? `${email} gets no more mail of this kind.` : `${email} gets no more mail of “${list}”.`,
+    text: (email, list) =>
+      list === null ? `${email} gets no more mail of this kind.` : `${email} gets no more mail of “${list}”.`,
     undoQuestion: 'Was that a mistake?',
     undo: 'Undo',
   },

@@ -7,32 +7,62 @@ import { moment } from '#api/shapes.ts'
 
 const count = z.int().min(1)
 
-export const accountShape = z.object({
-  id: z.uuid(), object: z.literal('account'), type: z.enum(['smtp', 'oauth']),
-  provider: z.string().nullable().meta({ description: 'of a mailbox over OAuth' }),
-  name: z.string(), host: z.string(), port: count, security: z.enum(SECURITIES), username: z.string(),
-  addresses: z.array(z.string()).meta({ description: 'that mail may come from' }),
-  status: z.enum(['active', 'paused']), paused_reason: z.string().nullable(), paused_at: moment.nullable(),
-  connections: count, messages_per_connection: count, messages_per_minute: count.nullable(),
-  created_at: moment, updated_at: moment,
-}).meta({ id: 'Account' })
+export const accountShape = z
+  .object({
+    id: z.uuid(),
+    object: z.literal('account'),
+    type: z.enum(['smtp', 'oauth']),
+    provider: z.string().nullable().meta({ description: 'of a mailbox over OAuth' }),
+    name: z.string(),
+    host: z.string(),
+    port: count,
+    security: z.enum(SECURITIES),
+    username: z.string(),
+    addresses: z.array(z.string()).meta({ description: 'that mail may come from' }),
+    status: z.enum(['active', 'paused']),
+    paused_reason: z.string().nullable(),
+    paused_at: moment.nullable(),
+    connections: count,
+    messages_per_connection: count,
+    messages_per_minute: count.nullable(),
+    created_at: moment,
+    updated_at: moment,
+  })
+  .meta({ id: 'Account' })
 
 const step = z.object({ step: z.enum(TEST_STEPS), ok: z.boolean(), detail: z.string() })
 
-export const testShape = z.object({
-  ok: z.boolean(),
-  steps: z.array(step).meta({ description: 'in order; the last one failed where it is not ok' }),
-  conversation: z.string().meta({ description: 'what was said, without secrets' }), duration_ms: z.int(), tested_at: moment,
-}).meta({ id: 'AccountTest' })
+export const testShape = z
+  .object({
+    ok: z.boolean(),
+    steps: z.array(step).meta({ description: 'in order; the last one failed where it is not ok' }),
+    conversation: z.string().meta({ description: 'what was said, without secrets' }),
+    duration_ms: z.int(),
+    tested_at: moment,
+  })
+  .meta({ id: 'AccountTest' })
 
 export function presentAccount(account: Account): Record<string, unknown> {
   const { limits } = account
   return {
-    id: account.id, object: 'account', type: account.kind, provider: account.provider, name: account.name, host: account.host,
-    port: account.port, security: account.security, username: account.username, addresses: account.addresses, status: account.state,
-    paused_reason: account.pausedReason, paused_at: account.pausedAt?.toISOString() ?? null, connections: limits.connections,
-    messages_per_connection: limits.messagesPerConnection, messages_per_minute: limits.messagesPerMinute,
-    created_at: account.createdAt.toISOString(), updated_at: account.updatedAt.toISOString(),
+    id: account.id,
+    object: 'account',
+    type: account.kind,
+    provider: account.provider,
+    name: account.name,
+    host: account.host,
+    port: account.port,
+    security: account.security,
+    username: account.username,
+    addresses: account.addresses,
+    status: account.state,
+    paused_reason: account.pausedReason,
+    paused_at: account.pausedAt?.toISOString() ?? null,
+    connections: limits.connections,
+    messages_per_connection: limits.messagesPerConnection,
+    messages_per_minute: limits.messagesPerMinute,
+    created_at: account.createdAt.toISOString(),
+    updated_at: account.updatedAt.toISOString(),
   }
 }
 

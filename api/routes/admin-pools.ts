@@ -14,15 +14,24 @@ import { enveloped, plainAnswer } from '#api/shapes.ts'
 import { operatorName } from './admin-queue.ts'
 
 const count = z.int().min(0)
-const pool = z.object({
-  name: z.string(), members: z.array(z.object({ source: z.string(), weight: z.int() })),
-  workspaces: count.meta({ description: 'that were given it' }), domains: count,
-}).meta({ id: 'EgressPool' })
+const pool = z
+  .object({
+    name: z.string(),
+    members: z.array(z.object({ source: z.string(), weight: z.int() })),
+    workspaces: count.meta({ description: 'that were given it' }),
+    domains: count,
+  })
+  .meta({ id: 'EgressPool' })
 
 const list = route({
-  name: 'admin-list-pools', summary: 'The pools that mail leaves by', method: 'GET', paths: ['/admin/pools'],
-  access: 'operator', status: 200,
-  answer: enveloped(z.object({ pools: z.array(pool) })), errors: [],
+  name: 'admin-list-pools',
+  summary: 'The pools that mail leaves by',
+  method: 'GET',
+  paths: ['/admin/pools'],
+  access: 'operator',
+  status: 200,
+  answer: enveloped(z.object({ pools: z.array(pool) })),
+  errors: [],
   handle: async (ctx) => {
     const pools = await listPools(ctx.db)
     return { body: { success: true, message: `${pools.length} pools.`, data: { pools } } }
@@ -32,11 +41,19 @@ const list = route({
 const text = z.string().min(1, 'is empty').max(255, 'is too long')
 
 const move = route({
-  name: 'admin-use-pool', summary: 'Move the mail of a workspace, or of one of its sending domains, to another pool',
-  description: 'Mail that waits follows; what is being sent goes on. `pool: null` gives it back to the pool of its region.',
-  method: 'POST', paths: ['/admin/pools/use'], access: 'operator', status: 200, answer: plainAnswer, errors: ['VALIDATION_ERROR'],
+  name: 'admin-use-pool',
+  summary: 'Move the mail of a workspace, or of one of its sending domains, to another pool',
+  description:
+    'Mail that waits follows; what is being sent goes on. `pool: null` gives it back to the pool of its region.',
+  method: 'POST',
+  paths: ['/admin/pools/use'],
+  access: 'operator',
+  status: 200,
+  answer: plainAnswer,
+  errors: ['VALIDATION_ERROR'],
   body: z.object({
-    workspace: text.meta({ description: 'its id, key part or name' }), pool: text.nullable(),
+    workspace: text.meta({ description: 'its id, key part or name' }),
+    pool: text.nullable(),
     domain: text.optional().meta({ description: 'only this sending domain of it' }),
   }),
   handle: async (ctx, { body: { workspace, domain, pool: name }, headers, address }) => {
@@ -56,7 +73,8 @@ async function findUser(ctx: ApiContext, workspace: string, domain: string | und
   const id = read.filter.workspace ?? ''
   if (domain === undefined) return { table: 'workspaces', id }
   const found = await findDomain(ctx.db, id, domain)
-  return found === null ? invalid([{ path: 'domain', message: 'the workspace has no such sending domain' }])
+  return found === null
+    ? invalid([{ path: 'domain', message: 'the workspace has no such sending domain' }])
     : { table: 'domains', id: found.id }
 }
 

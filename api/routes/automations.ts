@@ -9,7 +9,13 @@ import { remindAutomations } from '#src/automations/remind.ts'
 import { finishSources } from '#src/automations/sources.ts'
 import { STATUSES, type Status } from '#src/automations/state.ts'
 import { stepsField } from '#src/automations/steps.ts'
-import { deleteDraft, findAutomation, listAutomations, type Automation, type AutomationRow } from '#src/automations/store.ts'
+import {
+  deleteDraft,
+  findAutomation,
+  listAutomations,
+  type Automation,
+  type AutomationRow,
+} from '#src/automations/store.ts'
 import { triggerOf, TRIGGERS, type TriggerType } from '#src/automations/triggers.ts'
 import { aliasOf, filled } from '#src/campaigns/content.ts'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
@@ -27,7 +33,8 @@ const MAX_NAME = 255
 
 const statusName = z.string().transform((written, sink): Status => {
   const status = (Object.keys(STATUSES) as Status[]).find((name) => name === written.trim().toLowerCase())
-  if (status === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${Object.keys(STATUSES).join(', ')}` })
+  if (status === undefined)
+    sink.addIssue({ code: 'custom', message: `must be one of ${Object.keys(STATUSES).join(', ')}` })
   return status ?? z.NEVER
 })
 const triggerName = z.string().transform((written, sink): TriggerType => {
@@ -36,23 +43,33 @@ const triggerName = z.string().transform((written, sink): TriggerType => {
   return type ?? z.NEVER
 })
 const config = z.record(z.string(), z.unknown()).nullish()
-const type = triggerName.nullish().meta({ description: Object.entries(TRIGGERS).map(([name, { when }]) => `${name}: ${when}`).join('; ') })
+const type = triggerName.nullish().meta({
+  description: Object.entries(TRIGGERS)
+    .map(([name, { when }]) => `${name}: ${when}`)
+    .join('; '),
+})
 const nested = z.looseObject({ type: triggerName, config })
 
 const fields = z.object({
   name: filled(MAX_NAME).nullish(),
   status: statusName.nullish().meta({ description: Object.keys(STATUSES).join(', ') }),
-  trigger_type: type, triggerType: type.meta(aliasOf('trigger_type')),
-  trigger_config: config, triggerConfig: config.meta(aliasOf('trigger_config')),
+  trigger_type: type,
+  triggerType: type.meta(aliasOf('trigger_type')),
+  trigger_config: config,
+  triggerConfig: config.meta(aliasOf('trigger_config')),
   trigger: z
     .union([nested, triggerName], 'must be an object {type, config}')
     .nullish()
     .meta({ description: 'both in one: {type, config}' }),
   steps: stepsField.nullish(),
-  enrolled: z.enum(['finish', 'move'], 'must be finish or move').nullish().meta({
-    description: 'with new steps: those who are in it `finish` the version they began (unless said), '
-      + 'or `move` to the new one at their next step',
-  }),
+  enrolled: z
+    .enum(['finish', 'move'], 'must be finish or move')
+    .nullish()
+    .meta({
+      description:
+        'with new steps: those who are in it `finish` the version they began (unless said), ' +
+        'or `move` to the new one at their next step',
+    }),
 })
 
 const changeBody = fields.transform((given): AutomationChange => {
@@ -63,34 +80,57 @@ const changeBody = fields.transform((given): AutomationChange => {
     status: given.status ?? undefined,
     triggerType: given.trigger_type ?? given.triggerType ?? triggerType,
     // {type, event_name} says the same as {type, config: {event_name}}
-    triggerConfig: given.trigger_config ?? given.triggerConfig ?? inner ?? (Object.keys(beside).length > 0 ? beside : undefined),
+    triggerConfig:
+      given.trigger_config ?? given.triggerConfig ?? inner ?? (Object.keys(beside).length > 0 ? beside : undefined),
     steps: given.steps ?? undefined,
     isMoving: given.enrolled === 'move',
   }
 })
 
-const createBody = changeBody.transform((change, sink) => {
-  const { name } = change
-  if (name === undefined) sink.addIssue({ code: 'custom', path: ['name'], message: 'is required' })
-  return name === undefined ? z.NEVER : { ...change, name }
-}).meta({
-  required: ['name'],
-  examples: [{
-    name: 'Welcome', trigger_type: 'contact_event', trigger_config: { event_name: 'signed_up' }, status: 'active',
-    steps: [
-      { type: 'send_email', from: 'shop@example.com', subject: 'Welcome, {{firstName}}', body: '<p>Good to have you.</p>' },
-      { type: 'delay', days: 3 },
-      { type: 'add_tag', tag: 'welcomed' },
+const createBody = changeBody
+  .transform((change, sink) => {
+    const { name } = change
+    if (name === undefined) sink.addIssue({ code: 'custom', path: ['name'], message: 'is required' })
+    return name === undefined ? z.NEVER : { ...change, name }
+  })
+  .meta({
+    required: ['name'],
+    examples: [
+      {
+        name: 'Welcome',
+        trigger_type: 'contact_event',
+        trigger_config: { event_name: 'signed_up' },
+        status: 'active',
+        steps: [
+          {
+            type: 'send_email',
+            from: 'shop@example.com',
+            subject: 'Welcome, {{firstName}}',
+            body: '<p>Good to have you.</p>',
+          },
+          { type: 'delay', days: 3 },
+          { type: 'add_tag', tag: 'welcomed' },
+        ],
+      },
     ],
-  }],
-})
+  })
 
 const count = z.int().min(0)
 const row = z.object({
-  id: z.uuid(), name: z.string(), status: z.enum(Object.keys(STATUSES)), trigger_type: z.enum(Object.keys(TRIGGERS)),
-  trigger_config: z.record(z.string(), z.unknown()), version: z.int().min(1), step_count: count, enrolled_count: count,
+  id: z.uuid(),
+  name: z.string(),
+  status: z.enum(Object.keys(STATUSES)),
+  trigger_type: z.enum(Object.keys(TRIGGERS)),
+  trigger_config: z.record(z.string(), z.unknown()),
+  version: z.int().min(1),
+  step_count: count,
+  enrolled_count: count,
   completed_count: count,
-  active_count: count, created_at: moment, updated_at: moment, createdAt: moment, updatedAt: moment,
+  active_count: count,
+  created_at: moment,
+  updated_at: moment,
+  createdAt: moment,
+  updatedAt: moment,
 })
 const steps = z.array(z.looseObject({ id: z.string(), type: z.string() }))
 const stepCounts = z.array(z.object({ step: z.string(), passed: count, waiting: count })).meta({
@@ -99,22 +139,37 @@ const stepCounts = z.array(z.object({ step: z.string(), passed: count, waiting: 
 const shown = enveloped(row.extend({ steps, step_counts: stepCounts })).meta({ id: 'AutomationAnswer' })
 
 const create = route({
-  name: 'create-automation', summary: 'Create an automation, a draft unless its status is given',
-  method: 'POST', paths: ['/public/automations/create', '/public/automations'], access: WRITE, body: createBody, status: 201, answer: shown,
+  name: 'create-automation',
+  summary: 'Create an automation, a draft unless its status is given',
+  method: 'POST',
+  paths: ['/public/automations/create', '/public/automations'],
+  access: WRITE,
+  body: createBody,
+  status: 201,
+  answer: shown,
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, body }) => {
     const sources = await finishSources(ctx, caller.workspaceId, body.steps ?? [])
     if (!sources.ok) return invalid(sources.details)
     const { contents } = sources
-    return answerChange(ctx, await createAutomation(ctx, caller.workspaceId, { ...body, contents }), 'Automation created.')
+    return answerChange(
+      ctx,
+      await createAutomation(ctx, caller.workspaceId, { ...body, contents }),
+      'Automation created.',
+    )
   },
 })
 
 const list = route({
-  name: 'get-automations', summary: 'The automations of the workspace, of every status, the newest first; without their steps',
-  method: 'GET', paths: ['/public/automations/get-all', '/public/automations'], access: READ,
+  name: 'get-automations',
+  summary: 'The automations of the workspace, of every status, the newest first; without their steps',
+  method: 'GET',
+  paths: ['/public/automations/get-all', '/public/automations'],
+  access: READ,
   query: paging.extend({ status: statusName.optional() }),
-  status: 200, answer: pageOf('automations', row), errors: [],
+  status: 200,
+  answer: pageOf('automations', row),
+  errors: [],
   handle: async (ctx, { caller, query }) => {
     const found = await listAutomations(ctx.db, caller.workspaceId, { ...query, status: query.status ?? null })
     const data = pageData('automations', { items: found.items.map(presentRow), total: found.total }, query)
@@ -123,8 +178,14 @@ const list = route({
 })
 
 const getActive = route({
-  name: 'get-automation', summary: 'One automation that is active',
-  method: 'GET', paths: ['/public/automations/get-automation/:id'], access: READ, params: byId, status: 200, answer: shown,
+  name: 'get-automation',
+  summary: 'One automation that is active',
+  method: 'GET',
+  paths: ['/public/automations/get-automation/:id'],
+  access: READ,
+  params: byId,
+  status: 200,
+  answer: shown,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const automation = await automationOf(ctx, caller.workspaceId, params.id)
@@ -133,8 +194,15 @@ const getActive = route({
 })
 
 const get = route({
-  name: 'show-automation', summary: 'One automation of any status',
-  method: 'GET', paths: ['/public/automations/:id'], access: READ, params: byId, status: 200, answer: shown, errors: ['NOT_FOUND'],
+  name: 'show-automation',
+  summary: 'One automation of any status',
+  method: 'GET',
+  paths: ['/public/automations/:id'],
+  access: READ,
+  params: byId,
+  status: 200,
+  answer: shown,
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const automation = await automationOf(ctx, caller.workspaceId, params.id)
     return automation === null ? NO_AUTOMATION : show(ctx, automation, 'Automation found.')
@@ -144,9 +212,14 @@ const get = route({
 const update = route({
   name: 'update-automation',
   summary: 'Change an automation or move it to another status; what is left out stays, new steps are a new version',
-  method: 'PATCH', paths: ['/public/automations/update-automation/:id', '/public/automations/:id'], access: WRITE, params: byId,
+  method: 'PATCH',
+  paths: ['/public/automations/update-automation/:id', '/public/automations/:id'],
+  access: WRITE,
+  params: byId,
   body: changeBody,
-  status: 200, answer: shown, errors: ['CONFLICT', 'NOT_FOUND'],
+  status: 200,
+  answer: shown,
+  errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
     if (!isUuid(params.id)) return NO_AUTOMATION
     const sources = await finishSources(ctx, caller.workspaceId, body.steps ?? [])
@@ -157,8 +230,12 @@ const update = route({
 })
 
 const remove = route({
-  name: 'delete-automation', summary: 'Delete a draft; an automation that was active is archived instead, by its status',
-  method: 'DELETE', paths: ['/public/automations/delete-automation/:id', '/public/automations/:id'], access: WRITE, params: byId,
+  name: 'delete-automation',
+  summary: 'Delete a draft; an automation that was active is archived instead, by its status',
+  method: 'DELETE',
+  paths: ['/public/automations/delete-automation/:id', '/public/automations/:id'],
+  access: WRITE,
+  params: byId,
   status: 204,
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
@@ -186,15 +263,27 @@ async function answerChange(ctx: ApiContext, changed: Changed, message: string):
 
 async function show(ctx: ApiContext, automation: Automation, message: string): Promise<Answer> {
   const counts = await readStepCounts(ctx.db, automation.id)
-  return { body: { success: true, message, data: { ...presentRow(automation), steps: automation.steps, step_counts: counts } } }
+  return {
+    body: { success: true, message, data: { ...presentRow(automation), steps: automation.steps, step_counts: counts } },
+  }
 }
 
 function presentRow(automation: AutomationRow): Record<string, unknown> {
   const [created, updated] = [automation.createdAt.toISOString(), automation.updatedAt.toISOString()]
   return {
-    id: automation.id, name: automation.name, status: automation.status, trigger_type: automation.triggerType,
-    trigger_config: automation.triggerConfig, version: automation.version, step_count: automation.stepCount,
-    enrolled_count: automation.enrolledCount, completed_count: automation.completedCount, active_count: automation.activeCount,
-    created_at: created, updated_at: updated, createdAt: created, updatedAt: updated,
+    id: automation.id,
+    name: automation.name,
+    status: automation.status,
+    trigger_type: automation.triggerType,
+    trigger_config: automation.triggerConfig,
+    version: automation.version,
+    step_count: automation.stepCount,
+    enrolled_count: automation.enrolledCount,
+    completed_count: automation.completedCount,
+    active_count: automation.activeCount,
+    created_at: created,
+    updated_at: updated,
+    createdAt: created,
+    updatedAt: updated,
   }
 }

@@ -25,7 +25,12 @@ const MAX_MESSAGES = 500
 
 const batchBody = z.object({
   messages: z
-    .array(z.unknown().meta(MESSAGE_REF).transform((message) => readPart(sendBody, message)))
+    .array(
+      z
+        .unknown()
+        .meta(MESSAGE_REF)
+        .transform((message) => readPart(sendBody, message)),
+    )
     .min(1, 'at least one message')
     .max(MAX_MESSAGES, `at most ${MAX_MESSAGES} messages`)
     .meta({ description: 'each as the body of a send' }),
@@ -118,10 +123,17 @@ async function sendItem(ctx: ApiContext, { caller, read, tier, claim }: Item): P
 function list(results: readonly (Sent | Refusal)[]): Answer {
   const sent = results.filter((result): result is Sent => !isRefusal(result))
   const items = results.map((result, i) =>
-    isRefusal(result) ? JSON.stringify({ index: i, ...refusalBody(result) }) : `{"index":${i},${result.answer.slice(1)}`,
+    isRefusal(result)
+      ? JSON.stringify({ index: i, ...refusalBody(result) })
+      : `{"index":${i},${result.answer.slice(1)}`,
   )
-  const head = JSON.stringify({ success: true, message: `${sent.length} of ${results.length} messages accepted.` }).slice(0, -1)
+  const head = JSON.stringify({
+    success: true,
+    message: `${sent.length} of ${results.length} messages accepted.`,
+  }).slice(0, -1)
   const counts = `"total":${results.length},"accepted":${sent.length},"refused":${results.length - sent.length}`
   const body = `${head},"data":{${counts},"results":[${items.join(',')}]}}`
-  return sent.length > 0 && sent.every(({ isReplay }) => isReplay) ? { body, headers: { 'Idempotent-Replayed': 'true' } } : { body }
+  return sent.length > 0 && sent.every(({ isReplay }) => isReplay)
+    ? { body, headers: { 'Idempotent-Replayed': 'true' } }
+    : { body }
 }

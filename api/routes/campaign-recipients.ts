@@ -2,7 +2,14 @@
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { LEDGER_STATES } from '#src/campaigns/ledger-states.ts'
-import { emailIdOf, exportLedger, LEDGER_FILTERS, readLedger, TIME_COLUMNS, type LedgerRow } from '#src/campaigns/recipient-list.ts'
+import {
+  emailIdOf,
+  exportLedger,
+  LEDGER_FILTERS,
+  readLedger,
+  TIME_COLUMNS,
+  type LedgerRow,
+} from '#src/campaigns/recipient-list.ts'
 import { findCampaign } from '#src/campaigns/store.ts'
 import { invalid } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
@@ -12,36 +19,76 @@ import { route, type AnyRoute } from '#api/route.ts'
 import { enveloped, moment } from '#api/shapes.ts'
 import { ACCESS, byId, NO_CAMPAIGN } from './campaign-view.ts'
 
-const filter = z.enum(LEDGER_FILTERS, `must be one of ${LEDGER_FILTERS.join(', ')}`).optional().meta({ description: 'only these' })
+const filter = z
+  .enum(LEDGER_FILTERS, `must be one of ${LEDGER_FILTERS.join(', ')}`)
+  .optional()
+  .meta({ description: 'only these' })
 const text = z.string().nullable()
 const item = z.object({
-  contact_id: z.uuid(), email: z.string(), state: z.enum(LEDGER_STATES), reason: text, bounce_type: z.enum(['hard', 'soft']).nullable(),
-  variant: z.enum(['a', 'b']).nullable(), email_id: text, ...Object.fromEntries(TIME_COLUMNS.map((name) => [name, moment.nullable()])),
+  contact_id: z.uuid(),
+  email: z.string(),
+  state: z.enum(LEDGER_STATES),
+  reason: text,
+  bounce_type: z.enum(['hard', 'soft']).nullable(),
+  variant: z.enum(['a', 'b']).nullable(),
+  email_id: text,
+  ...Object.fromEntries(TIME_COLUMNS.map((name) => [name, moment.nullable()])),
 })
 
 const list = route({
-  name: 'list-campaign-recipients', summary: 'Who got a campaign, who did not, and why', method: 'GET',
-  paths: ['/public/campaigns/:id/recipients'], access: ACCESS, params: byId,
-  query: z.object({ limit: paging.shape.limit, after: z.string().max(64).optional().meta({ description: '`next` of the page before' }), filter }),
-  status: 200, answer: enveloped(z.object({ recipients: z.array(item), next: text })), errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
+  name: 'list-campaign-recipients',
+  summary: 'Who got a campaign, who did not, and why',
+  method: 'GET',
+  paths: ['/public/campaigns/:id/recipients'],
+  access: ACCESS,
+  params: byId,
+  query: z.object({
+    limit: paging.shape.limit,
+    after: z.string().max(64).optional().meta({ description: '`next` of the page before' }),
+    filter,
+  }),
+  status: 200,
+  answer: enveloped(z.object({ recipients: z.array(item), next: text })),
+  errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
   handle: async (ctx, { caller, params, query }) => {
     const { limit, after = null } = query
-    if (!await isThere(ctx, caller.workspaceId, params.id)) return NO_CAMPAIGN
+    if (!(await isThere(ctx, caller.workspaceId, params.id))) return NO_CAMPAIGN
     if (after !== null && !isUuid(after)) return invalid([{ path: 'after', message: 'is no cursor of this list' }])
-    const rows = await readLedger(ctx.db, { workspaceId: caller.workspaceId, campaignId: params.id, filter: query.filter ?? null, after, limit })
-    const next = rows.length < limit ? null : rows.at(-1)?.contact_id ?? null
-    return { body: { success: true, message: `${rows.length} recipients.`, data: { recipients: rows.map(present), next } } }
+    const rows = await readLedger(ctx.db, {
+      workspaceId: caller.workspaceId,
+      campaignId: params.id,
+      filter: query.filter ?? null,
+      after,
+      limit,
+    })
+    const next = rows.length < limit ? null : (rows.at(-1)?.contact_id ?? null)
+    return {
+      body: { success: true, message: `${rows.length} recipients.`, data: { recipients: rows.map(present), next } },
+    }
   },
 })
 
 const exported = route({
-  name: 'export-campaign-recipients', summary: 'The same as CSV', method: 'GET', paths: ['/public/campaigns/:id/recipients.csv'],
-  access: ACCESS, params: byId, query: z.object({ filter }), status: 200, produces: ['text/csv'], errors: ['NOT_FOUND'],
+  name: 'export-campaign-recipients',
+  summary: 'The same as CSV',
+  method: 'GET',
+  paths: ['/public/campaigns/:id/recipients.csv'],
+  access: ACCESS,
+  params: byId,
+  query: z.object({ filter }),
+  status: 200,
+  produces: ['text/csv'],
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
-    if (!await isThere(ctx, caller.workspaceId, params.id)) return NO_CAMPAIGN
-    const lines = exportLedger(ctx.db, { workspaceId: caller.workspaceId, campaignId: params.id, filter: query.filter ?? null })
+    if (!(await isThere(ctx, caller.workspaceId, params.id))) return NO_CAMPAIGN
+    const lines = exportLedger(ctx.db, {
+      workspaceId: caller.workspaceId,
+      campaignId: params.id,
+      filter: query.filter ?? null,
+    })
     return {
-      body: Readable.from(lines, { highWaterMark: 1 }), type: 'text/csv; charset=utf-8',
+      body: Readable.from(lines, { highWaterMark: 1 }),
+      type: 'text/csv; charset=utf-8',
       headers: { 'Content-Disposition': 'attachment; filename="recipients.csv"' },
     }
   },
@@ -50,7 +97,7 @@ const exported = route({
 export const CAMPAIGN_RECIPIENT_ROUTES: readonly AnyRoute[] = [list, exported]
 
 async function isThere(ctx: ApiContext, workspaceId: string, id: string): Promise<boolean> {
-  return isUuid(id) && await findCampaign(ctx.db, workspaceId, id) !== null
+  return isUuid(id) && (await findCampaign(ctx.db, workspaceId, id)) !== null
 }
 
 function present(row: LedgerRow): Record<string, unknown> {

@@ -29,25 +29,36 @@ const WRITE = { admin: 'contacts:write' } as const
 const NO_CONTACT = refuse('NOT_FOUND', 'There is no such contact.')
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
 
-const listQuery = paging.extend({
-  audienceId: z.string().optional(), audience_id: z.string().optional().meta(aliasOf('audienceId')),
-  sortBy: sortBy(SORTS, 'createdAt'), sortDir: sortDir('asc'),
-  subscribedOnly: flag, subscribed_only: flag.meta(aliasOf('subscribedOnly')),
-}).transform((given, sink) => {
-  const audienceId = given.audienceId || given.audience_id
-  if (!audienceId) sink.addIssue({ code: 'custom', path: ['audienceId'], message: 'is required' })
-  return {
-    audienceId: audienceId || z.NEVER, page: given.page, limit: given.limit, sort: given.sortBy, direction: given.sortDir,
-    isSubscribedOnly: given.subscribedOnly || given.subscribed_only,
-  }
-})
+const listQuery = paging
+  .extend({
+    audienceId: z.string().optional(),
+    audience_id: z.string().optional().meta(aliasOf('audienceId')),
+    sortBy: sortBy(SORTS, 'createdAt'),
+    sortDir: sortDir('asc'),
+    subscribedOnly: flag,
+    subscribed_only: flag.meta(aliasOf('subscribedOnly')),
+  })
+  .transform((given, sink) => {
+    const audienceId = given.audienceId || given.audience_id
+    if (!audienceId) sink.addIssue({ code: 'custom', path: ['audienceId'], message: 'is required' })
+    return {
+      audienceId: audienceId || z.NEVER,
+      page: given.page,
+      limit: given.limit,
+      sort: given.sortBy,
+      direction: given.sortDir,
+      isSubscribedOnly: given.subscribedOnly || given.subscribed_only,
+    }
+  })
 
 const named = z.object({
   id: z.string().optional().meta({ description: 'of the contact; this or email' }),
   email: z.string().optional().meta({ description: 'of the contact, URL-encoded; this or id' }),
 })
 
-interface Sink { addIssue(issue: { code: 'custom'; path: string[]; message: string }): void }
+interface Sink {
+  addIssue(issue: { code: 'custom'; path: string[]; message: string }): void
+}
 
 /** Which contact is meant; a malformed id is one that nobody has. */
 function readName(given: z.output<typeof named>, sink: Sink): ContactName {
@@ -64,16 +75,28 @@ function readName(given: z.output<typeof named>, sink: Sink): ContactName {
 }
 
 const byName = named.transform((given, sink) => ({ contact: readName(given, sink) }))
-const getQuery = named.extend({
-  audienceId: z.string().optional().meta({ description: 'whose status is answered; without it the latest' }),
-  audience_id: z.string().optional().meta(aliasOf('audienceId')),
-}).transform((given, sink) => ({ contact: readName(given, sink), audienceId: given.audienceId || given.audience_id || null }))
+const getQuery = named
+  .extend({
+    audienceId: z.string().optional().meta({ description: 'whose status is answered; without it the latest' }),
+    audience_id: z.string().optional().meta(aliasOf('audienceId')),
+  })
+  .transform((given, sink) => ({
+    contact: readName(given, sink),
+    audienceId: given.audienceId || given.audience_id || null,
+  }))
 
 const idAnswer = enveloped(z.object({ id: z.uuid() }))
 
 const list = route({
-  name: 'get-contacts', summary: 'The contacts of an audience', method: 'GET', paths: ['/public/contacts/get-contacts'], access: READ,
-  query: listQuery, status: 200, answer: pageOf('contacts', slimContact), errors: ['NOT_FOUND'],
+  name: 'get-contacts',
+  summary: 'The contacts of an audience',
+  method: 'GET',
+  paths: ['/public/contacts/get-contacts'],
+  access: READ,
+  query: listQuery,
+  status: 200,
+  answer: pageOf('contacts', slimContact),
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, query }) => {
     const found = isUuid(query.audienceId) ? await listMembers(ctx.db, caller.workspaceId, query) : null
     if (found === null) return NO_AUDIENCE
@@ -83,22 +106,36 @@ const list = route({
 })
 
 const get = route({
-  name: 'get-contact', summary: 'One contact, by id or by email', method: 'GET', paths: ['/public/contacts/get-contact'], access: READ,
-  query: getQuery, status: 200, answer: enveloped(fullContact), errors: ['NOT_FOUND'],
+  name: 'get-contact',
+  summary: 'One contact, by id or by email',
+  method: 'GET',
+  paths: ['/public/contacts/get-contact'],
+  access: READ,
+  query: getQuery,
+  status: 200,
+  answer: enveloped(fullContact),
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, query: { contact, audienceId } }) => {
     if (!isWellFormed(contact)) return NO_CONTACT
     if (audienceId !== null && !isUuid(audienceId)) return NO_AUDIENCE
     const found = await ctx.contacts.find({ workspaceId, contact, audienceId })
     if (found === null) return NO_CONTACT
     const isElsewhere = audienceId !== null && found.isSubscribed === null
-    if (isElsewhere && await findAudience(ctx.db, workspaceId, audienceId) === null) return NO_AUDIENCE
+    if (isElsewhere && (await findAudience(ctx.db, workspaceId, audienceId)) === null) return NO_AUDIENCE
     return { body: { success: true, message: 'Contact found.', data: presentFull(found) } }
   },
 })
 
 const add = route({
-  name: 'add-contact', summary: 'Add a contact to an audience; one that is known is updated with the fields given', method: 'POST',
-  paths: ['/public/contacts/add-contact'], access: WRITE, body: addBody, status: 201, answer: idAnswer, errors: ['NOT_FOUND'],
+  name: 'add-contact',
+  summary: 'Add a contact to an audience; one that is known is updated with the fields given',
+  method: 'POST',
+  paths: ['/public/contacts/add-contact'],
+  access: WRITE,
+  body: addBody,
+  status: 201,
+  answer: idAnswer,
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, body: { email, audienceId, profile } }) => {
     const to = { workspaceId, audienceId, now: new Date(ctx.clock.now()) }
     const result = await ctx.db.transaction((tx) => saveContacts(tx, to, [{ email, ...profile }])).catch(explain)
@@ -110,8 +147,15 @@ const add = route({
 })
 
 const update = route({
-  name: 'update-contact', summary: 'Change fields of a contact; null clears one, what is left out stays', method: 'PATCH',
-  paths: ['/public/contacts/update-contact'], access: WRITE, query: byName, body: updateBody, status: 200, answer: idAnswer,
+  name: 'update-contact',
+  summary: 'Change fields of a contact; null clears one, what is left out stays',
+  method: 'PATCH',
+  paths: ['/public/contacts/update-contact'],
+  access: WRITE,
+  query: byName,
+  body: updateBody,
+  status: 200,
+  answer: idAnswer,
   errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller: { workspaceId }, query: { contact }, body }) => {
     const id = await idOf(ctx, workspaceId, contact)
@@ -119,16 +163,24 @@ const update = route({
     const result = await change(ctx, { workspaceId, id }, body).catch(explain)
     if ('error' in result) return result
     if (result.kind === 'no contact') return NO_CONTACT
-    return result.kind === 'no audience' ? NO_AUDIENCE : { body: { success: true, message: 'Contact changed.', data: { id } } }
+    return result.kind === 'no audience'
+      ? NO_AUDIENCE
+      : { body: { success: true, message: 'Contact changed.', data: { id } } }
   },
 })
 
 const remove = route({
-  name: 'delete-contact', summary: 'Delete a contact, from all audiences and for good', method: 'DELETE',
-  paths: ['/public/contacts/delete-contact'], access: WRITE, query: byName, status: 204, errors: ['NOT_FOUND'],
+  name: 'delete-contact',
+  summary: 'Delete a contact, from all audiences and for good',
+  method: 'DELETE',
+  paths: ['/public/contacts/delete-contact'],
+  access: WRITE,
+  query: byName,
+  status: 204,
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, query: { contact } }) => {
     const id = await idOf(ctx, workspaceId, contact)
-    return id !== null && await ctx.db.transaction((tx) => deleteContact(tx, workspaceId, id)) ? {} : NO_CONTACT
+    return id !== null && (await ctx.db.transaction((tx) => deleteContact(tx, workspaceId, id))) ? {} : NO_CONTACT
   },
 })
 
@@ -143,10 +195,17 @@ async function idOf(ctx: ApiContext, workspaceId: string, contact: ContactName):
   return (await ctx.contacts.find({ workspaceId, contact, audienceId: null }))?.id ?? null
 }
 
-interface Which { readonly workspaceId: string; readonly id: string }
+interface Which {
+  readonly workspaceId: string
+  readonly id: string
+}
 
 /** The fields, the audience that is joined, and the subscriptions that end, all or nothing. */
-async function change(ctx: ApiContext, { workspaceId, id }: Which, wanted: z.output<typeof updateBody>): Promise<ChangeResult> {
+async function change(
+  ctx: ApiContext,
+  { workspaceId, id }: Which,
+  wanted: z.output<typeof updateBody>,
+): Promise<ChangeResult> {
   const at = { workspaceId, audienceId: wanted.audienceId, now: new Date(ctx.clock.now()) }
   const news: News[] = []
   const result = await ctx.db.transaction(async (tx) => {
@@ -162,7 +221,9 @@ async function change(ctx: ApiContext, { workspaceId, id }: Which, wanted: z.out
 }
 
 const CONSTRAINTS: Readonly<Record<string, Refusal>> = {
-  contacts_attributes_size: invalid([{ path: 'custom_attributes', message: 'too large together with those that are stored' }]),
+  contacts_attributes_size: invalid([
+    { path: 'custom_attributes', message: 'too large together with those that are stored' },
+  ]),
   contacts_email_key: refuse('CONFLICT', 'Another contact has this address.'),
 }
 

@@ -17,49 +17,94 @@ const time = moment.nullable()
 const count = z.int().min(0)
 export const status = z.enum(STATUSES)
 const headShape = z.object({
-  id: z.string(), object: z.enum(['email', 'scheduled_email']), status, from: z.string(), to: z.array(z.string()), subject: z.string(),
+  id: z.string(),
+  object: z.enum(['email', 'scheduled_email']),
+  status,
+  from: z.string(),
+  to: z.array(z.string()),
+  subject: z.string(),
   created_at: moment,
-  metadata: z.object({ priority: z.enum(TIER_NAMES), estimated_delivery: z.string(), recipients_count: count }), email_id: z.string(),
+  metadata: z.object({ priority: z.enum(TIER_NAMES), estimated_delivery: z.string(), recipients_count: count }),
+  email_id: z.string(),
   queue: z.string(),
 })
 
 /** One line of a list. */
-export const foundShape = headShape.extend({
-  priority: z.enum(TIER_NAMES), from_name: text, tags: z.array(z.string()), scheduled_at: time,
-}).meta({ id: 'FoundEmail' })
+export const foundShape = headShape
+  .extend({
+    priority: z.enum(TIER_NAMES),
+    from_name: text,
+    tags: z.array(z.string()),
+    scheduled_at: time,
+  })
+  .meta({ id: 'FoundEmail' })
 
 const attemptShape = z.object({
-  attempt: count, at: moment, outcome: z.string(), scope: text, reason: text,
-  reply: z.object({ code: z.int().nullable(), status: text, text }).nullable(), host: text, address: text,
-  source: text.meta({ description: 'the egress source it left from; null: the system chose the address' }), tls: text,
-  duration_ms: z.int(), conversation: z.string(),
+  attempt: count,
+  at: moment,
+  outcome: z.string(),
+  scope: text,
+  reason: text,
+  reply: z.object({ code: z.int().nullable(), status: text, text }).nullable(),
+  host: text,
+  address: text,
+  source: text.meta({ description: 'the egress source it left from; null: the system chose the address' }),
+  tls: text,
+  duration_ms: z.int(),
+  conversation: z.string(),
 })
 const state = z.enum(Object.keys(STATES) as [keyof typeof STATES, ...(keyof typeof STATES)[]])
 const recipientShape = z.object({
-  address: z.string(), email: z.string(), kind: z.enum(['to', 'cc', 'bcc']), state, status: state, reason: text, tries: count,
+  address: z.string(),
+  email: z.string(),
+  kind: z.enum(['to', 'cc', 'bcc']),
+  state,
+  status: state,
+  reason: text,
+  tries: count,
   next_try_at: time,
-  updated_at: moment, attempts: z.array(attemptShape),
+  updated_at: moment,
+  attempts: z.array(attemptShape),
 })
 const eventShape = z.object({
-  id: z.string(), type: z.string(), sequence: z.int(), recipient: z.string(), timestamp: moment,
+  id: z.string(),
+  type: z.string(),
+  sequence: z.int(),
+  recipient: z.string(),
+  timestamp: moment,
   data: z.record(z.string(), z.unknown()).nullable(),
 })
 
-const templateShape = z.object({ id: z.uuid(), version: z.int().min(1), is_test: z.boolean() })
+const templateShape = z
+  .object({ id: z.uuid(), version: z.int().min(1), is_test: z.boolean() })
   .meta({ description: 'the template that it was made from' })
 
 /** The answer of get-email: the head at the top, everything in `data`. */
-export const emailAnswer = headShape.extend({
-  success: z.literal(true), message: z.string(),
-  data: headShape.extend({
-    metadata: z.record(z.string(), z.unknown()).nullable(), priority: z.enum(TIER_NAMES), from_name: text, cc: z.array(z.string()),
-    tags: z.array(z.string()),
-    template: templateShape.nullable(), campaign_id: z.uuid().nullable(), scheduled_at: time, timezone: text, recipients: z.array(recipientShape),
-    attempts: z.array(attemptShape.extend({ recipient: z.string() })), events: z.array(eventShape),
-  }),
-}).meta({ id: 'Email' })
+export const emailAnswer = headShape
+  .extend({
+    success: z.literal(true),
+    message: z.string(),
+    data: headShape.extend({
+      metadata: z.record(z.string(), z.unknown()).nullable(),
+      priority: z.enum(TIER_NAMES),
+      from_name: text,
+      cc: z.array(z.string()),
+      tags: z.array(z.string()),
+      template: templateShape.nullable(),
+      campaign_id: z.uuid().nullable(),
+      scheduled_at: time,
+      timezone: text,
+      recipients: z.array(recipientShape),
+      attempts: z.array(attemptShape.extend({ recipient: z.string() })),
+      events: z.array(eventShape),
+    }),
+  })
+  .meta({ id: 'Email' })
 
-type Head = Pick<FoundMessage, 'id' | 'status' | 'tier' | 'from' | 'to' | 'subject' | 'recipientsCount' | 'scheduledAt' | 'createdAt'>
+type Head = Pick<
+  FoundMessage,
+  'id' | 'status' | 'tier' | 'from' | 'to' | 'subject' | 'recipientsCount' | 'scheduledAt' | 'createdAt'
+>
 
 /** The fields of a send's answer, as of now. */
 function presentHead(message: Head): Record<string, unknown> {
@@ -74,7 +119,11 @@ function presentHead(message: Head): Record<string, unknown> {
     to: message.to.map(({ email }) => email),
     subject: message.subject,
     created_at: message.createdAt.toISOString(),
-    metadata: { priority: message.tier, estimated_delivery: estimatedDelivery, recipients_count: message.recipientsCount },
+    metadata: {
+      priority: message.tier,
+      estimated_delivery: estimatedDelivery,
+      recipients_count: message.recipientsCount,
+    },
     email_id: ids.email,
     queue,
   }
@@ -82,7 +131,13 @@ function presentHead(message: Head): Record<string, unknown> {
 
 export function presentFound(message: FoundMessage): Record<string, unknown> {
   const { tier, from, tags, scheduledAt } = message
-  return { ...presentHead(message), priority: tier, from_name: from.name, tags, scheduled_at: scheduledAt?.toISOString() ?? null }
+  return {
+    ...presentHead(message),
+    priority: tier,
+    from_name: from.name,
+    tags,
+    scheduled_at: scheduledAt?.toISOString() ?? null,
+  }
 }
 
 /** The head at the top, everything in `data`. */
@@ -124,7 +179,10 @@ function presentRecipient(recipient: RecipientView): Record<string, unknown> {
 }
 
 function presentAttempt(attempt: AttemptView): Record<string, unknown> {
-  const reply = attempt.replyCode === null ? null : { code: attempt.replyCode, status: attempt.replyStatus, text: attempt.replyText }
+  const reply =
+    attempt.replyCode === null
+      ? null
+      : { code: attempt.replyCode, status: attempt.replyStatus, text: attempt.replyText }
   return {
     attempt: attempt.attempt,
     at: attempt.at.toISOString(),

@@ -19,31 +19,53 @@ import { time } from '#api/time.ts'
 import { explanationAnswer, presentExplanation } from './email-gates.ts'
 import { emailAnswer, foundShape, presentFound, presentMessage, status } from './email-view.ts'
 
-const byId = z.object({ id: z.string().min(1, 'is required').meta({ description: 'msg_…, em_…, scheduled_msg_… or the uuid' }) })
+const byId = z.object({
+  id: z.string().min(1, 'is required').meta({ description: 'msg_…, em_…, scheduled_msg_… or the uuid' }),
+})
 
 const GET = {
-  summary: 'Status, recipients, attempts and timeline of one message', method: 'GET', access: 'any', status: 200, answer: emailAnswer,
+  summary: 'Status, recipients, attempts and timeline of one message',
+  method: 'GET',
+  access: 'any',
+  status: 200,
+  answer: emailAnswer,
   errors: ['NOT_FOUND'],
 } as const
 const getEmail = route({
-  ...GET, name: 'get-email', paths: ['/public/emails/get-email'], query: byId,
+  ...GET,
+  name: 'get-email',
+  paths: ['/public/emails/get-email'],
+  query: byId,
   handle: (ctx, { caller, query }) => show(ctx, caller.workspaceId, query.id),
 })
 const getEmailByPath = route({
-  ...GET, name: 'get-email-by-path', paths: ['/public/emails/get-email/:id'], params: byId,
+  ...GET,
+  name: 'get-email-by-path',
+  paths: ['/public/emails/get-email/:id'],
+  params: byId,
   handle: (ctx, { caller, params }) => show(ctx, caller.workspaceId, params.id),
 })
 
 const EXPLAIN = {
   summary: 'Why a message is where it is: every gate in order, which one holds it, by which rule and until when',
-  method: 'GET', access: 'any', status: 200, answer: explanationAnswer, errors: ['NOT_FOUND'],
+  method: 'GET',
+  access: 'any',
+  status: 200,
+  answer: explanationAnswer,
+  errors: ['NOT_FOUND'],
 } as const
 const explain = route({
-  ...EXPLAIN, name: 'explain-email', paths: ['/public/emails/explain'], query: byId,
+  ...EXPLAIN,
+  name: 'explain-email',
+  paths: ['/public/emails/explain'],
+  query: byId,
   handle: (ctx, { caller, query }) => explainOne(ctx, caller.workspaceId, query.id),
 })
 const explainByPath = route({
-  ...EXPLAIN, name: 'explain-email-by-path', paths: ['/public/emails/explain/:id'], params: byId,
+  ...EXPLAIN,
+  name: 'explain-email-by-path',
+  paths: ['/public/emails/explain/:id'],
+  params: byId,
   handle: (ctx, { caller, params }) => explainOne(ctx, caller.workspaceId, params.id),
 })
 
@@ -66,11 +88,14 @@ const either = part.transform((written, sink): Date | string => {
   if (!found.success) sink.addIssue({ code: 'custom', message: 'is no time and no address' })
   return found.data ?? z.NEVER
 })
-const tier = z.string().transform((name, sink): Tier => {
-  const found = TIER_NAMES.find((one) => one === name || TIERS[one].queue === name)
-  if (found === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${TIER_NAMES.join(', ')}` })
-  return found ?? z.NEVER
-}).meta({ enum: [...TIER_NAMES, 'async'] })
+const tier = z
+  .string()
+  .transform((name, sink): Tier => {
+    const found = TIER_NAMES.find((one) => one === name || TIERS[one].queue === name)
+    if (found === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${TIER_NAMES.join(', ')}` })
+    return found ?? z.NEVER
+  })
+  .meta({ enum: [...TIER_NAMES, 'async'] })
 const cursor = z.string().transform((written, sink) => {
   const id = messageIdOf(written)
   if (id === null) sink.addIssue({ code: 'custom', message: 'is no cursor: use `next` of an earlier answer' })
@@ -83,34 +108,64 @@ const query = paging.extend({
   sender: mailbox.optional().meta({ description: 'an address, or a domain' }),
   from: either.optional().meta({ description: 'alias of sender, or, where it is a time, of after' }),
   subject: part.optional().meta({ description: 'a part of it; case does not matter' }),
-  tag: part.optional(), status: status.optional(),
-  tier: tier.optional(), priority: tier.optional().meta(aliasOf('tier')),
-  after: time.optional().meta({ description: 'accepted since then' }), before: time.optional(),
+  tag: part.optional(),
+  status: status.optional(),
+  tier: tier.optional(),
+  priority: tier.optional().meta(aliasOf('tier')),
+  after: time.optional().meta({ description: 'accepted since then' }),
+  before: time.optional(),
   cursor: cursor.optional().meta({ description: '`next` of an earlier answer; instead of page' }),
 })
 /** Counting pages costs what the pages before have cost. */
 const DEEPEST = 10_000
 
 const count = z.int().min(0)
-const listAnswer = enveloped(z.object({
-  emails: z.array(foundShape), page: count, limit: count, total: count, totalPages: count, next: z.string().nullable(),
-  total_is_exact: z.boolean(),
-  meta: z.object({ total: count, page: count, limit: count, has_more: z.boolean() }),
-}))
+const listAnswer = enveloped(
+  z.object({
+    emails: z.array(foundShape),
+    page: count,
+    limit: count,
+    total: count,
+    totalPages: count,
+    next: z.string().nullable(),
+    total_is_exact: z.boolean(),
+    meta: z.object({ total: count, page: count, limit: count, has_more: z.boolean() }),
+  }),
+)
 
 const search = route({
-  name: 'search-emails', summary: 'Find messages, the newest first',
-  description: 'The answer has `next`, a cursor for what follows, and is never late: a search that would have to look at very many '
-    + 'messages answers what it has found, perhaps nothing, with `next` to go on. `total` is counted up to 10,000 and where counting is '
-    + 'cheap; else it is what is known, and `total_is_exact` is false.',
-  method: 'GET', paths: ['/public/emails', '/public/emails/get-emails'], access: 'any', query, status: 200, answer: listAnswer,
+  name: 'search-emails',
+  summary: 'Find messages, the newest first',
+  description:
+    'The answer has `next`, a cursor for what follows, and is never late: a search that would have to look at very many ' +
+    'messages answers what it has found, perhaps nothing, with `next` to go on. `total` is counted up to 10,000 and where counting is ' +
+    'cheap; else it is what is known, and `total_is_exact` is false.',
+  method: 'GET',
+  paths: ['/public/emails', '/public/emails/get-emails'],
+  access: 'any',
+  query,
+  status: 200,
+  answer: listAnswer,
   errors: ['VALIDATION_ERROR'],
   handle: async (ctx, { caller, query: given }) => {
     const skip = given.cursor === undefined ? (given.page - 1) * given.limit : 0
-    if (skip + given.limit > DEEPEST) return invalid([{ path: 'page', message: `pages end at the ${DEEPEST}th email; go on with cursor` }])
-    const order = { workspaceId: caller.workspaceId, filter: filterOf(given), cursor: given.cursor ?? null, skip, limit: given.limit }
+    if (skip + given.limit > DEEPEST)
+      return invalid([{ path: 'page', message: `pages end at the ${DEEPEST}th email; go on with cursor` }])
+    const order = {
+      workspaceId: caller.workspaceId,
+      filter: filterOf(given),
+      cursor: given.cursor ?? null,
+      skip,
+      limit: given.limit,
+    }
     const [found, counted] = await Promise.all([searchMessages(ctx.db, order), countMessages(ctx.db, order)])
-    return { body: { success: true, message: `${found.messages.length} emails.`, data: pageOf(found, counted, { ...given, skip }) } }
+    return {
+      body: {
+        success: true,
+        message: `${found.messages.length} emails.`,
+        data: pageOf(found, counted, { ...given, skip }),
+      },
+    }
   },
 })
 
@@ -135,20 +190,34 @@ async function explainOne(ctx: ApiContext, workspaceId: string, name: string): P
 function filterOf(given: z.output<typeof query>): SearchFilter {
   const [from, to] = [given.from ?? null, given.to ?? null]
   return {
-    recipient: given.recipient ?? (typeof to === 'string' ? to : null), sender: given.sender ?? (typeof from === 'string' ? from : null),
-    subject: given.subject ?? null, tag: given.tag ?? null, status: given.status ?? null, tier: given.tier ?? given.priority ?? null,
-    after: given.after ?? (from instanceof Date ? from : null), before: given.before ?? (to instanceof Date ? to : null),
+    recipient: given.recipient ?? (typeof to === 'string' ? to : null),
+    sender: given.sender ?? (typeof from === 'string' ? from : null),
+    subject: given.subject ?? null,
+    tag: given.tag ?? null,
+    status: given.status ?? null,
+    tier: given.tier ?? given.priority ?? null,
+    after: given.after ?? (from instanceof Date ? from : null),
+    before: given.before ?? (to instanceof Date ? to : null),
   }
 }
 
 type Counted = Awaited<ReturnType<typeof countMessages>>
 type Asked = z.output<typeof query> & { readonly skip: number }
 
-function pageOf({ messages, next }: SearchResult, counted: Counted, { page, limit, skip }: Asked): Record<string, unknown> {
+function pageOf(
+  { messages, next }: SearchResult,
+  counted: Counted,
+  { page, limit, skip }: Asked,
+): Record<string, unknown> {
   const total = counted?.total ?? skip + messages.length + (next === null ? 0 : 1)
   return {
-    emails: messages.map(presentFound), page, limit, total, totalPages: Math.ceil(total / limit),
+    emails: messages.map(presentFound),
+    page,
+    limit,
+    total,
+    totalPages: Math.ceil(total / limit),
     next: next === null ? null : `em_${hexOf(next)}`,
-    total_is_exact: counted?.isExact ?? false, meta: { total, page, limit, has_more: next !== null },
+    total_is_exact: counted?.isExact ?? false,
+    meta: { total, page, limit, has_more: next !== null },
   }
 }

@@ -1,6 +1,13 @@
 /** Who is in an automation: events that enrol, enrolling and unenrolling by hand, and the list. An answer is given when it is stored. */
 import { z } from 'zod'
-import { enrolContact, listEnrolments, trackEvent, unenrolContact, type Enrolment, type Properties } from '#src/automations/enrol.ts'
+import {
+  enrolContact,
+  listEnrolments,
+  trackEvent,
+  unenrolContact,
+  type Enrolment,
+  type Properties,
+} from '#src/automations/enrol.ts'
 import { remindAutomations } from '#src/automations/remind.ts'
 import { ENROLMENT_STATES, type EnrolmentState } from '#src/automations/state.ts'
 import { eventName } from '#src/automations/triggers.ts'
@@ -26,47 +33,77 @@ export const email = z.string().transform((written, sink) => {
 const properties = z
   .record(z.string(), z.unknown())
   .refine((given) => Object.keys(given).length <= MAX_PROPERTIES, `at most ${MAX_PROPERTIES} properties`)
-  .refine((given) => JSON.stringify(given).length <= MAX_PROPERTIES_SIZE, `at most ${MAX_PROPERTIES_SIZE} characters as JSON`)
+  .refine(
+    (given) => JSON.stringify(given).length <= MAX_PROPERTIES_SIZE,
+    `at most ${MAX_PROPERTIES_SIZE} characters as JSON`,
+  )
   .nullish()
 export const filling = { properties, data: properties.meta(aliasOf('properties')) } as const
-export const foldProperties = (given: { properties?: Properties | undefined; data?: Properties | undefined }): Properties =>
-  given.properties ?? given.data ?? null
+export const foldProperties = (given: {
+  properties?: Properties | undefined
+  data?: Properties | undefined
+}): Properties => given.properties ?? given.data ?? null
 
 const name = eventName.nullish()
 const eventBody = z
   .object({
-    email, event_name: name, eventName: name.meta(aliasOf('event_name')), event: name.meta(aliasOf('event_name')),
-    name: name.meta(aliasOf('event_name')), ...filling,
+    email,
+    event_name: name,
+    eventName: name.meta(aliasOf('event_name')),
+    event: name.meta(aliasOf('event_name')),
+    name: name.meta(aliasOf('event_name')),
+    ...filling,
   })
   .transform((given, sink) => {
     const event = given.event_name ?? given.eventName ?? given.event ?? given.name
-    if (event === undefined || event === null) sink.addIssue({ code: 'custom', path: ['event_name'], message: 'is required' })
+    if (event === undefined || event === null)
+      sink.addIssue({ code: 'custom', path: ['event_name'], message: 'is required' })
     return { email: given.email, name: event ?? '', properties: foldProperties(given) }
   })
   .meta({
     required: ['email', 'event_name'],
     examples: [{ email: 'anna@example.org', event_name: 'signed_up', properties: { plan: 'basic' } }],
   })
-const enrolBody = z.object({ email, ...filling }).transform((given) => ({ email: given.email, properties: foldProperties(given) }))
+const enrolBody = z
+  .object({ email, ...filling })
+  .transform((given) => ({ email: given.email, properties: foldProperties(given) }))
 
 const enrolledCount = enveloped(z.object({ enrolled: z.int().min(0) }))
 
 const track = route({
-  name: 'track-event', summary: 'Tell of an event of a contact: it is enrolled in each active automation that waits for it',
-  method: 'POST', paths: ['/public/automations/events/track'], access: { admin: 'automations:trigger' }, body: eventBody, status: 200,
-  answer: enrolledCount, errors: [],
+  name: 'track-event',
+  summary: 'Tell of an event of a contact: it is enrolled in each active automation that waits for it',
+  method: 'POST',
+  paths: ['/public/automations/events/track'],
+  access: { admin: 'automations:trigger' },
+  body: eventBody,
+  status: 200,
+  answer: enrolledCount,
+  errors: [],
   handle: async (ctx, { caller, body }) => {
     const person = { workspaceId: caller.workspaceId, email: body.email }
-    const enrolled = await trackEvent(ctx.db, person, { name: body.name, properties: body.properties }, new Date(ctx.clock.now()))
+    const enrolled = await trackEvent(
+      ctx.db,
+      person,
+      { name: body.name, properties: body.properties },
+      new Date(ctx.clock.now()),
+    )
     remindAutomations(ctx)
     return { body: { success: true, message: `Event tracked. Automations it began: ${enrolled}.`, data: { enrolled } } }
   },
 })
 
 const enrol = route({
-  name: 'enroll-contact', summary: 'Enrol a contact in an active automation; one that is in it already stays where it is',
-  method: 'POST', paths: ['/public/automations/add-automation/:id/enroll', '/public/automations/:id/enroll'], access: WRITE, params: byId,
-  body: enrolBody, status: 200, answer: enrolledCount, errors: ['CONFLICT', 'NOT_FOUND'],
+  name: 'enroll-contact',
+  summary: 'Enrol a contact in an active automation; one that is in it already stays where it is',
+  method: 'POST',
+  paths: ['/public/automations/add-automation/:id/enroll', '/public/automations/:id/enroll'],
+  access: WRITE,
+  params: byId,
+  body: enrolBody,
+  status: 200,
+  answer: enrolledCount,
+  errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
     if (!isUuid(params.id)) return NO_AUTOMATION
     const person = { workspaceId: caller.workspaceId, email: body.email }
@@ -84,9 +121,16 @@ const enrol = route({
 })
 
 const unenrol = route({
-  name: 'unenroll-contact', summary: 'Take a contact out of an automation',
-  method: 'DELETE', paths: ['/public/automations/delete-automation/:id/subscribers', '/public/automations/:id/subscribers'], access: WRITE,
-  params: byId, body: z.object({ email }), status: 200, answer: plainAnswer, errors: ['NOT_FOUND'],
+  name: 'unenroll-contact',
+  summary: 'Take a contact out of an automation',
+  method: 'DELETE',
+  paths: ['/public/automations/delete-automation/:id/subscribers', '/public/automations/:id/subscribers'],
+  access: WRITE,
+  params: byId,
+  body: z.object({ email }),
+  status: 200,
+  answer: plainAnswer,
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
     const automation = await automationOf(ctx, caller.workspaceId, params.id)
     if (automation === null) return NO_AUTOMATION
@@ -99,16 +143,28 @@ const unenrol = route({
 
 const states = Object.keys(ENROLMENT_STATES) as [EnrolmentState, ...EnrolmentState[]]
 const subscriber = z.object({
-  id: z.uuid(), contact_id: z.uuid(), email: z.string(), status: z.enum(states), version: z.int(), next_step: z.string().nullable(),
-  due_at: moment.nullable(), reason: z.string().nullable(), enrolled_at: moment, ended_at: moment.nullable(),
+  id: z.uuid(),
+  contact_id: z.uuid(),
+  email: z.string(),
+  status: z.enum(states),
+  version: z.int(),
+  next_step: z.string().nullable(),
+  due_at: moment.nullable(),
+  reason: z.string().nullable(),
+  enrolled_at: moment,
+  ended_at: moment.nullable(),
 })
 
 const list = route({
   name: 'get-automation-subscribers',
   summary: 'Who is or was in an automation, the newest first, with the step that is next and when it is due',
-  method: 'GET', paths: ['/public/automations/get-automation/:id/subscribers', '/public/automations/:id/subscribers'], access: READ,
+  method: 'GET',
+  paths: ['/public/automations/get-automation/:id/subscribers', '/public/automations/:id/subscribers'],
+  access: READ,
   params: byId,
-  query: paging.extend({ status: z.enum(states).optional() }), status: 200, answer: pageOf('subscribers', subscriber),
+  query: paging.extend({ status: z.enum(states).optional() }),
+  status: 200,
+  answer: pageOf('subscribers', subscriber),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
     const automation = await automationOf(ctx, caller.workspaceId, params.id)
@@ -124,8 +180,15 @@ export const ENROLMENT_ROUTES: readonly AnyRoute[] = [track, enrol, unenrol, lis
 function present(enrolment: Enrolment): Record<string, unknown> {
   const isActive = enrolment.state === 'active'
   return {
-    id: enrolment.id, contact_id: enrolment.contactId, email: enrolment.email, status: enrolment.state, version: enrolment.version,
-    next_step: enrolment.step, due_at: isActive ? enrolment.dueAt.toISOString() : null, reason: enrolment.reason,
-    enrolled_at: enrolment.createdAt.toISOString(), ended_at: enrolment.endedAt?.toISOString() ?? null,
+    id: enrolment.id,
+    contact_id: enrolment.contactId,
+    email: enrolment.email,
+    status: enrolment.state,
+    version: enrolment.version,
+    next_step: enrolment.step,
+    due_at: isActive ? enrolment.dueAt.toISOString() : null,
+    reason: enrolment.reason,
+    enrolled_at: enrolment.createdAt.toISOString(),
+    ended_at: enrolment.endedAt?.toISOString() ?? null,
   }
 }

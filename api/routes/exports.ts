@@ -16,27 +16,40 @@ import { NO_SEGMENT } from './segments.ts'
 
 const given = z.string().optional()
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
-const query = z.object({
-  audienceId: given, audience_id: given.meta(aliasOf('audienceId')),
-  segmentId: given, segment_id: given.meta(aliasOf('segmentId')),
-  subscribedOnly: flag.meta({ description: 'only those who are subscribed to the audience' }),
-  subscribed_only: flag.meta(aliasOf('subscribedOnly')),
-}).transform((asked) => ({
-  audienceId: asked.audienceId ?? asked.audience_id ?? null, segmentId: asked.segmentId ?? asked.segment_id ?? null,
-  isSubscribedOnly: asked.subscribedOnly || asked.subscribed_only,
-}))
+const query = z
+  .object({
+    audienceId: given,
+    audience_id: given.meta(aliasOf('audienceId')),
+    segmentId: given,
+    segment_id: given.meta(aliasOf('segmentId')),
+    subscribedOnly: flag.meta({ description: 'only those who are subscribed to the audience' }),
+    subscribed_only: flag.meta(aliasOf('subscribedOnly')),
+  })
+  .transform((asked) => ({
+    audienceId: asked.audienceId ?? asked.audience_id ?? null,
+    segmentId: asked.segmentId ?? asked.segment_id ?? null,
+    isSubscribedOnly: asked.subscribedOnly || asked.subscribed_only,
+  }))
 
 const download = route({
-  name: 'export-contacts', summary: 'Contacts as CSV: of an audience, of a segment, or all',
-  description: 'Cells that a spreadsheet would take for a formula begin with an apostrophe; the import takes it off again.',
-  method: 'GET', paths: ['/public/contacts/export'], access: { admin: 'contacts:read' }, query, status: 200, produces: ['text/csv'],
+  name: 'export-contacts',
+  summary: 'Contacts as CSV: of an audience, of a segment, or all',
+  description:
+    'Cells that a spreadsheet would take for a formula begin with an apostrophe; the import takes it off again.',
+  method: 'GET',
+  paths: ['/public/contacts/export'],
+  access: { admin: 'contacts:read' },
+  query,
+  status: 200,
+  produces: ['text/csv'],
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, query: asked }) => {
     const selection = await select(ctx, caller.workspaceId, asked)
     if (isRefusal(selection)) return selection
     const lines = exportContacts(ctx.db, selection, ctx.clock.now())
     return {
-      body: Readable.from(lines, { highWaterMark: 1 }), type: 'text/csv; charset=utf-8',
+      body: Readable.from(lines, { highWaterMark: 1 }),
+      type: 'text/csv; charset=utf-8',
       headers: { 'Content-Disposition': 'attachment; filename="contacts.csv"' },
     }
   },
@@ -45,7 +58,11 @@ const download = route({
 export const EXPORT_ROUTES: readonly AnyRoute[] = [download]
 
 /** The audience that is asked for goes before that of the segment. */
-async function select(ctx: ApiContext, workspaceId: string, asked: z.output<typeof query>): Promise<Selection | Refusal> {
+async function select(
+  ctx: ApiContext,
+  workspaceId: string,
+  asked: z.output<typeof query>,
+): Promise<Selection | Refusal> {
   const { audienceId, segmentId, isSubscribedOnly } = asked
   const segment = segmentId !== null && isUuid(segmentId) ? await findSegment(ctx.db, workspaceId, segmentId) : null
   if (segmentId !== null && segment === null) return NO_SEGMENT

@@ -32,7 +32,12 @@ export const readyz = route({
   access: 'public',
   status: 200,
   answer: z.object({ status: z.literal('ready'), checks }),
-  further: { 503: { when: 'not ready; `checks` says what is missing', answer: z.object({ status: z.literal('not ready'), checks }) } },
+  further: {
+    503: {
+      when: 'not ready; `checks` says what is missing',
+      answer: z.object({ status: z.literal('not ready'), checks }),
+    },
+  },
   errors: [],
   handle: async (ctx) => {
     const found = await check(ctx)
@@ -63,7 +68,11 @@ type Checks = Readonly<Record<'postgres' | 'migrations' | 'redis', string>>
 
 async function check(ctx: ApiContext): Promise<Checks> {
   const [applied, redis] = await Promise.all([
-    within(ctx.db.query<{ name: string }>('SELECT name FROM migrations').then(({ rows }) => rows.map((row) => row.name), noTable)),
+    within(
+      ctx.db
+        .query<{ name: string }>('SELECT name FROM migrations')
+        .then(({ rows }) => rows.map((row) => row.name), noTable),
+    ),
     within(isRedisReady(ctx.redis) ? ctx.redis.ping().then(() => true) : Promise.resolve(null)),
   ])
   const pending = applied === null ? [] : listMigrations().filter((name) => !applied.includes(name))

@@ -33,12 +33,18 @@ const times = z.looseObject({
 })
 
 const TIMES = {
-  scheduled_at: { type: 'string', description: '`YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset in it wins over `timezone`' },
+  scheduled_at: {
+    type: 'string',
+    description: '`YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset in it wins over `timezone`',
+  },
   scheduled_for: { type: 'string', description: 'alias of scheduled_at', deprecated: true },
   timezone: { type: 'string', description: 'IANA name; UTC when left out' },
   priority: { type: 'string', enum: TIER_WORDS, description: 'the tier it enters when due; normal when left out' },
 }
-const FLAT = { allOf: [MESSAGE_REF, { type: 'object', properties: TIMES }], description: 'the fields of a message beside its time' }
+const FLAT = {
+  allOf: [MESSAGE_REF, { type: 'object', properties: TIMES }],
+  description: 'the fields of a message beside its time',
+}
 const NESTED = {
   type: 'object',
   properties: { ...TIMES, email: MESSAGE_REF },
@@ -58,11 +64,14 @@ const foldedBody = times.transform((given, sink): Scheduled => {
   const timesIn = times.safeParse(email).data
   const message = readPart(sendBody, email)
   if (!message.ok)
-    for (const { path, message: text } of message.details) sink.addIssue({ code: 'custom', path: [...prefix, path], message: text })
+    for (const { path, message: text } of message.details)
+      sink.addIssue({ code: 'custom', path: [...prefix, path], message: text })
   const tier = readPart(tierName, given.priority ?? timesIn?.priority)
-  if (!tier.ok) sink.addIssue({ code: 'custom', path: ['priority'], message: tier.details[0]?.message ?? 'is not valid' })
+  if (!tier.ok)
+    sink.addIssue({ code: 'custom', path: ['priority'], message: tier.details[0]?.message ?? 'is not valid' })
   const timezone = given.timezone || timesIn?.timezone || 'UTC'
-  if (!isZone(timezone)) sink.addIssue({ code: 'custom', path: ['timezone'], message: 'must be an IANA time zone such as Europe/Berlin' })
+  if (!isZone(timezone))
+    sink.addIssue({ code: 'custom', path: ['timezone'], message: 'must be an IANA time zone such as Europe/Berlin' })
   const written = given.scheduled_at || given.scheduled_for || timesIn?.scheduled_at || timesIn?.scheduled_for
   const at = written && isZone(timezone) ? readMoment(written, timezone) : null
   if (!written) sink.addIssue({ code: 'custom', path: ['scheduled_at'], message: 'is required' })
@@ -87,7 +96,14 @@ export const scheduleEmail = route({
     const found = idempotencyKeyOf(headers['idempotency-key'])
     if (!found.ok) return found.refusal
     const claim = found.key === null ? null : { key: found.key, bodyHash: digestOf('schedule', body) }
-    return answerSent(await send(ctx, caller, { body: body.body, tier: body.tier, scheduledAt: body.at, timezone: body.timezone }, claim))
+    return answerSent(
+      await send(
+        ctx,
+        caller,
+        { body: body.body, tier: body.tier, scheduledAt: body.at, timezone: body.timezone },
+        claim,
+      ),
+    )
   },
 })
 
@@ -144,7 +160,10 @@ export const cancelScheduledEmail = route({
     const id = messageIdOf(params.id)
     const result = id === null ? 'not-found' : await cancelScheduled(ctx, caller.workspaceId, id)
     if (result === 'not-found') return refuse('NOT_FOUND', 'There is no such scheduled email.')
-    if (result === 'gone') return refuse('CONFLICT', 'The email is no longer waiting: it has left for the queue or was cancelled before.')
-    return { body: { success: true, message: 'Scheduled email cancelled.', data: { id: params.id, status: 'cancelled' } } }
+    if (result === 'gone')
+      return refuse('CONFLICT', 'The email is no longer waiting: it has left for the queue or was cancelled before.')
+    return {
+      body: { success: true, message: 'Scheduled email cancelled.', data: { id: params.id, status: 'cancelled' } },
+    }
   },
 })

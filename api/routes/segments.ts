@@ -10,7 +10,15 @@ import { invalid, refuse, type Refusal } from '#src/errors.ts'
 import { isUuid } from '#src/id.ts'
 import { ACTIVITIES, FIELDS, OPERATORS, readFilter, STATUSES, type Filter } from '#src/segments/filter.ts'
 import {
-  createSegment, deleteSegment, findSegment, listSegments, MAX_SEGMENTS, updateSegment, type Segment, type SegmentChange, type SegmentOrder,
+  createSegment,
+  deleteSegment,
+  findSegment,
+  listSegments,
+  MAX_SEGMENTS,
+  updateSegment,
+  type Segment,
+  type SegmentChange,
+  type SegmentOrder,
 } from '#src/segments/segments.ts'
 import { bounded, countSelection, isCursor, readSlice, type Selection } from '#src/segments/selection.ts'
 import { presentSlim, slimContact } from '#api/contact-shapes.ts'
@@ -29,7 +37,9 @@ const MAX_DESCRIPTION = 2000
 const SAMPLE = 10
 
 export const NO_SEGMENT = refuse('NOT_FOUND', 'There is no such segment.')
-const TOO_SLOW = invalid([{ path: 'filter', message: 'takes longer than 20 seconds to look up; use fewer conditions, or an audience' }])
+const TOO_SLOW = invalid([
+  { path: 'filter', message: 'takes longer than 20 seconds to look up; use fewer conditions, or an audience' },
+])
 
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
 const DESCRIPTION = `Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true};
@@ -41,13 +51,17 @@ Operators: ${OPERATORS.join(', ')}; before and after for moments.`
 
 const SHOWN = { type: 'object', description: DESCRIPTION }
 const filter = z.unknown().meta(SHOWN).transform(foldFilter)
-const filterOrNothing = z.unknown().optional().meta(SHOWN)
-  .transform((given, sink) => given === undefined ? undefined : foldFilter(given, sink))
+const filterOrNothing = z
+  .unknown()
+  .optional()
+  .meta(SHOWN)
+  .transform((given, sink) => (given === undefined ? undefined : foldFilter(given, sink)))
 
 function foldFilter(given: unknown, sink: z.RefinementCtx): Filter {
   const read = readFilter(given)
   if (read.ok) return read.filter
-  for (const { path, message } of read.details.slice(0, 20)) sink.addIssue({ code: 'custom', path: path.split('.').slice(1), message })
+  for (const { path, message } of read.details.slice(0, 20))
+    sink.addIssue({ code: 'custom', path: path.split('.').slice(1), message })
   return z.NEVER
 }
 
@@ -57,33 +71,59 @@ const audience = z.string().refine(isUuid, 'must be a UUID').nullish()
 const scope = { audience_id: audience, audienceId: audience.meta(aliasOf('audience_id')) }
 
 const createBody = z.object({ name, description, ...scope, filter }).transform((given): SegmentOrder => ({
-  name: given.name, description: given.description ?? null, audienceId: given.audience_id ?? given.audienceId ?? null, filter: given.filter,
+  name: given.name,
+  description: given.description ?? null,
+  audienceId: given.audience_id ?? given.audienceId ?? null,
+  filter: given.filter,
 }))
-const updateBody = z.object({ name: name.optional(), description, ...scope, filter: filterOrNothing })
+const updateBody = z
+  .object({ name: name.optional(), description, ...scope, filter: filterOrNothing })
   .transform((given): SegmentChange => ({
-    name: given.name, description: given.description, filter: given.filter,
+    name: given.name,
+    description: given.description,
+    filter: given.filter,
     audienceId: given.audience_id === undefined ? given.audienceId : given.audience_id,
   }))
 const previewBody = z.object({ ...scope, filter }).transform((given) => ({
-  audienceId: given.audience_id ?? given.audienceId ?? null, filter: given.filter,
+  audienceId: given.audience_id ?? given.audienceId ?? null,
+  filter: given.filter,
 }))
 
 const count = z.int().min(0)
-const status = slimContact.shape.status.nullable().meta({ description: 'in the audience of the segment, else the latest; null in none' })
+const status = slimContact.shape.status
+  .nullable()
+  .meta({ description: 'in the audience of the segment, else the latest; null in none' })
 const contact = slimContact.extend({ status })
-const shown = z.object({
-  id: z.uuid(), object: z.literal('segment'), name: z.string(), description: z.string().nullable(),
-  audienceId: z.uuid().nullable(), audience_id: z.uuid().nullable(), filter: z.record(z.string(), z.unknown()),
-  createdAt: moment, created_at: moment, updatedAt: moment, updated_at: moment,
-}).meta({ id: 'Segment' })
+const shown = z
+  .object({
+    id: z.uuid(),
+    object: z.literal('segment'),
+    name: z.string(),
+    description: z.string().nullable(),
+    audienceId: z.uuid().nullable(),
+    audience_id: z.uuid().nullable(),
+    filter: z.record(z.string(), z.unknown()),
+    createdAt: moment,
+    created_at: moment,
+    updatedAt: moment,
+    updated_at: moment,
+  })
+  .meta({ id: 'Segment' })
 const one = enveloped(shown).meta({ id: 'SegmentAnswer' })
 const counted = enveloped(shown.extend({ contactCount: count, contact_count: count })).meta({ id: 'CountedSegment' })
 
 const create = route({
-  name: 'create-segment', summary: 'Keep a filter under a name',
-  method: 'POST', paths: ['/public/segments'], access: WRITE, body: createBody, status: 201, answer: one, errors: ['NOT_FOUND', 'CONFLICT'],
+  name: 'create-segment',
+  summary: 'Keep a filter under a name',
+  method: 'POST',
+  paths: ['/public/segments'],
+  access: WRITE,
+  body: createBody,
+  status: 201,
+  answer: one,
+  errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller: { workspaceId }, body }) => {
-    if (!await isOwnAudience(ctx, workspaceId, body.audienceId)) return NO_AUDIENCE
+    if (!(await isOwnAudience(ctx, workspaceId, body.audienceId))) return NO_AUDIENCE
     const made = await createSegment(ctx.db, workspaceId, body)
     if (made === null) return refuse('CONFLICT', `A workspace has at most ${MAX_SEGMENTS} segments.`)
     return { body: { success: true, message: 'Segment created.', data: present(made) } }
@@ -91,8 +131,15 @@ const create = route({
 })
 
 const list = route({
-  name: 'list-segments', summary: 'The segments of the workspace, the newest first',
-  method: 'GET', paths: ['/public/segments'], access: READ, query: paging, status: 200, answer: pageOf('segments', shown), errors: [],
+  name: 'list-segments',
+  summary: 'The segments of the workspace, the newest first',
+  method: 'GET',
+  paths: ['/public/segments'],
+  access: READ,
+  query: paging,
+  status: 200,
+  answer: pageOf('segments', shown),
+  errors: [],
   handle: async (ctx, { caller, query }) => {
     const found = await listSegments(ctx.db, caller.workspaceId, query)
     const data = pageData('segments', { items: found.items.map(present), total: found.total }, query)
@@ -101,45 +148,80 @@ const list = route({
 })
 
 const get = route({
-  name: 'get-segment', summary: 'One segment, and how many contacts it has now',
-  method: 'GET', paths: ['/public/segments/:id'],
-  access: READ, params: byPath, status: 200, answer: counted, errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
-  handle: (ctx, { caller: { workspaceId }, params }) => withSegment(ctx, workspaceId, params.id, async (segment) => {
-    const total = await countSelection(ctx.db, selectionOf(workspaceId, segment), ctx.clock.now())
-    if (total === null) return TOO_SLOW
-    const data = { ...present(segment), contactCount: total, contact_count: total }
-    return { body: { success: true, message: `${total} contacts.`, data } }
-  }),
+  name: 'get-segment',
+  summary: 'One segment, and how many contacts it has now',
+  method: 'GET',
+  paths: ['/public/segments/:id'],
+  access: READ,
+  params: byPath,
+  status: 200,
+  answer: counted,
+  errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
+  handle: (ctx, { caller: { workspaceId }, params }) =>
+    withSegment(ctx, workspaceId, params.id, async (segment) => {
+      const total = await countSelection(ctx.db, selectionOf(workspaceId, segment), ctx.clock.now())
+      if (total === null) return TOO_SLOW
+      const data = { ...present(segment), contactCount: total, contact_count: total }
+      return { body: { success: true, message: `${total} contacts.`, data } }
+    }),
 })
 
 const update = route({
-  name: 'update-segment', summary: 'Change name, description, audience or filter; what is left out stays', method: 'PATCH',
-  paths: ['/public/segments/:id'], access: WRITE, params: byPath, body: updateBody, status: 200, answer: one, errors: ['NOT_FOUND'],
+  name: 'update-segment',
+  summary: 'Change name, description, audience or filter; what is left out stays',
+  method: 'PATCH',
+  paths: ['/public/segments/:id'],
+  access: WRITE,
+  params: byPath,
+  body: updateBody,
+  status: 200,
+  answer: one,
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, params, body }) => {
-    if (!await isOwnAudience(ctx, workspaceId, body.audienceId ?? null)) return NO_AUDIENCE
+    if (!(await isOwnAudience(ctx, workspaceId, body.audienceId ?? null))) return NO_AUDIENCE
     const changed = isUuid(params.id) ? await updateSegment(ctx.db, workspaceId, params.id, body) : null
-    return changed === null ? NO_SEGMENT : { body: { success: true, message: 'Segment changed.', data: present(changed) } }
+    return changed === null
+      ? NO_SEGMENT
+      : { body: { success: true, message: 'Segment changed.', data: present(changed) } }
   },
 })
 
 const remove = route({
-  name: 'delete-segment', summary: 'Delete a segment; its contacts stay', method: 'DELETE', paths: ['/public/segments/:id'], access: WRITE,
-  params: byPath, status: 204, errors: ['NOT_FOUND'],
+  name: 'delete-segment',
+  summary: 'Delete a segment; its contacts stay',
+  method: 'DELETE',
+  paths: ['/public/segments/:id'],
+  access: WRITE,
+  params: byPath,
+  status: 204,
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, params: { id } }) =>
-    isUuid(id) && await deleteSegment(ctx.db, workspaceId, id) ? {} : NO_SEGMENT,
+    isUuid(id) && (await deleteSegment(ctx.db, workspaceId, id)) ? {} : NO_SEGMENT,
 })
 
 const preview = route({
-  name: 'preview-segment', summary: `How many contacts a filter finds, and ${SAMPLE} of them`,
-  method: 'POST', paths: ['/public/segments/preview'],
-  access: READ, body: previewBody, status: 200, answer: enveloped(z.object({ count, contacts: z.array(contact) })), errors: ['NOT_FOUND'],
+  name: 'preview-segment',
+  summary: `How many contacts a filter finds, and ${SAMPLE} of them`,
+  method: 'POST',
+  paths: ['/public/segments/preview'],
+  access: READ,
+  body: previewBody,
+  status: 200,
+  answer: enveloped(z.object({ count, contacts: z.array(contact) })),
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, body }) => {
-    if (!await isOwnAudience(ctx, workspaceId, body.audienceId)) return NO_AUDIENCE
+    if (!(await isOwnAudience(ctx, workspaceId, body.audienceId))) return NO_AUDIENCE
     const selection = selectionOf(workspaceId, body)
     const total = await countSelection(ctx.db, selection, ctx.clock.now())
     const sample = await readPage(ctx, selection, null, SAMPLE)
     if (total === null || sample === null) return TOO_SLOW
-    return { body: { success: true, message: `${total} contacts.`, data: { count: total, contacts: sample.map(presentContact) } } }
+    return {
+      body: {
+        success: true,
+        message: `${total} contacts.`,
+        data: { count: total, contacts: sample.map(presentContact) },
+      },
+    }
   },
 })
 
@@ -149,31 +231,45 @@ const pageQuery = paging.pick({ limit: true }).extend({
 })
 const contactPage = enveloped(z.object({ contacts: z.array(contact), limit: count, next: z.string().nullable() }))
 const listContacts = route({
-  name: 'list-segment-contacts', summary: 'The contacts of a segment, page by page',
-  method: 'GET', paths: ['/public/segments/:id/contacts'],
-  access: READ, params: byPath, query: pageQuery, status: 200, answer: contactPage, errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
-  handle: (ctx, { caller: { workspaceId }, params, query }) => withSegment(ctx, workspaceId, params.id, async (segment) => {
-    const selection = selectionOf(workspaceId, segment)
-    const after = query.after ?? query.cursor ?? null
-    if (after !== null && !isCursor(selection, after)) return invalid([{ path: 'after', message: 'is no cursor of this segment' }])
-    const page = await readPage(ctx, selection, after, query.limit)
-    if (page === null) return TOO_SLOW
-    const next = page.length < query.limit ? null : page.at(-1)?.cursor ?? null
-    const data = { contacts: page.map(presentContact), limit: query.limit, next }
-    return { body: { success: true, message: `${page.length} contacts.`, data } }
-  }),
+  name: 'list-segment-contacts',
+  summary: 'The contacts of a segment, page by page',
+  method: 'GET',
+  paths: ['/public/segments/:id/contacts'],
+  access: READ,
+  params: byPath,
+  query: pageQuery,
+  status: 200,
+  answer: contactPage,
+  errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
+  handle: (ctx, { caller: { workspaceId }, params, query }) =>
+    withSegment(ctx, workspaceId, params.id, async (segment) => {
+      const selection = selectionOf(workspaceId, segment)
+      const after = query.after ?? query.cursor ?? null
+      if (after !== null && !isCursor(selection, after))
+        return invalid([{ path: 'after', message: 'is no cursor of this segment' }])
+      const page = await readPage(ctx, selection, after, query.limit)
+      if (page === null) return TOO_SLOW
+      const next = page.length < query.limit ? null : (page.at(-1)?.cursor ?? null)
+      const data = { contacts: page.map(presentContact), limit: query.limit, next }
+      return { body: { success: true, message: `${page.length} contacts.`, data } }
+    }),
 })
 
 export const SEGMENT_ROUTES: readonly AnyRoute[] = [create, list, preview, get, update, remove, listContacts]
 
-function selectionOf(workspaceId: string, { audienceId, filter: wanted }: Pick<Segment, 'audienceId' | 'filter'>): Selection {
+function selectionOf(
+  workspaceId: string,
+  { audienceId, filter: wanted }: Pick<Segment, 'audienceId' | 'filter'>,
+): Selection {
   return { workspaceId, audienceId, filter: wanted, isSubscribedOnly: false }
 }
 
 type Found = Omit<Member, 'isSubscribed'> & { readonly isSubscribed: boolean | null; readonly cursor: string }
 
 function readPage(ctx: ApiContext, selection: Selection, after: string | null, limit: number): Promise<Found[] | null> {
-  return bounded(ctx.db, (tx) => readSlice<Found>(tx, selection, { columns: MEMBER_COLUMNS, after, limit, nowMs: ctx.clock.now() }))
+  return bounded(ctx.db, (tx) =>
+    readSlice<Found>(tx, selection, { columns: MEMBER_COLUMNS, after, limit, nowMs: ctx.clock.now() }),
+  )
 }
 
 function presentContact(found: Found): z.output<typeof contact> {
@@ -182,11 +278,14 @@ function presentContact(found: Found): z.output<typeof contact> {
 }
 
 async function isOwnAudience(ctx: ApiContext, workspaceId: string, audienceId: string | null): Promise<boolean> {
-  return audienceId === null || await findAudience(ctx.db, workspaceId, audienceId) !== null
+  return audienceId === null || (await findAudience(ctx.db, workspaceId, audienceId)) !== null
 }
 
 async function withSegment(
-  ctx: ApiContext, workspaceId: string, id: string, then: (segment: Segment) => Promise<Answer | Refusal>,
+  ctx: ApiContext,
+  workspaceId: string,
+  id: string,
+  then: (segment: Segment) => Promise<Answer | Refusal>,
 ): Promise<Answer | Refusal> {
   const segment = isUuid(id) ? await findSegment(ctx.db, workspaceId, id) : null
   return segment === null ? NO_SEGMENT : then(segment)
@@ -196,8 +295,16 @@ function present(segment: Segment): Record<string, unknown> {
   const { id, audienceId, createdAt, updatedAt } = segment
   const [created, updated] = [createdAt.toISOString(), updatedAt.toISOString()]
   return {
-    id, object: 'segment', name: segment.name, description: segment.description,
-    audienceId, audience_id: audienceId, filter: segment.filter,
-    createdAt: created, created_at: created, updatedAt: updated, updated_at: updated,
+    id,
+    object: 'segment',
+    name: segment.name,
+    description: segment.description,
+    audienceId,
+    audience_id: audienceId,
+    filter: segment.filter,
+    createdAt: created,
+    created_at: created,
+    updatedAt: updated,
+    updated_at: updated,
   }
 }

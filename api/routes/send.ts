@@ -57,7 +57,9 @@ async function sendOne(
   const found = idempotencyKeyOf(request.headers['idempotency-key'])
   if (!found.ok) return found.refusal
   const claim = found.key === null ? null : { key: found.key, bodyHash: digestOf(`send ${tier}`, request.body) }
-  return answerSent(await send(ctx, request.caller, { body: request.body, tier, scheduledAt: null, timezone: null }, claim))
+  return answerSent(
+    await send(ctx, request.caller, { body: request.body, tier, scheduledAt: null, timezone: null }, claim),
+  )
 }
 
 export function answerSent(sent: Sent | Refusal): Answer | Refusal {

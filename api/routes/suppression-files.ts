@@ -17,7 +17,10 @@ const MAX_LISTED = 100_000
 const item = z.union([
   z.string(),
   z.object({
-    email: z.string().optional(), address: z.string().optional(), reason: z.string().nullish(), kind: z.string().nullish(),
+    email: z.string().optional(),
+    address: z.string().optional(),
+    reason: z.string().nullish(),
+    kind: z.string().nullish(),
     type: z.string().nullish(),
   }),
 ])
@@ -28,12 +31,21 @@ const count = z.int().min(0)
 const problem = z.object({ line: count.nullable(), value: z.string(), message: z.string() })
 
 const importAll = route({
-  name: 'import-suppressions', summary: 'Suppress the addresses of a file (text/csv) or of a list in JSON',
-  description: 'The column of addresses is called `email` or `address`, or is the first one. Columns `reason` and `kind` are read where '
-    + 'they are. What is no address is left out and told. An import can be repeated: nothing is added twice.',
-  method: 'POST', paths: ['/public/suppressions/import'], access: ACCESS, accepts: ['json', 'csv'], body: importBody, status: 200,
+  name: 'import-suppressions',
+  summary: 'Suppress the addresses of a file (text/csv) or of a list in JSON',
+  description:
+    'The column of addresses is called `email` or `address`, or is the first one. Columns `reason` and `kind` are read where ' +
+    'they are. What is no address is left out and told. An import can be repeated: nothing is added twice.',
+  method: 'POST',
+  paths: ['/public/suppressions/import'],
+  access: ACCESS,
+  accepts: ['json', 'csv'],
+  body: importBody,
+  status: 200,
   errors: ['VALIDATION_ERROR'],
-  answer: enveloped(z.object({ added: count, strengthened: count, unchanged: count, invalid: count, errors: z.array(problem) })),
+  answer: enveloped(
+    z.object({ added: count, strengthened: count, unchanged: count, invalid: count, errors: z.array(problem) }),
+  ),
   handle: async (ctx, { caller, body, source, headers }) => {
     const given = body?.suppressions ?? body?.emails ?? body?.addresses
     const isFile = (headers['content-type'] ?? '').startsWith('text/csv')
@@ -48,16 +60,29 @@ const importAll = route({
 function rowOf(given: Item, i: number): ListRow {
   const one = typeof given === 'string' ? { email: given } : given
   const address = (one.email ?? one.address ?? '').trim()
-  return { kind: 'entry', line: i + 1, entry: { address, reason: one.reason ?? null, kind: kindOf(one.kind ?? one.type ?? '') } }
+  return {
+    kind: 'entry',
+    line: i + 1,
+    entry: { address, reason: one.reason ?? null, kind: kindOf(one.kind ?? one.type ?? '') },
+  }
 }
 
 const exportAll = route({
-  name: 'export-suppressions', summary: 'The suppression list as CSV, by address',
-  method: 'GET', paths: ['/public/suppressions/export'], access: ACCESS, query: filters, status: 200, produces: ['text/csv'], errors: [],
-  handle: (ctx, { caller, query }) => Promise.resolve({
-    type: 'text/csv; charset=utf-8', body: Readable.from(linesOf(ctx, caller.workspaceId, filterOf(query))),
-    headers: { 'Content-Disposition': 'attachment; filename="suppressions.csv"' },
-  }),
+  name: 'export-suppressions',
+  summary: 'The suppression list as CSV, by address',
+  method: 'GET',
+  paths: ['/public/suppressions/export'],
+  access: ACCESS,
+  query: filters,
+  status: 200,
+  produces: ['text/csv'],
+  errors: [],
+  handle: (ctx, { caller, query }) =>
+    Promise.resolve({
+      type: 'text/csv; charset=utf-8',
+      body: Readable.from(linesOf(ctx, caller.workspaceId, filterOf(query))),
+      headers: { 'Content-Disposition': 'attachment; filename="suppressions.csv"' },
+    }),
 })
 
 async function* linesOf(ctx: ApiContext, workspaceId: string, filter: ListFilter): AsyncGenerator<string> {

@@ -12,9 +12,15 @@ import { route, type AnyRoute } from '#api/route.ts'
 import { enveloped, moment, plainAnswer } from '#api/shapes.ts'
 
 const post = route({
-  name: 'post-tls-report', summary: 'A report on TLS with our mail domains (RFC 8460), by whoever sends mail to them',
+  name: 'post-tls-report',
+  summary: 'A report on TLS with our mail domains (RFC 8460), by whoever sends mail to them',
   description: 'The report as JSON, packed or not, up to 64 KB. It is read later; the same one again counts once.',
-  method: 'POST', paths: ['/tls-reports'], access: 'public', accepts: ['tlsrpt'], status: 200, answer: plainAnswer,
+  method: 'POST',
+  paths: ['/tls-reports'],
+  access: 'public',
+  accepts: ['tlsrpt'],
+  status: 200,
+  answer: plainAnswer,
   errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
   handle: async (ctx, { source, address }) => {
     const retryAfter = await paceTlsReports(ctx, ctx.attempts, address)
@@ -51,30 +57,64 @@ function isReport(raw: Buffer): boolean {
 
 const count = z.int().min(0)
 const maybe = z.string().nullable()
-const reportShape = z.object({
-  id: z.uuid(), organization: z.string(), report_id: z.string(), via: z.enum(['mail', 'https']), peer: z.string(), contact: maybe,
-  signer: maybe.meta({ description: 'the domain whose signature proves it; null: nobody\'s, so that anybody may have written it' }),
-  begins_at: moment, ends_at: moment, successes: count, failures: count,
-  policies: z.array(z.object({
-    domain: z.string(), type: z.enum(['tlsa', 'sts', 'no-policy-found']), lines: z.array(z.string()), mx: z.array(z.string()),
-    successes: count, failures: count,
-    details: z.array(z.object({
-      result: z.string(), count, sending_ip: maybe, mx_host: maybe, mx_helo: maybe, mx_ip: maybe, reason: maybe, more: maybe,
-    })),
-  })),
-}).meta({ id: 'ReceivedTlsReport' })
+const reportShape = z
+  .object({
+    id: z.uuid(),
+    organization: z.string(),
+    report_id: z.string(),
+    via: z.enum(['mail', 'https']),
+    peer: z.string(),
+    contact: maybe,
+    signer: maybe.meta({
+      description: "the domain whose signature proves it; null: nobody's, so that anybody may have written it",
+    }),
+    begins_at: moment,
+    ends_at: moment,
+    successes: count,
+    failures: count,
+    policies: z.array(
+      z.object({
+        domain: z.string(),
+        type: z.enum(['tlsa', 'sts', 'no-policy-found']),
+        lines: z.array(z.string()),
+        mx: z.array(z.string()),
+        successes: count,
+        failures: count,
+        details: z.array(
+          z.object({
+            result: z.string(),
+            count,
+            sending_ip: maybe,
+            mx_host: maybe,
+            mx_helo: maybe,
+            mx_ip: maybe,
+            reason: maybe,
+            more: maybe,
+          }),
+        ),
+      }),
+    ),
+  })
+  .meta({ id: 'ReceivedTlsReport' })
 
 const list = route({
-  name: 'admin-list-tls-reports', summary: 'Reports of others on TLS with our mail domains, the newest first', method: 'GET',
-  paths: ['/admin/tls-reports'], access: 'operator',
+  name: 'admin-list-tls-reports',
+  summary: 'Reports of others on TLS with our mail domains, the newest first',
+  method: 'GET',
+  paths: ['/admin/tls-reports'],
+  access: 'operator',
   query: z.object({
     limit: paging.shape.limit,
     failing: z.enum(['true', 'false']).default('false').meta({ description: 'true: only those that tell of failures' }),
   }),
-  status: 200, answer: enveloped(z.object({ reports: z.array(reportShape) })), errors: ['VALIDATION_ERROR'],
+  status: 200,
+  answer: enveloped(z.object({ reports: z.array(reportShape) })),
+  errors: ['VALIDATION_ERROR'],
   handle: async (ctx, { query: { limit, failing } }) => {
     const reports = await listReceived(ctx.db, { isFailing: failing === 'true', limit })
-    return { body: { success: true, message: `${reports.length} reports.`, data: { reports: reports.map(tellTlsReport) } } }
+    return {
+      body: { success: true, message: `${reports.length} reports.`, data: { reports: reports.map(tellTlsReport) } },
+    }
   },
 })
 

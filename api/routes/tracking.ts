@@ -14,9 +14,16 @@ const NO_LINK = refuse('NOT_FOUND', 'The link is not complete, or none of ours.'
 const refusalPage = (_: unknown, refusal: Refusal): Promise<Answer> => Promise.resolve(noLinkPage(refusal))
 
 const open = route({
-  name: 'open-pixel', summary: 'The open pixel of a mail',
-  method: 'GET', paths: ['/o/:token'], atRoot: true, access: 'public', params: z.object({ token: z.string() }), status: 200,
-  produces: ['image/gif'], errors: ['NOT_FOUND'],
+  name: 'open-pixel',
+  summary: 'The open pixel of a mail',
+  method: 'GET',
+  paths: ['/o/:token'],
+  atRoot: true,
+  access: 'public',
+  params: z.object({ token: z.string() }),
+  status: 200,
+  produces: ['image/gif'],
+  errors: ['NOT_FOUND'],
   handle: async (ctx, { params, headers, address, isHead }) => {
     const hit = ctx.tracking.readOpen(params.token)
     if (hit === null) return NO_LINK
@@ -26,9 +33,16 @@ const open = route({
 })
 
 const click = route({
-  name: 'follow-link', summary: 'A tracked link: leads to where it led in the mail, and nowhere else',
-  method: 'GET', paths: ['/c/:token/:url'], atRoot: true, access: 'public', params: z.object({ token: z.string(), url: z.string() }), status: 302,
-  errors: ['NOT_FOUND'], refusalPage,
+  name: 'follow-link',
+  summary: 'A tracked link: leads to where it led in the mail, and nowhere else',
+  method: 'GET',
+  paths: ['/c/:token/:url'],
+  atRoot: true,
+  access: 'public',
+  params: z.object({ token: z.string(), url: z.string() }),
+  status: 302,
+  errors: ['NOT_FOUND'],
+  refusalPage,
   handle: async (ctx, { params, headers, address, isHead }) => {
     const hit = ctx.tracking.readClick(params.token, params.url)
     if (hit === null) return NO_LINK
@@ -41,9 +55,17 @@ const click = route({
 const VIEWS = { max: 60, windowMs: 10 * 60 * 1000 }
 
 const view = route({
-  name: 'view-mail', summary: 'A mail in the browser, for whom it was sent to',
-  method: 'GET', paths: ['/v/:token'], atRoot: true, access: 'public', params: z.object({ token: z.string() }), status: 200, produces: ['text/html'],
-  errors: ['NOT_FOUND', 'RATE_LIMITED'], refusalPage,
+  name: 'view-mail',
+  summary: 'A mail in the browser, for whom it was sent to',
+  method: 'GET',
+  paths: ['/v/:token'],
+  atRoot: true,
+  access: 'public',
+  params: z.object({ token: z.string() }),
+  status: 200,
+  produces: ['text/html'],
+  errors: ['NOT_FOUND', 'RATE_LIMITED'],
+  refusalPage,
   handle: async (ctx, { params: { token } }) => {
     const name = `view-mail:${ctx.vault.mac('view-pace', token).toString('base64url').slice(0, 22)}`
     const retryAfter = await ctx.attempts.take(name, VIEWS)

@@ -8,7 +8,14 @@ import { leave, readLeaving, readPreferences, savePreferences, undoLeaving } fro
 import { createTokens, type ListRef } from '#src/tracking/tokens.ts'
 import type { ApiContext } from '#api/context.ts'
 import { noLinkPage } from '#api/pages/mail.ts'
-import { LIST_FIELD, nobodyPage, preferencesPage, restoredPage, unsubscribedPage, unsubscribePage } from '#api/pages/unsubscribe.ts'
+import {
+  LIST_FIELD,
+  nobodyPage,
+  preferencesPage,
+  restoredPage,
+  unsubscribedPage,
+  unsubscribePage,
+} from '#api/pages/unsubscribe.ts'
 import { route, type Answer, type AnyRoute } from '#api/route.ts'
 import { enveloped } from '#api/shapes.ts'
 
@@ -30,9 +37,17 @@ async function open(ctx: ApiContext, token: string): Promise<Opened> {
 }
 
 const ask = route({
-  name: 'unsubscribe-page', summary: 'The page behind the unsubscribe link of a mail; changes nothing',
-  method: 'GET', paths: ['/u/:token'], atRoot: true, access: 'public', params: byToken, status: 200, produces: ['text/html'],
-  errors: ['NOT_FOUND', 'RATE_LIMITED'], refusalPage,
+  name: 'unsubscribe-page',
+  summary: 'The page behind the unsubscribe link of a mail; changes nothing',
+  method: 'GET',
+  paths: ['/u/:token'],
+  atRoot: true,
+  access: 'public',
+  params: byToken,
+  status: 200,
+  produces: ['text/html'],
+  errors: ['NOT_FOUND', 'RATE_LIMITED'],
+  refusalPage,
   handle: async (ctx, { params }) => {
     const opened = await open(ctx, params.token)
     if ('refusal' in opened) return opened.refusal
@@ -48,15 +63,26 @@ const wish = z.object({
 })
 
 const act = route({
-  name: 'unsubscribe', summary: 'Unsubscribe by the link of a mail (RFC 8058), or undo it',
-  method: 'POST', paths: ['/u/:token'], atRoot: true, access: 'public', params: byToken, body: wish, accepts: ['form', 'multipart', 'json'],
-  status: 200, answer: enveloped(z.object({ status: z.enum(['unsubscribed', 'subscribed']) })), produces: ['text/html'],
-  errors: ['NOT_FOUND', 'RATE_LIMITED'], refusalPage,
+  name: 'unsubscribe',
+  summary: 'Unsubscribe by the link of a mail (RFC 8058), or undo it',
+  method: 'POST',
+  paths: ['/u/:token'],
+  atRoot: true,
+  access: 'public',
+  params: byToken,
+  body: wish,
+  accepts: ['form', 'multipart', 'json'],
+  status: 200,
+  answer: enveloped(z.object({ status: z.enum(['unsubscribed', 'subscribed']) })),
+  produces: ['text/html'],
+  errors: ['NOT_FOUND', 'RATE_LIMITED'],
+  refusalPage,
   handle: async (ctx, { params, body, wantsPage }) => {
     const opened = await open(ctx, params.token)
     if ('refusal' in opened) return opened.refusal
     if (body.undo !== undefined) return restore(ctx, body.undo, wantsPage)
-    if (!ONE_CLICK.test(body['List-Unsubscribe'] ?? '')) return invalid([{ path: 'List-Unsubscribe', message: 'must be One-Click' }])
+    if (!ONE_CLICK.test(body['List-Unsubscribe'] ?? ''))
+      return invalid([{ path: 'List-Unsubscribe', message: 'must be One-Click' }])
     const left = await leave(ctx, opened.ref)
     if (!wantsPage) return told('unsubscribed')
     return left.kind === 'nobody' ? nobodyPage() : unsubscribedPage(left.asked, params.token, left.undo)
@@ -70,13 +96,27 @@ async function restore(ctx: ApiContext, undo: string, wantsPage: boolean): Promi
 }
 
 function told(status: 'unsubscribed' | 'subscribed'): Answer {
-  return { body: { success: true, message: status === 'unsubscribed' ? 'Unsubscribed.' : 'Subscribed again.', data: { status } } }
+  return {
+    body: {
+      success: true,
+      message: status === 'unsubscribed' ? 'Unsubscribed.' : 'Subscribed again.',
+      data: { status },
+    },
+  }
 }
 
 const showPreferences = route({
-  name: 'preferences-page', summary: 'The page on which a person chooses what mail they get; changes nothing',
-  method: 'GET', paths: ['/p/:token'], atRoot: true, access: 'public', params: byToken, status: 200, produces: ['text/html'],
-  errors: ['NOT_FOUND', 'RATE_LIMITED'], refusalPage,
+  name: 'preferences-page',
+  summary: 'The page on which a person chooses what mail they get; changes nothing',
+  method: 'GET',
+  paths: ['/p/:token'],
+  atRoot: true,
+  access: 'public',
+  params: byToken,
+  status: 200,
+  produces: ['text/html'],
+  errors: ['NOT_FOUND', 'RATE_LIMITED'],
+  refusalPage,
   handle: async (ctx, { params }) => {
     const opened = await open(ctx, params.token)
     if ('refusal' in opened) return opened.refusal
@@ -85,18 +125,31 @@ const showPreferences = route({
   },
 })
 
-const choices = z.looseObject({
-  all: z.enum(['0', '1']).default('0').meta({ description: '`1`: no mail of campaigns and automations at all' }),
-}).meta({ description: `\`${LIST_FIELD}<audience id>\`: \`1\` for each audience whose mail is wanted` })
+const choices = z
+  .looseObject({
+    all: z.enum(['0', '1']).default('0').meta({ description: '`1`: no mail of campaigns and automations at all' }),
+  })
+  .meta({ description: `\`${LIST_FIELD}<audience id>\`: \`1\` for each audience whose mail is wanted` })
 
 const postPreferences = route({
-  name: 'save-preferences', summary: 'Save what mail a person gets: the button of that page',
-  method: 'POST', paths: ['/p/:token'], atRoot: true, access: 'public', params: byToken, body: choices, accepts: ['form', 'multipart'],
-  status: 200, produces: ['text/html'], errors: ['NOT_FOUND', 'RATE_LIMITED'], refusalPage,
+  name: 'save-preferences',
+  summary: 'Save what mail a person gets: the button of that page',
+  method: 'POST',
+  paths: ['/p/:token'],
+  atRoot: true,
+  access: 'public',
+  params: byToken,
+  body: choices,
+  accepts: ['form', 'multipart'],
+  status: 200,
+  produces: ['text/html'],
+  errors: ['NOT_FOUND', 'RATE_LIMITED'],
+  refusalPage,
   handle: async (ctx, { params, body }) => {
     const opened = await open(ctx, params.token)
     if ('refusal' in opened) return opened.refusal
-    const fields = Object.entries(body).filter(([name]) => name.startsWith(LIST_FIELD))
+    const fields = Object.entries(body)
+      .filter(([name]) => name.startsWith(LIST_FIELD))
       .map(([name, value]) => [name.slice(LIST_FIELD.length), value] as const)
     const wanted = new Set(fields.filter(([, value]) => value === '1').map(([id]) => id))
     const shown = new Set(fields.map(([id]) => id))

@@ -2,7 +2,12 @@
 import { z } from 'zod'
 import { refuse } from '#src/errors.ts'
 import {
-  DELIVERY_STATES, eventIdOf, listDeliveries, replayDelivery, type AttemptView, type DeliveryView,
+  DELIVERY_STATES,
+  eventIdOf,
+  listDeliveries,
+  replayDelivery,
+  type AttemptView,
+  type DeliveryView,
 } from '#src/webhooks/delivery-log.ts'
 import type { Endpoint } from '#src/webhooks/endpoints.ts'
 import { EVENT_TYPES, isEventType } from '#src/webhooks/event-types.ts'
@@ -17,33 +22,63 @@ const SWITCHED_OFF = refuse('CONFLICT', 'The webhook endpoint is switched off. S
 const NO_DELIVERY = refuse('NOT_FOUND', 'This event was never due for this webhook endpoint.')
 
 const state = z.enum(DELIVERY_STATES, `must be one of ${DELIVERY_STATES.join(', ')}`).optional()
-const eventId = z.string().optional().transform((text, sink) => {
-  const id = text === undefined ? null : eventIdOf(text)
-  if (text !== undefined && id === null) sink.addIssue({ code: 'custom', message: 'must be evt_… or its uuid' })
-  return id
-})
+const eventId = z
+  .string()
+  .optional()
+  .transform((text, sink) => {
+    const id = text === undefined ? null : eventIdOf(text)
+    if (text !== undefined && id === null) sink.addIssue({ code: 'custom', message: 'must be evt_… or its uuid' })
+    return id
+  })
 
 const shownState = z.enum(DELIVERY_STATES)
-const shownAttempt = z.object({
-  attempt: z.int(), at: moment, url: z.string(), status: z.int().nullable(), error: z.string().nullable(), duration_ms: z.number(),
-  request: z.object({ headers: z.record(z.string(), z.string()), body: z.string() }),
-  response: z.object({ status: z.int(), body: z.string().nullable().meta({ description: 'the first 4 KB' }) }).nullable(),
-}).meta({ id: 'WebhookAttempt' })
-const shownDelivery = z.object({
-  id: z.string(), event_id: z.string(),
-  type: z.string().nullable().meta({ description: 'null when the event is no longer stored' }), event: z.string().nullable(),
-  state: shownState, status: shownState, tries: z.int(), created_at: moment, next_try_at: moment.nullable(),
-  attempts: z.array(shownAttempt),
-}).meta({ id: 'WebhookDelivery' })
+const shownAttempt = z
+  .object({
+    attempt: z.int(),
+    at: moment,
+    url: z.string(),
+    status: z.int().nullable(),
+    error: z.string().nullable(),
+    duration_ms: z.number(),
+    request: z.object({ headers: z.record(z.string(), z.string()), body: z.string() }),
+    response: z
+      .object({ status: z.int(), body: z.string().nullable().meta({ description: 'the first 4 KB' }) })
+      .nullable(),
+  })
+  .meta({ id: 'WebhookAttempt' })
+const shownDelivery = z
+  .object({
+    id: z.string(),
+    event_id: z.string(),
+    type: z.string().nullable().meta({ description: 'null when the event is no longer stored' }),
+    event: z.string().nullable(),
+    state: shownState,
+    status: shownState,
+    tries: z.int(),
+    created_at: moment,
+    next_try_at: moment.nullable(),
+    attempts: z.array(shownAttempt),
+  })
+  .meta({ id: 'WebhookDelivery' })
 const queuedShape = {
-  id: z.string(), event_id: z.string(), webhook_id: z.uuid(), state: z.literal('pending'), status: z.literal('pending'),
+  id: z.string(),
+  event_id: z.string(),
+  webhook_id: z.uuid(),
+  state: z.literal('pending'),
+  status: z.literal('pending'),
 }
 
 const log = route({
   name: 'list-webhook-deliveries',
-  summary: 'What became of each event at this endpoint, with every try: request, answer, error, duration; the newest first',
-  method: 'GET', paths: ['/public/webhooks/:id/deliveries'], access: ACCESS, params: byPath,
-  query: paging.extend({ state, status: state, event_id: eventId }), status: 200, answer: pageOf('deliveries', shownDelivery),
+  summary:
+    'What became of each event at this endpoint, with every try: request, answer, error, duration; the newest first',
+  method: 'GET',
+  paths: ['/public/webhooks/:id/deliveries'],
+  access: ACCESS,
+  params: byPath,
+  query: paging.extend({ state, status: state, event_id: eventId }),
+  status: 200,
+  answer: pageOf('deliveries', shownDelivery),
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, query }) => {
     const endpoint = await endpointOf(ctx, caller.workspaceId, params.id)
@@ -56,9 +91,15 @@ const log = route({
 })
 
 const replay = route({
-  name: 'replay-webhook-delivery', summary: 'Send an event to this endpoint again, at once and with all its tries',
-  method: 'POST', paths: ['/public/webhooks/:id/deliveries/:eventId/replay'], access: ACCESS,
-  params: byPath.extend({ eventId: z.string() }), status: 200, answer: enveloped(z.object(queuedShape)), errors: ['NOT_FOUND', 'CONFLICT'],
+  name: 'replay-webhook-delivery',
+  summary: 'Send an event to this endpoint again, at once and with all its tries',
+  method: 'POST',
+  paths: ['/public/webhooks/:id/deliveries/:eventId/replay'],
+  access: ACCESS,
+  params: byPath.extend({ eventId: z.string() }),
+  status: 200,
+  answer: enveloped(z.object(queuedShape)),
+  errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, params }) => {
     const endpoint = await endpointOf(ctx, caller.workspaceId, params.id)
     if (endpoint === null) return NO_ENDPOINT
@@ -70,18 +111,27 @@ const replay = route({
   },
 })
 
-const sampleBody = z.object({
-  type: z.string().nullish(), event: z.string().nullish().meta({ description: 'alias of type' }),
-}).transform((given, sink) => {
-  const type = given.type ?? given.event ?? null
-  if (type === null || isEventType(type)) return { type }
-  sink.addIssue({ code: 'custom', path: ['type'], message: `must be one of ${Object.keys(EVENT_TYPES).join(', ')}` })
-  return z.NEVER
-})
+const sampleBody = z
+  .object({
+    type: z.string().nullish(),
+    event: z.string().nullish().meta({ description: 'alias of type' }),
+  })
+  .transform((given, sink) => {
+    const type = given.type ?? given.event ?? null
+    if (type === null || isEventType(type)) return { type }
+    sink.addIssue({ code: 'custom', path: ['type'], message: `must be one of ${Object.keys(EVENT_TYPES).join(', ')}` })
+    return z.NEVER
+  })
 
 const sample = route({
-  name: 'test-webhook', summary: 'Send a made-up event to this endpoint, of the type given or of its first one',
-  method: 'POST', paths: ['/public/webhooks/:id/test'], access: ACCESS, params: byPath, body: sampleBody, status: 200,
+  name: 'test-webhook',
+  summary: 'Send a made-up event to this endpoint, of the type given or of its first one',
+  method: 'POST',
+  paths: ['/public/webhooks/:id/test'],
+  access: ACCESS,
+  params: byPath,
+  body: sampleBody,
+  status: 200,
   answer: enveloped(z.object({ ...queuedShape, type: z.string() })),
   errors: ['NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, params, body }) => {
@@ -104,16 +154,26 @@ function queued(id: string, endpoint: Endpoint): Record<string, unknown> {
 
 function present(delivery: DeliveryView): Record<string, unknown> {
   return {
-    id: eventName(delivery.eventId), event_id: eventName(delivery.eventId), type: delivery.type, event: delivery.type,
-    state: delivery.state, status: delivery.state, tries: delivery.tries,
-    created_at: delivery.createdAt.toISOString(), next_try_at: delivery.nextTryAt?.toISOString() ?? null,
+    id: eventName(delivery.eventId),
+    event_id: eventName(delivery.eventId),
+    type: delivery.type,
+    event: delivery.type,
+    state: delivery.state,
+    status: delivery.state,
+    tries: delivery.tries,
+    created_at: delivery.createdAt.toISOString(),
+    next_try_at: delivery.nextTryAt?.toISOString() ?? null,
     attempts: delivery.attempts.map(presentAttempt),
   }
 }
 
 function presentAttempt(attempt: AttemptView): Record<string, unknown> {
   return {
-    attempt: attempt.attempt, at: attempt.at.toISOString(), url: attempt.url, status: attempt.status, error: attempt.error,
+    attempt: attempt.attempt,
+    at: attempt.at.toISOString(),
+    url: attempt.url,
+    status: attempt.status,
+    error: attempt.error,
     duration_ms: attempt.durationMs,
     request: { headers: attempt.requestHeaders, body: attempt.requestBody },
     response: attempt.status === null ? null : { status: attempt.status, body: attempt.responseBody },

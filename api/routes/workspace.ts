@@ -32,7 +32,9 @@ export const getWorkspace = route({
       domains: z.object({ limit: count.nullable() }),
       keys: z.object({ admin: count, admin_limit: count, regular: count }),
       capture: z.object({
-        address: z.string().meta({ description: 'what is sent there takes the whole path and never leaves: get-captured-emails' }),
+        address: z
+          .string()
+          .meta({ description: 'what is sent there takes the whole path and never leaves: get-captured-emails' }),
         domain: z.string().meta({ description: 'so does what is sent to any address of it' }),
       }),
       created_at: moment,

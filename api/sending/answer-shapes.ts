@@ -9,7 +9,9 @@ const estimate = z.string().meta({ description: 'such as 0-5 seconds' })
 
 /** Common to everything that stands for a message. */
 const messageHead = z.object({
-  id: z.string().meta({ description: 'msg_<epoch ms>_<suffix>, or scheduled_msg_…; each form of the id is accepted everywhere' }),
+  id: z
+    .string()
+    .meta({ description: 'msg_<epoch ms>_<suffix>, or scheduled_msg_…; each form of the id is accepted everywhere' }),
   from: z.string(),
   to: z.array(z.string()),
   subject: z.string(),
@@ -30,40 +32,81 @@ const EXAMPLE_HEAD = {
 }
 
 const queued = messageHead.extend({
-  success: z.literal(true), message: z.string(), object: z.literal('email'), status: z.literal('queued'),
-  queue, estimated_delivery: estimate,
+  success: z.literal(true),
+  message: z.string(),
+  object: z.literal('email'),
+  status: z.literal('queued'),
+  queue,
+  estimated_delivery: estimate,
   data: job.extend({ status: z.literal('queued') }),
 })
 
 export const queuedAnswer = queued.meta({
   id: 'QueuedEmail',
-  examples: [{
-    success: true, message: 'Email queued for delivery.', id: `msg_1935568800000_${SUFFIX}`, object: 'email', status: 'queued',
-    ...EXAMPLE_HEAD, metadata: { priority: 'instant', estimated_delivery: '0-5 seconds', recipients_count: 1 },
-    queue: 'instant', estimated_delivery: '0-5 seconds',
-    data: { id: `msg_1935568800000_${SUFFIX}`, job_id: `em_${SUFFIX}`, status: 'queued', priority: 'instant', recipients: 1 },
-  }],
+  examples: [
+    {
+      success: true,
+      message: 'Email queued for delivery.',
+      id: `msg_1935568800000_${SUFFIX}`,
+      object: 'email',
+      status: 'queued',
+      ...EXAMPLE_HEAD,
+      metadata: { priority: 'instant', estimated_delivery: '0-5 seconds', recipients_count: 1 },
+      queue: 'instant',
+      estimated_delivery: '0-5 seconds',
+      data: {
+        id: `msg_1935568800000_${SUFFIX}`,
+        job_id: `em_${SUFFIX}`,
+        status: 'queued',
+        priority: 'instant',
+        recipients: 1,
+      },
+    },
+  ],
 })
 
-const planned = { object: z.literal('scheduled_email'), status: z.literal('scheduled'), scheduled_at: moment, timezone: z.string() }
+const planned = {
+  object: z.literal('scheduled_email'),
+  status: z.literal('scheduled'),
+  scheduled_at: moment,
+  timezone: z.string(),
+}
 
 export const scheduledAnswer = messageHead
   .extend({
-    success: z.literal(true), message: z.string(), ...planned, queue, estimated_delivery: estimate,
+    success: z.literal(true),
+    message: z.string(),
+    ...planned,
+    queue,
+    estimated_delivery: estimate,
     data: job.extend({ status: z.literal('scheduled'), scheduled_at: moment, timezone: z.string() }),
   })
   .meta({
     id: 'ScheduledEmail',
-    examples: [{
-      success: true, message: 'Email scheduled for delivery.', id: `scheduled_msg_1935568800000_${SUFFIX}`, object: 'scheduled_email',
-      status: 'scheduled', scheduled_at: '2031-05-05T06:00:00.000Z', timezone: 'Europe/Berlin', ...EXAMPLE_HEAD,
-      metadata: { priority: 'normal', estimated_delivery: 'at the scheduled time', recipients_count: 1 }, queue: 'async',
-      estimated_delivery: 'at the scheduled time',
-      data: {
-        id: `scheduled_msg_1935568800000_${SUFFIX}`, job_id: `em_${SUFFIX}`, status: 'scheduled', priority: 'normal', recipients: 1,
-        scheduled_at: '2031-05-05T06:00:00.000Z', timezone: 'Europe/Berlin',
+    examples: [
+      {
+        success: true,
+        message: 'Email scheduled for delivery.',
+        id: `scheduled_msg_1935568800000_${SUFFIX}`,
+        object: 'scheduled_email',
+        status: 'scheduled',
+        scheduled_at: '2031-05-05T06:00:00.000Z',
+        timezone: 'Europe/Berlin',
+        ...EXAMPLE_HEAD,
+        metadata: { priority: 'normal', estimated_delivery: 'at the scheduled time', recipients_count: 1 },
+        queue: 'async',
+        estimated_delivery: 'at the scheduled time',
+        data: {
+          id: `scheduled_msg_1935568800000_${SUFFIX}`,
+          job_id: `em_${SUFFIX}`,
+          status: 'scheduled',
+          priority: 'normal',
+          recipients: 1,
+          scheduled_at: '2031-05-05T06:00:00.000Z',
+          timezone: 'Europe/Berlin',
+        },
       },
-    }],
+    ],
   })
 
 /** The list of what waits. */
@@ -77,12 +120,16 @@ export const cancelledAnswer = enveloped(z.object({ id: z.string(), status: z.li
 const item = { index: z.int().min(0).meta({ description: 'its place in `messages`' }) }
 
 /** One line for each message of a batch, in order: as a send of its own would have answered. */
-export const batchAnswer = enveloped(z.object({
-  total: count,
-  accepted: count,
-  refused: count,
-  results: z.array(z.union([
-    queued.extend(item).meta({ id: 'AcceptedBatchItem' }),
-    errorBody.extend(item).meta({ id: 'RefusedBatchItem' }),
-  ])),
-})).meta({ id: 'BatchAnswer' })
+export const batchAnswer = enveloped(
+  z.object({
+    total: count,
+    accepted: count,
+    refused: count,
+    results: z.array(
+      z.union([
+        queued.extend(item).meta({ id: 'AcceptedBatchItem' }),
+        errorBody.extend(item).meta({ id: 'RefusedBatchItem' }),
+      ]),
+    ),
+  }),
+).meta({ id: 'BatchAnswer' })

@@ -11,7 +11,10 @@ export interface SendAnswer {
 }
 
 /** The three spellings of one identity. */
-export function idsOf(id: string, createdAt: Date): { readonly message: string; readonly email: string; readonly scheduled: string } {
+export function idsOf(
+  id: string,
+  createdAt: Date,
+): { readonly message: string; readonly email: string; readonly scheduled: string } {
   const suffix = hexOf(id)
   return {
     message: `msg_${createdAt.getTime()}_${suffix}`,
@@ -21,7 +24,9 @@ export function idsOf(id: string, createdAt: Date): { readonly message: string; 
 }
 
 export function answerOf(submission: Submission): SendAnswer {
-  return submission.scheduledAt === null ? queuedAnswer(submission) : scheduledAnswer(submission, submission.scheduledAt)
+  return submission.scheduledAt === null
+    ? queuedAnswer(submission)
+    : scheduledAnswer(submission, submission.scheduledAt)
 }
 
 function queuedAnswer(submission: Submission): SendAnswer {

@@ -48,12 +48,16 @@ describe('names of attachments', () => {
     ['a\0b', 'ab'],
     ['日本語.txt', '日本語.txt'],
   ]
-  for (const [given, kept] of NAMES) it(`${JSON.stringify(given)} becomes ${kept}`, () => assert.equal(cleanName(given), kept))
+  for (const [given, kept] of NAMES)
+    it(`${JSON.stringify(given)} becomes ${kept}`, () => assert.equal(cleanName(given), kept))
   it('are short, whole, visible and keep their extension', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 600 }), (given) => {
         const name = cleanName(given)
-        assert.ok(name !== '' && Buffer.byteLength(name) <= 200 && name.isWellFormed() && !/[\p{Cc}\p{Cf}/\\"]/u.test(name), name)
+        assert.ok(
+          name !== '' && Buffer.byteLength(name) <= 200 && name.isWellFormed() && !/[\p{Cc}\p{Cf}/\\"]/u.test(name),
+          name,
+        )
       }),
     )
     assert.match(cleanName(`${'ä'.repeat(500)}.pdf`), /^ä+\.pdf$/)
@@ -61,7 +65,8 @@ describe('names of attachments', () => {
 })
 
 describe('attachments', () => {
-  const read = (item: Record<string, unknown>): unknown => attachments.safeParse([{ filename: 'a.pdf', content: 'YQ==', ...item }])
+  const read = (item: Record<string, unknown>): unknown =>
+    attachments.safeParse([{ filename: 'a.pdf', content: 'YQ==', ...item }])
   it('have what the contract names, aliases folded', () => {
     assert.deepEqual(
       attachments.parse([
@@ -70,7 +75,12 @@ describe('attachments', () => {
         { filename: 'b.csv', content: '' },
       ]),
       [
-        { filename: 'a.pdf', contentType: 'text/calendar; method=REQUEST', contentId: 'logo@x', content: Buffer.from('a') },
+        {
+          filename: 'a.pdf',
+          contentType: 'text/calendar; method=REQUEST',
+          contentId: 'logo@x',
+          content: Buffer.from('a'),
+        },
         { filename: 'attachment', contentType: 'image/png', contentId: null, content: Buffer.alloc(0) },
         { filename: 'b.csv', contentType: 'text/csv', contentId: null, content: Buffer.alloc(0) },
       ],
@@ -87,5 +97,6 @@ describe('attachments', () => {
     { content: undefined },
     { filename: {} },
   ]
-  for (const item of REFUSED) it(`refuse ${JSON.stringify(item)}`, () => assert.ok(!(read(item) as { success: boolean }).success))
+  for (const item of REFUSED)
+    it(`refuse ${JSON.stringify(item)}`, () => assert.ok(!(read(item) as { success: boolean }).success))
 })

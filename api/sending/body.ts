@@ -94,7 +94,8 @@ const expiresAt = z
   .meta({ format: 'date-time' })
   .transform((value, sink) => {
     const moment = isAbsent(value) ? null : readMoment(value ?? '', 'UTC')
-    if (moment === null && !isAbsent(value)) sink.addIssue({ code: 'custom', message: 'must be a time such as 2031-05-04T10:00:00Z' })
+    if (moment === null && !isAbsent(value))
+      sink.addIssue({ code: 'custom', message: 'must be a time such as 2031-05-04T10:00:00Z' })
     return moment
   })
 
@@ -207,5 +208,7 @@ function packed(given: string | null): BodyText | null {
 function foldFrom(given: Fields, sink: Sink): Mailbox | null {
   const name = orNull(given.from_name) ?? orNull(given.fromName)
   if (given.from === null || name === null) return given.from
-  return readMailbox(`${quote(name)} <${given.from.email}>`, [], { addIssue: ({ message }) => complain(sink, 'from_name', message) })
+  return readMailbox(`${quote(name)} <${given.from.email}>`, [], {
+    addIssue: ({ message }) => complain(sink, 'from_name', message),
+  })
 }

@@ -12,10 +12,13 @@ function divide(body: string, told: boolean | null): Content {
 }
 
 export type FoldedContent =
-  { readonly ok: true; readonly content: Content } | { readonly ok: false; readonly path: 'html' | 'text'; readonly reason: string }
+  | { readonly ok: true; readonly content: Content }
+  | { readonly ok: false; readonly path: 'html' | 'text'; readonly reason: string }
 
 /** `body` fills the part of its kind; where `html` or `text` says something else for the same part, the message is contradictory. */
-export function foldContent(given: Content & { readonly body: string | null; readonly isHtml: boolean | null }): FoldedContent {
+export function foldContent(
+  given: Content & { readonly body: string | null; readonly isHtml: boolean | null },
+): FoldedContent {
   const divided = given.body === null ? { html: null, text: null } : divide(given.body, given.isHtml)
   for (const part of ['html', 'text'] as const)
     if (divided[part] !== null && given[part] !== null && divided[part] !== given[part])

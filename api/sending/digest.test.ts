@@ -9,7 +9,9 @@ describe('the digest of a request', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const turned: unknown = JSON.parse(JSON.stringify(value), (_key, item: unknown) =>
-          typeof item === 'object' && item !== null && !Array.isArray(item) ? Object.fromEntries(Object.entries(item).toReversed()) : item,
+          typeof item === 'object' && item !== null && !Array.isArray(item)
+            ? Object.fromEntries(Object.entries(item).toReversed())
+            : item,
         )
         assert.equal(hex('x', turned), hex('x', JSON.parse(JSON.stringify(value))))
       }),

@@ -57,11 +57,15 @@ function judgeName(name: string): string | null {
   if (!NAME.test(name) || name.length > MAX_NAME)
     return `is not the name of a header (printable ASCII without a colon, at most ${MAX_NAME} characters)`
   const lower = name.toLowerCase()
-  return FORBIDDEN.has(lower) || FORBIDDEN_PREFIXES.some((prefix) => lower.startsWith(prefix)) ? 'cannot be set or overridden' : null
+  return FORBIDDEN.has(lower) || FORBIDDEN_PREFIXES.some((prefix) => lower.startsWith(prefix))
+    ? 'cannot be set or overridden'
+    : null
 }
 
 function judgeValue(value: string): string | null {
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value.replaceAll('\t', ' '))) return 'has a line break or a control character'
   if (value.length > MAX_VALUE) return `is longer than ${MAX_VALUE} characters`
-  return value.split(/[ \t]/).some((word) => Buffer.byteLength(word) > MAX_WORD) ? `has more than ${MAX_WORD} octets without a space` : null
+  return value.split(/[ \t]/).some((word) => Buffer.byteLength(word) > MAX_WORD)
+    ? `has more than ${MAX_WORD} octets without a space`
+    : null
 }

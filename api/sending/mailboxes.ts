@@ -10,7 +10,11 @@ interface Sink {
   addIssue(issue: { code: 'custom'; path: (string | number)[]; message: string }): void
 }
 
-const MAILBOX_OBJECT = { type: 'object', properties: { email: { type: 'string' }, name: { type: 'string' } }, required: ['email'] }
+const MAILBOX_OBJECT = {
+  type: 'object',
+  properties: { email: { type: 'string' }, name: { type: 'string' } },
+  required: ['email'],
+}
 const MAILBOX_FORMS = [{ type: 'string', description: '`a@b` or `Name <a@b>`' }, MAILBOX_OBJECT]
 
 /** One mailbox; null when it is left out. */

@@ -46,7 +46,8 @@ function addressees(caller: Caller, { to, cc, bcc }: SendBody): Addressee[] {
     ['bcc', bcc],
   ] as const)
     for (const { email } of list)
-      if (!found.has(email.toLowerCase())) found.set(email.toLowerCase(), { address: email, domain: destinationFor(caller, email), kind })
+      if (!found.has(email.toLowerCase()))
+        found.set(email.toLowerCase(), { address: email, domain: destinationFor(caller, email), kind })
   return [...found.values()]
 }
 
@@ -54,7 +55,9 @@ function judgeCount(ctx: ApiContext, recipients: readonly Addressee[]): Refusal 
   const max = ctx.config.maxRecipients
   return recipients.length <= max
     ? null
-    : invalid([{ path: 'to', message: `to, cc and bcc have ${recipients.length} recipients; at most ${max} in one message` }])
+    : invalid([
+        { path: 'to', message: `to, cc and bcc have ${recipients.length} recipients; at most ${max} in one message` },
+      ])
 }
 
 const MINUTE_MS = 60 * 1000
@@ -65,13 +68,20 @@ const GRACE_MS = 1000
 function judgeTime(ctx: ApiContext, { scheduledAt }: Order): Refusal | null {
   if (scheduledAt === null) return null
   const ahead = scheduledAt.getTime() - ctx.clock.now()
-  if (ahead < MINUTE_MS - GRACE_MS) return invalid([{ path: 'scheduled_at', message: 'must be at least 1 minute ahead' }])
+  if (ahead < MINUTE_MS - GRACE_MS)
+    return invalid([{ path: 'scheduled_at', message: 'must be at least 1 minute ahead' }])
   return ahead > 365 * DAY_MS ? invalid([{ path: 'scheduled_at', message: 'must be at most 365 days ahead' }]) : null
 }
 
 function judgeExpiry(ctx: ApiContext, { body, scheduledAt }: Order): Refusal | null {
-  if (body.expiresAt === null || body.expiresAt.getTime() > Math.max(ctx.clock.now(), scheduledAt?.getTime() ?? 0)) return null
-  return invalid([{ path: 'expires_at', message: scheduledAt === null ? 'must be in the future' : 'must be after the scheduled time' }])
+  if (body.expiresAt === null || body.expiresAt.getTime() > Math.max(ctx.clock.now(), scheduledAt?.getTime() ?? 0))
+    return null
+  return invalid([
+    {
+      path: 'expires_at',
+      message: scheduledAt === null ? 'must be in the future' : 'must be after the scheduled time',
+    },
+  ])
 }
 
 function judgeReplyTo(caller: Caller, { replyTo }: SendBody): Refusal | null {
@@ -83,7 +93,9 @@ function judgeReplyTo(caller: Caller, { replyTo }: SendBody): Refusal | null {
 function judgeSize(ctx: ApiContext, { attachments }: SendBody, { html, text }: MessageContent): Refusal | null {
   const max = ctx.config.maxMessageBytes
   const bytes =
-    Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') + attachments.reduce((sum, { content }) => sum + content.length, 0)
+    Buffer.byteLength(html ?? '') +
+    Buffer.byteLength(text ?? '') +
+    attachments.reduce((sum, { content }) => sum + content.length, 0)
   return bytes <= max ? null : refuse('PAYLOAD_TOO_LARGE', `The message has ${bytes} bytes; at most ${max}.`)
 }
 

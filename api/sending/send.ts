@@ -24,7 +24,12 @@ export interface Claim {
 }
 
 /** @throws when PostgreSQL is away: nothing is known to be stored. */
-export async function send(ctx: ApiContext, caller: Caller, order: Order, claim: Claim | null): Promise<Sent | Refusal> {
+export async function send(
+  ctx: ApiContext,
+  caller: Caller,
+  order: Order,
+  claim: Claim | null,
+): Promise<Sent | Refusal> {
   const prepared = await prepare(ctx, caller, order)
   if (isRefusal(prepared)) return claim === null ? prepared : await recall(ctx, caller, claim, prepared)
   const answer = JSON.stringify(answerOf(prepared))
@@ -39,7 +44,9 @@ async function recall(ctx: ApiContext, caller: Caller, claim: Claim, refusal: Re
 
 function explain(ctx: ApiContext, accepted: Accepted, answer: string): Sent | Refusal {
   if (accepted.kind === 'stored') return { answer, isReplay: false }
-  return accepted.kind === 'replayed' ? { answer: accepted.answer, isReplay: true } : NOT_ACCEPTED[accepted.kind](ctx.clock.now())
+  return accepted.kind === 'replayed'
+    ? { answer: accepted.answer, isReplay: true }
+    : NOT_ACCEPTED[accepted.kind](ctx.clock.now())
 }
 
 export const MISMATCH = refuse('IDEMPOTENCY_MISMATCH', 'This Idempotency-Key was used with another request.')
@@ -47,7 +54,8 @@ export const MISMATCH = refuse('IDEMPOTENCY_MISMATCH', 'This Idempotency-Key was
 const NOT_ACCEPTED: Readonly<Record<Exclude<Accepted['kind'], 'stored' | 'replayed'>, (nowMs: number) => Refusal>> = {
   mismatch: () => MISMATCH,
   'in-progress': () => refuse('IDEMPOTENCY_IN_PROGRESS', 'A request with this Idempotency-Key is still under way.', 1),
-  'over-quota': (nowMs) => refuse('RATE_LIMITED', 'The monthly quota of the plan is reached.', secondsToNextMonth(nowMs)),
+  'over-quota': (nowMs) =>
+    refuse('RATE_LIMITED', 'The monthly quota of the plan is reached.', secondsToNextMonth(nowMs)),
 }
 
 function secondsToNextMonth(nowMs: number): number {

@@ -24,8 +24,11 @@ function judgeDomain({ domain, domainId, domainStatus }: Caller, from: Mailbox |
 }
 
 function judgeAddress({ kind, addresses }: CallerAccount, from: Mailbox | null): Refusal | null {
-  if (from === null) return kind === 'oauth' ? null : invalid([{ path: 'from', message: 'is required with a key of SMTP credentials' }])
-  return addresses.includes(from.email.toLowerCase()) ? null : refuse('FORBIDDEN', `This key sends for ${addresses.join(', ')} only.`)
+  if (from === null)
+    return kind === 'oauth' ? null : invalid([{ path: 'from', message: 'is required with a key of SMTP credentials' }])
+  return addresses.includes(from.email.toLowerCase())
+    ? null
+    : refuse('FORBIDDEN', `This key sends for ${addresses.join(', ')} only.`)
 }
 
 /** Whom mail is from that does not say so: the mailbox of the key. */

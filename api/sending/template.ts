@@ -14,9 +14,14 @@ export interface MessageContent {
 
 const MAX_SUBJECT = 998
 
-export async function renderContent(ctx: ApiContext, workspaceId: string, body: SendBody): Promise<MessageContent | Refusal> {
+export async function renderContent(
+  ctx: ApiContext,
+  workspaceId: string,
+  body: SendBody,
+): Promise<MessageContent | Refusal> {
   const { templateId, subject, html, text } = body
-  if (templateId === null) return { subject: subject ?? '', html, text, ...(body.template === undefined ? {} : { template: body.template }) }
+  if (templateId === null)
+    return { subject: subject ?? '', html, text, ...(body.template === undefined ? {} : { template: body.template }) }
   const template = await findTemplateVersion(ctx.db, workspaceId, templateId, null)
   if (template === null) return refuse('INVALID_TEMPLATE', 'There is no template with this template_id.')
   const rendered = await ctx.renderer.render({ template: overrule(template, body.isHtml), params: body.params })
@@ -24,7 +29,12 @@ export async function renderContent(ctx: ApiContext, workspaceId: string, body: 
   const line = subject ?? oneLine(rendered.subject)
   if (line === '' || line.length > MAX_SUBJECT)
     return refuse('INVALID_TEMPLATE', `The rendered subject must have 1 to ${MAX_SUBJECT} characters.`)
-  return { subject: line, html: rendered.html, text: rendered.text, template: { id: template.id, version: template.version } }
+  return {
+    subject: line,
+    html: rendered.html,
+    text: rendered.text,
+    template: { id: template.id, version: template.version },
+  }
 }
 
 /** `is_html` says how the body is meant, whatever it looks like. */

@@ -25,7 +25,9 @@ const sendBody = z.object({
   html: z.string().optional(),
   text: z.string().optional(),
   headers: z.record(z.string(), z.string()).optional(),
-  attachments: z.array(z.object({ filename: z.string(), content: z.string(), content_type: z.string().optional() })).optional(),
+  attachments: z
+    .array(z.object({ filename: z.string(), content: z.string(), content_type: z.string().optional() }))
+    .optional(),
   tags: z.array(z.string()).max(50).optional(),
   metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
   track_opens: z.boolean().optional(),

@@ -16,8 +16,13 @@ const HOME = fileURLToPath(new URL('../haraka', import.meta.url))
 export const HARAKA_DIR = join(HOME, 'node_modules/Haraka')
 
 const NPM_OPTIONS = [
-  '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error',
-  '--fetch-retries=2', '--fetch-retry-maxtimeout=10000',
+  '--omit=optional',
+  '--ignore-scripts',
+  '--no-audit',
+  '--no-fund',
+  '--loglevel=error',
+  '--fetch-retries=2',
+  '--fetch-retry-maxtimeout=10000',
 ]
 
 /** The version that is there now, installed if need be. Throws Trouble when the registry cannot be reached. */
@@ -47,12 +52,18 @@ async function runNpm(cache: string | null): Promise<void> {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isMisleading.test(name)))
   const [program, first] = npmProgram()
   const npm = spawn(program, [...first, 'ci', '--prefix', HOME, ...NPM_OPTIONS], {
-    cwd: HOME, env: { ...env, ...(cache !== null && { npm_config_cache: cache }) }, stdio: ['ignore', 'ignore', 'pipe'],
+    cwd: HOME,
+    env: { ...env, ...(cache !== null && { npm_config_cache: cache }) },
+    stdio: ['ignore', 'ignore', 'pipe'],
   })
   let complaint = ''
-  npm.stderr.on('data', (chunk: Buffer) => { complaint += chunk.toString() })
-  npm.on('error', (error) => { complaint += error.message })
-  const [code] = await once(npm, 'close') as [number | null]
+  npm.stderr.on('data', (chunk: Buffer) => {
+    complaint += chunk.toString()
+  })
+  npm.on('error', (error) => {
+    complaint += error.message
+  })
+  const [code] = (await once(npm, 'close')) as [number | null]
   if (code !== 0) throw new Trouble(`Haraka cannot be installed (npm ci in bench/haraka): ${complaint.trim()}`)
 }
 

@@ -26,7 +26,11 @@ export async function openHaraka(crew: Crew, key: DkimKey, say: (line: string) =
       port = await freePort()
       const dir = join(crew.dir, 'haraka')
       configure(dir, { port, sinkPort, key })
-      server = await crew.start({ name: 'haraka', file: process.execPath, args: [join(HARAKA_DIR, 'bin/haraka'), '-c', dir] })
+      server = await crew.start({
+        name: 'haraka',
+        file: process.execPath,
+        args: [join(HARAKA_DIR, 'bin/haraka'), '-c', dir],
+      })
       await waitUntil('Haraka accepting connections', () => greets(port), server)
       return { haraka: server.pid }
     },
@@ -36,7 +40,11 @@ export async function openHaraka(crew: Crew, key: DkimKey, say: (line: string) =
   }
 }
 
-interface Setup { readonly port: number; readonly sinkPort: number; readonly key: DkimKey }
+interface Setup {
+  readonly port: number
+  readonly sinkPort: number
+  readonly key: DkimKey
+}
 
 function configure(dir: string, { port, sinkPort, key }: Setup): void {
   const files: Readonly<Record<string, string>> = {

@@ -15,13 +15,20 @@ import { findProgram } from '#bench/programs.ts'
 import { expectFromSource, sendBySmtp } from '#bench/smtp-load.ts'
 import { freePort, greets, isListening, waitUntil } from '#bench/wait.ts'
 
-interface Ports { readonly smtp: number; readonly milter: number; readonly sink: number }
+interface Ports {
+  readonly smtp: number
+  readonly milter: number
+  readonly sink: number
+}
 
 /** Why this reference cannot run here and what to do about it; null when it can. */
 export function missingForPostfix(): string | null {
   const missing = ['postfix', 'opendkim'].filter((name) => findProgram(name) === null)
-  if (missing.length > 0) return `${missing.join(' and ')} not installed: apt-get install -y --no-install-recommends postfix opendkim`
-  return process.getuid?.() === 0 ? null : 'Postfix can be started by root only: run the benchmark as root to compare with it'
+  if (missing.length > 0)
+    return `${missing.join(' and ')} not installed: apt-get install -y --no-install-recommends postfix opendkim`
+  return process.getuid?.() === 0
+    ? null
+    : 'Postfix can be started by root only: run the benchmark as root to compare with it'
 }
 
 export function openPostfix(crew: Crew, key: DkimKey): Contender {
@@ -36,7 +43,11 @@ export function openPostfix(crew: Crew, key: DkimKey): Contender {
       const ports = { smtp: await freePort(), milter: await freePort(), sink }
       smtpPort = ports.smtp
       configure(dir, ports, key)
-      const opendkim = await crew.start({ name: 'opendkim', file: program('opendkim'), args: ['-f', '-x', join(dir, 'opendkim.conf')] })
+      const opendkim = await crew.start({
+        name: 'opendkim',
+        file: program('opendkim'),
+        args: ['-f', '-x', join(dir, 'opendkim.conf')],
+      })
       servers.push(opendkim)
       await waitUntil('OpenDKIM listening', () => isListening(ports.milter), opendkim)
       execFileSync(program('postfix'), ['-c', join(dir, 'conf'), 'check'], { stdio: ['ignore', 'ignore', 'inherit'] })

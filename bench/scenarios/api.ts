@@ -48,7 +48,10 @@ interface Work {
   readonly bare: (count: number) => Promise<PostResult>
 }
 
-interface Bare { readonly process: Remote<'bare'>; port: number }
+interface Bare {
+  readonly process: Remote<'bare'>
+  port: number
+}
 
 export async function runApi(bench: MailsteadBench): Promise<ApiResult> {
   const { mailstead, sizes } = bench
@@ -56,7 +59,7 @@ export async function runApi(bench: MailsteadBench): Promise<ApiResult> {
   const from = mailstead.reserve(0)
   try {
     await mailstead.start(['api'], {})
-    const works = [acceptWork(bench, bare, 'accept'), ...await readWorks(bench, bare)]
+    const works = [acceptWork(bench, bare, 'accept'), ...(await readWorks(bench, bare))]
     await warmUp(bench, bare, works)
     const measured = await measureAll(bench, bare, works)
     const coming = sizes.repeats * ROUNDS * sizes.apiRequests
@@ -83,13 +86,17 @@ function acceptWork({ mailstead }: MailsteadBench, bare: Bare, name: string): Wo
   return {
     name,
     ours: (count) => mailstead.post('instant', mailstead.reserve(count), count),
-    bare: (count) => mailstead.load.post({ ...batch, target: { port: bare.port, key: mailstead.admin.key }, count }, CONNECTIONS),
+    bare: (count) =>
+      mailstead.load.post({ ...batch, target: { port: bare.port, key: mailstead.admin.key }, count }, CONNECTIONS),
   }
 }
 
 /** Makes what is read. */
 async function readWorks(bench: MailsteadBench, bare: Bare): Promise<Work[]> {
-  const { mailstead: { admin, load }, sizes } = bench
+  const {
+    mailstead: { admin, load },
+    sizes,
+  } = bench
   const audiences: { id: string }[] = []
   for (let n = 0; n < AUDIENCES; n++) {
     audiences.push(await call(admin, 'POST', '/audiences/add-audience', JSON.stringify({ name: `Readers ${n}` })))
@@ -106,21 +113,30 @@ async function readWorks(bench: MailsteadBench, bare: Bare): Promise<Work[]> {
     bare: (count) => load.get({ target: { port: bare.port, key: admin.key }, paths, count }, CONNECTIONS),
   })
   return [
-    readOf('get-contact', contacts.map(({ id }) => `${PUBLIC}/contacts/get-contact?id=${id}`)),
+    readOf(
+      'get-contact',
+      contacts.map(({ id }) => `${PUBLIC}/contacts/get-contact?id=${id}`),
+    ),
     readOf('get-audiences', [`${PUBLIC}/audiences/get-audiences`]),
   ]
 }
 
 function contactOf(n: number, audienceId: string): string {
   return JSON.stringify({
-    email: `reader${n}@mail${n % 50}.example`, audience_id: audienceId, first_name: `First${n}`, last_name: 'Last', company_name: 'Company',
-    tags: 'lead|q1', timezone: 'Europe/Berlin', custom_attributes: { plan: 'pro', seats: n },
+    email: `reader${n}@mail${n % 50}.example`,
+    audience_id: audienceId,
+    first_name: `First${n}`,
+    last_name: 'Last',
+    company_name: 'Company',
+    tags: 'lead|q1',
+    timezone: 'Europe/Berlin',
+    custom_attributes: { plan: 'pro', seats: n },
   })
 }
 
 /** The server's paths of the samples that ours gives, whatever their order is. */
 const PATHS: Readonly<Record<string, string>> = {
-  'accept': pathOf('instant'),
+  accept: pathOf('instant'),
   'get-contact': `${PUBLIC}/contacts/get-contact`,
   'get-audiences': `${PUBLIC}/audiences/get-audiences`,
 }
@@ -136,7 +152,10 @@ async function warmUp({ sizes: { apiWarmUp } }: MailsteadBench, bare: Bare, work
 }
 
 async function measureAll(bench: MailsteadBench, bare: Bare, works: readonly Work[]): Promise<ApiWork[]> {
-  const { mailstead, sizes: { repeats, apiRequests } } = bench
+  const {
+    mailstead,
+    sizes: { repeats, apiRequests },
+  } = bench
   const results = works.map(({ name }) => ({ name, ours: [] as ApiRun[], bare: [] as ApiRun[] }))
   for (let round = 0; round < repeats * ROUNDS; round++) {
     for (const [index, work] of works.entries()) {
@@ -162,6 +181,7 @@ async function measure(groups: Groups, count: number, ask: (count: number) => Pr
 
 /** @throws Trouble when a request was refused: refusals are cheaper than answers. */
 function answered(result: PostResult, count: number): PostResult {
-  if (result.accepted < count) throw new Trouble(`${count - result.accepted} of ${count} requests were refused: ${result.refusal}`)
+  if (result.accepted < count)
+    throw new Trouble(`${count - result.accepted} of ${count} requests were refused: ${result.refusal}`)
   return result
 }

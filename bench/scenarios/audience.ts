@@ -11,7 +11,12 @@ const DOMAINS = 5000
 
 /** The id of a new audience with contacts of the numbers from `from` on. */
 export async function importAudience(admin: Admin, from: number, count: number): Promise<string> {
-  const audience = await call<{ id: string }>(admin, 'POST', '/audiences/add-audience', JSON.stringify({ name: `of ${count}` }))
+  const audience = await call<{ id: string }>(
+    admin,
+    'POST',
+    '/audiences/add-audience',
+    JSON.stringify({ name: `of ${count}` }),
+  )
   const file = Readable.from(rowsOf(from, count))
   const { id } = await call<{ id: string }>(admin, 'POST', `/contacts/import?audienceId=${audience.id}`, file)
   const { status, reason, rows } = await waitFor(admin, id)
@@ -23,7 +28,13 @@ function* rowsOf(from: number, count: number): Generator<Buffer> {
   yield Buffer.from('email,first_name,last_name,company,attribute:plan\n')
   for (let at = from; at < from + count; at += PART_ROWS) {
     const numbers = Array.from({ length: Math.min(PART_ROWS, from + count - at) }, (_, i) => at + i)
-    yield Buffer.from(numbers.map((n) =>
-      `m${String(n).padStart(NUMBER_DIGITS, '0')}@mail${n % DOMAINS}.example,First${n},Last${n},Company ${n % 1000},pro\n`).join(''))
+    yield Buffer.from(
+      numbers
+        .map(
+          (n) =>
+            `m${String(n).padStart(NUMBER_DIGITS, '0')}@mail${n % DOMAINS}.example,First${n},Last${n},Company ${n % 1000},pro\n`,
+        )
+        .join(''),
+    )
   }
 }

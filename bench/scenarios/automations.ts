@@ -53,8 +53,13 @@ export async function runAutomations(bench: MailsteadBench): Promise<Automations
     const offences = countOffences({ count: sizes.automationProbes }, await otherReceiver.sink.finish())
     await arrive(receiver.sink, sizes.automationSteps)
     return {
-      steps: sizes.automationSteps, seconds: (doneMs - atMs) / 1000, instant: latencies(sent, arrivals, probes).fromAccept, peakMb,
-      offences: [...offences, ...countOffences({ count: sizes.automationSteps }, await receiver.sink.finish())].map((one) => `automations: ${one}`),
+      steps: sizes.automationSteps,
+      seconds: (doneMs - atMs) / 1000,
+      instant: latencies(sent, arrivals, probes).fromAccept,
+      peakMb,
+      offences: [...offences, ...countOffences({ count: sizes.automationSteps }, await receiver.sink.finish())].map(
+        (one) => `automations: ${one}`,
+      ),
     }
   } finally {
     await mailstead.stop('worker', 'mta', 'api')
@@ -62,11 +67,25 @@ export async function runAutomations(bench: MailsteadBench): Promise<Automations
 }
 
 async function createAutomation(admin: Admin, audience: string, atMs: number): Promise<string> {
-  const { id } = await call<{ id: string }>(admin, 'POST', '/automations/create', JSON.stringify({
-    name: 'bench', status: 'active', trigger: { type: 'date_time', at: new Date(atMs).toISOString(), audience_id: audience },
-    steps: [{ type: 'add_tag', tag: 'bench' },
-      { type: 'send_email', from: SENDER, subject: 'Hello {{firstName}}', body: '<p>Hello {{firstName}}, <a href="{{unsubscribeUrl}}">leave</a></p>' }],
-  }))
+  const { id } = await call<{ id: string }>(
+    admin,
+    'POST',
+    '/automations/create',
+    JSON.stringify({
+      name: 'bench',
+      status: 'active',
+      trigger: { type: 'date_time', at: new Date(atMs).toISOString(), audience_id: audience },
+      steps: [
+        { type: 'add_tag', tag: 'bench' },
+        {
+          type: 'send_email',
+          from: SENDER,
+          subject: 'Hello {{firstName}}',
+          body: '<p>Hello {{firstName}}, <a href="{{unsubscribeUrl}}">leave</a></p>',
+        },
+      ],
+    }),
+  )
   return id
 }
 

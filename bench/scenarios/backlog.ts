@@ -33,10 +33,20 @@ export interface BacklogResult {
   readonly offences: readonly string[]
 }
 
-interface Sent { readonly name: string; readonly same: readonly Probe[]; readonly other: readonly Probe[]; readonly queuedAtEnd: number }
+interface Sent {
+  readonly name: string
+  readonly same: readonly Probe[]
+  readonly other: readonly Probe[]
+  readonly queuedAtEnd: number
+}
 
 /** The numbers: bulk first, then both phases' instant mail of the same site; those of the other site apart. */
-interface Numbers { readonly bulk: number; readonly same: number; readonly other: number; readonly total: number }
+interface Numbers {
+  readonly bulk: number
+  readonly same: number
+  readonly other: number
+  readonly total: number
+}
 
 export async function runBacklog(bench: MailsteadBench): Promise<BacklogResult> {
   const { mailstead, sizes, receiver, otherReceiver } = bench
@@ -82,17 +92,26 @@ async function openLedgers({ mailstead, sizes, receiver, otherReceiver }: Mailst
 }
 
 /** Sends to both sites at once, so many messages each; `skip` numbers were used by the phase before. */
-async function sendPhase({ mailstead, sizes, receiver }: MailsteadBench, name: string, numbers: Numbers, skip: number): Promise<Sent> {
+async function sendPhase(
+  { mailstead, sizes, receiver }: MailsteadBench,
+  name: string,
+  numbers: Numbers,
+  skip: number,
+): Promise<Sent> {
   const order = { count: sizes.backlogProbes, intervalMs: INTERVAL_MS }
   const [same, other] = await Promise.all([
     mailstead.probe({ ...order, from: numbers.same + skip }),
     mailstead.probe({ ...order, from: numbers.other + skip, site: OTHER_SITE }),
   ])
   // Instant mails that are there already make this a little more than what is queued, never less.
-  return { name, same, other, queuedAtEnd: Math.max(0, sizes.backlog - await receiver.sink.progress()) }
+  return { name, same, other, queuedAtEnd: Math.max(0, sizes.backlog - (await receiver.sink.progress())) }
 }
 
-async function timePhases({ receiver, otherReceiver }: MailsteadBench, phases: readonly Sent[], numbers: Numbers): Promise<BacklogPhase[]> {
+async function timePhases(
+  { receiver, otherReceiver }: MailsteadBench,
+  phases: readonly Sent[],
+  numbers: Numbers,
+): Promise<BacklogPhase[]> {
   const sameArrivals = await receiver.sink.arrivals()
   const otherArrivals = await otherReceiver.sink.arrivals()
   return phases.map(({ name, same, other, queuedAtEnd }) => ({

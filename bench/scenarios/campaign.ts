@@ -35,7 +35,11 @@ const POLL_MS = 50
 const LINES_OF_THE_REST = 6
 
 export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult> {
-  const { mailstead, sizes, receiver: { sink, port } } = bench
+  const {
+    mailstead,
+    sizes,
+    receiver: { sink, port },
+  } = bench
   const plain = await measurePlain(bench)
   try {
     await mailstead.start(['api', 'mta', 'worker'], { '*': port })
@@ -52,17 +56,24 @@ export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult
     const [sent, sentAt, before] = [await sink.progress(), monotonicMs(), readUsage(mailstead.groups())]
     const enough = Math.min(sizes.campaignContacts, sent + sizes.campaignMails)
     await arrive(sink, enough)
-    const count = await sink.progress() - sent
+    const count = (await sink.progress()) - sent
     const sendRate = (count * 1000) / (monotonicMs() - sentAt)
     const after = readUsage(mailstead.groups())
     const [sendCpuMs, peakMb] = [withServer(costs(before, after, count)), peaks(after)]
     await call(admin, 'POST', `/campaigns/${id}/cancel`, '{}').catch(() => undefined) // it may be done by now
     const { doubled, unsigned } = await sink.finish()
     return {
-      contacts: sizes.campaignContacts, firstMailMs: firstAt - startedAt, sendRate, plainRate: plain.deliveredRate, sendCpuMs, plainCpuMs: plain.cpuMs, peakMb,
+      contacts: sizes.campaignContacts,
+      firstMailMs: firstAt - startedAt,
+      sendRate,
+      plainRate: plain.deliveredRate,
+      sendCpuMs,
+      plainCpuMs: plain.cpuMs,
+      peakMb,
       ledgerRowsPerSecond: (sizes.campaignContacts * 1000) / (writtenAt - startedAt),
       offences: [
-        ...plain.offences, ...(doubled > 0 ? [`campaign: ${doubled} mails delivered twice`] : []),
+        ...plain.offences,
+        ...(doubled > 0 ? [`campaign: ${doubled} mails delivered twice`] : []),
         ...(unsigned > 0 ? [`campaign: ${unsigned} mails without a signature`] : []),
       ],
     }
@@ -76,7 +87,11 @@ function withServer(cpuMs: Readonly<Record<string, number>>): Readonly<Record<st
   return { server: Object.values(cpuMs).reduce((sum, one) => sum + one, 0), ...cpuMs }
 }
 
-async function measurePlain({ mailstead, sizes, receiver: { sink, port } }: MailsteadBench): ReturnType<typeof measure> {
+async function measurePlain({
+  mailstead,
+  sizes,
+  receiver: { sink, port },
+}: MailsteadBench): ReturnType<typeof measure> {
   const contender = asContender(mailstead)
   try {
     const groups = await contender.start(port)
@@ -90,21 +105,37 @@ async function measurePlain({ mailstead, sizes, receiver: { sink, port } }: Mail
 /** HTML, and the text that is made of it: together as long as the letters of the other measurements. */
 async function createCampaign(admin: Admin, audience: string): Promise<string> {
   const lines = letterText().split('\n')
-  const text = lines.slice(0, lines.length / 2 - LINES_OF_THE_REST).map((line) => `<p>${line}</p>`).join('\n')
+  const text = lines
+    .slice(0, lines.length / 2 - LINES_OF_THE_REST)
+    .map((line) => `<p>${line}</p>`)
+    .join('\n')
   const html = `<!doctype html><html><body><h1>Hello {{firstName}} of {{company}}</h1>\n${text}\n<a href="https://shop.example/offer">The offer</a>
 <a href="https://shop.example/about">About us</a> <a href="{{unsubscribeUrl}}">Unsubscribe</a></body></html>`
-  const { id } = await call<{ id: string }>(admin, 'POST', '/campaigns', JSON.stringify({
-    name: 'bench', subject: 'News for {{firstName}}', html, from: SENDER, audience_ids: [audience],
-  }))
+  const { id } = await call<{ id: string }>(
+    admin,
+    'POST',
+    '/campaigns',
+    JSON.stringify({
+      name: 'bench',
+      subject: 'News for {{firstName}}',
+      html,
+      from: SENDER,
+      audience_ids: [audience],
+    }),
+  )
   return id
 }
 
 async function watchFirst(sink: MailsteadBench['receiver']['sink']): Promise<number> {
-  while (await sink.progress() === 0) await sleep(POLL_MS)
+  while ((await sink.progress()) === 0) await sleep(POLL_MS)
   return monotonicMs()
 }
 
-interface Told { readonly status: string; readonly reason: string | null; readonly metrics: Readonly<Record<string, number>> }
+interface Told {
+  readonly status: string
+  readonly reason: string | null
+  readonly metrics: Readonly<Record<string, number>>
+}
 
 async function watchLedger(admin: Admin, id: string, count: number): Promise<number> {
   for (;;) {

@@ -14,7 +14,10 @@ export interface Compared {
 }
 
 /** A server and how many messages it gets in each repeat. */
-export interface Turn { readonly contender: Contender; readonly messages: number }
+export interface Turn {
+  readonly contender: Contender
+  readonly messages: number
+}
 
 export async function compare(bench: Bench, turns: readonly Turn[]): Promise<Compared[]> {
   const results = turns.map(({ contender: { name, describe } }) => ({ name, describe, runs: [] as Measurement[] }))
@@ -23,13 +26,18 @@ export async function compare(bench: Bench, turns: readonly Turn[]): Promise<Com
       const run = await takeTurn(bench, turn)
       results[index]?.runs.push(run)
       const [rate, cpuMs] = [run.deliveredRate.toFixed(0), (run.cpuMs['server'] ?? 0).toFixed(2)]
-      bench.say(`  ${repeat} of ${bench.sizes.repeats}, ${turn.contender.name}: ${rate} a second, ${cpuMs} ms CPU a message`)
+      bench.say(
+        `  ${repeat} of ${bench.sizes.repeats}, ${turn.contender.name}: ${rate} a second, ${cpuMs} ms CPU a message`,
+      )
     }
   }
   return results
 }
 
-async function takeTurn({ sizes, receiver: { sink, port } }: Bench, { contender, messages }: Turn): Promise<Measurement> {
+async function takeTurn(
+  { sizes, receiver: { sink, port } }: Bench,
+  { contender, messages }: Turn,
+): Promise<Measurement> {
   try {
     const groups = await contender.start(port)
     const warmUp = await measure(contender, groups, sink, sizes.warmUp)

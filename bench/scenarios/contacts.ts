@@ -60,7 +60,12 @@ export async function runContacts(bench: MailsteadBench): Promise<ContactsResult
 
 /** The id of a new audience with so many members. */
 async function fill(admin: Admin, members: number): Promise<string> {
-  const audience = await call<{ id: string }>(admin, 'POST', '/audiences/add-audience', JSON.stringify({ name: 'pages' }))
+  const audience = await call<{ id: string }>(
+    admin,
+    'POST',
+    '/audiences/add-audience',
+    JSON.stringify({ name: 'pages' }),
+  )
   const file = Readable.from(writeFile(members))
   const { id } = await call<{ id: string }>(admin, 'POST', `/contacts/import?audienceId=${audience.id}`, file)
   await waitFor(admin, id)
@@ -68,8 +73,13 @@ async function fill(admin: Admin, members: number): Promise<string> {
 }
 
 function listings(audienceId: string): Listing[] {
-  return SORTS.flatMap((sortBy) => ['asc', 'desc'].flatMap((sortDir) => [false, true].flatMap((subscribedOnly) =>
-    LIMITS.map((limit) => ({ audienceId, sortBy, sortDir, subscribedOnly, limit })))))
+  return SORTS.flatMap((sortBy) =>
+    ['asc', 'desc'].flatMap((sortDir) =>
+      [false, true].flatMap((subscribedOnly) =>
+        LIMITS.map((limit) => ({ audienceId, sortBy, sortDir, subscribedOnly, limit })),
+      ),
+    ),
+  )
 }
 
 async function timePages(admin: Admin, listing: Listing, sizes: MailsteadBench['sizes']): Promise<OrderTimes> {
@@ -86,7 +96,9 @@ async function timePages(admin: Admin, listing: Listing, sizes: MailsteadBench['
 }
 
 async function timePage(admin: Admin, listing: Listing, page: number): Promise<number> {
-  const query = Object.entries({ ...listing, page }).map(([name, value]) => `${name}=${value}`).join('&')
+  const query = Object.entries({ ...listing, page })
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&')
   const startedAt = monotonicMs()
   await call(admin, 'GET', `/contacts/get-contacts?${query}`, null)
   return monotonicMs() - startedAt

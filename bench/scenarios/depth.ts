@@ -33,7 +33,11 @@ export interface DepthResult {
 }
 
 /** The state of a drain at one moment. */
-interface Mark { readonly done: number; readonly at: number; readonly cpuMs: CpuTimes }
+interface Mark {
+  readonly done: number
+  readonly at: number
+  readonly cpuMs: CpuTimes
+}
 type CpuTimes = Readonly<Record<string, number>>
 
 const SETTLE_MS = 500
@@ -43,7 +47,10 @@ const IDLE_MS = 2000
 const IDLE_LIMIT_MS = 120_000
 
 export async function runDepth(bench: MailsteadBench): Promise<DepthResult> {
-  const { mailstead, receiver: { port } } = bench
+  const {
+    mailstead,
+    receiver: { port },
+  } = bench
   try {
     await mailstead.start(['api', 'mta', 'worker'], { '*': port })
     const shallow = await drainShallow(bench)
@@ -57,7 +64,11 @@ export async function runDepth(bench: MailsteadBench): Promise<DepthResult> {
   }
 }
 
-async function drainShallow({ mailstead, sizes, receiver: { sink } }: MailsteadBench): Promise<{ result: Drain; offences: string[] }> {
+async function drainShallow({
+  mailstead,
+  sizes,
+  receiver: { sink },
+}: MailsteadBench): Promise<{ result: Drain; offences: string[] }> {
   const { warmUp, shallow, shallowRounds } = sizes
   const groups = mailstead.groups()
   const offences: string[] = []
@@ -82,11 +93,20 @@ async function drainShallow({ mailstead, sizes, receiver: { sink } }: MailsteadB
   }
   const messages = shallow * shallowRounds
   const total = spent.reduce((sum, times) => combine(sum, times, (one, other) => one + other))
-  return { result: { queued: shallow, ...perMessage(total, messages), rate: ((shallow - 1) * shallowRounds * 1000) / spentMs }, offences }
+  return {
+    result: { queued: shallow, ...perMessage(total, messages), rate: ((shallow - 1) * shallowRounds * 1000) / spentMs },
+    offences,
+  }
 }
 
-async function drainDeep(bench: MailsteadBench): Promise<{ result: Omit<DepthResult, 'shallow' | 'offences'>; offences: string[] }> {
-  const { mailstead, sizes: { deep, deepWarmUp, window, shallow }, receiver: { sink, port } } = bench
+async function drainDeep(
+  bench: MailsteadBench,
+): Promise<{ result: Omit<DepthResult, 'shallow' | 'offences'>; offences: string[] }> {
+  const {
+    mailstead,
+    sizes: { deep, deepWarmUp, window, shallow },
+    receiver: { sink, port },
+  } = bench
   const count = deepWarmUp + deep
   const from = mailstead.reserve(count)
   await sink.begin({ from, count, isOwnLetter: true })
@@ -124,7 +144,9 @@ async function watchDrain({ mailstead, receiver: { sink } }: MailsteadBench, cou
   const look = async (): Promise<Mark> => ({ done: await sink.progress(), at: monotonicMs(), cpuMs: cpuTimes(groups) })
   const marks: Mark[] = []
   let isOver = false
-  const end = arrive(sink, count).finally(() => { isOver = true })
+  const end = arrive(sink, count).finally(() => {
+    isOver = true
+  })
   while (!isOver) {
     marks.push(await look())
     await sleep(POLL_MS)

@@ -38,7 +38,12 @@ export async function runImport(bench: MailsteadBench): Promise<ImportResult> {
   try {
     await mailstead.start(['api', 'worker'], { '*': receiver.port })
     const { admin } = mailstead
-    const audience = await call<{ id: string }>(admin, 'POST', '/audiences/add-audience', JSON.stringify({ name: 'bench' }))
+    const audience = await call<{ id: string }>(
+      admin,
+      'POST',
+      '/audiences/add-audience',
+      JSON.stringify({ name: 'bench' }),
+    )
     resetPeaks(mailstead.groups())
     const before = readUsage(mailstead.groups())
     const startedAt = Date.now()
@@ -52,9 +57,12 @@ export async function runImport(bench: MailsteadBench): Promise<ImportResult> {
     if (done.rows['added'] !== sizes.importRows)
       throw new Trouble(`the import is ${done.status} (${done.reason}): ${JSON.stringify(done.rows)}`)
     return {
-      rows: sizes.importRows, megabytes: done.bytes / 1e6,
-      uploadSeconds: (storedAt - startedAt) / 1000, importSeconds: (endedAt - storedAt) / 1000,
-      cpuSeconds: cpuBetween(before, after), peakMb: peaks(after),
+      rows: sizes.importRows,
+      megabytes: done.bytes / 1e6,
+      uploadSeconds: (storedAt - startedAt) / 1000,
+      importSeconds: (endedAt - storedAt) / 1000,
+      cpuSeconds: cpuBetween(before, after),
+      peakMb: peaks(after),
     }
   } finally {
     await mailstead.stop('worker', 'api')
@@ -70,7 +78,9 @@ export async function waitFor(admin: Admin, id: string): Promise<ImportState> {
 }
 
 function cpuBetween(before: Usages, after: Usages): Record<string, number> {
-  return Object.fromEntries(Object.entries(after).map(([name, { cpuMs }]) => [name, (cpuMs - (before[name]?.cpuMs ?? 0)) / 1000]))
+  return Object.fromEntries(
+    Object.entries(after).map(([name, { cpuMs }]) => [name, (cpuMs - (before[name]?.cpuMs ?? 0)) / 1000]),
+  )
 }
 
 /** Addresses in no order, as lists have them; 5,000 domains, ten fields. */

@@ -24,7 +24,11 @@ export interface LatencyResult {
 
 const INTERVAL_MS = 100
 
-export async function runLatency({ mailstead, sizes, receiver: { sink, port } }: MailsteadBench): Promise<LatencyResult> {
+export async function runLatency({
+  mailstead,
+  sizes,
+  receiver: { sink, port },
+}: MailsteadBench): Promise<LatencyResult> {
   try {
     await mailstead.start(['api', 'mta', 'worker'], { '*': port })
     await sink.begin({ from: mailstead.reserve(0), count: sizes.warmUp, isOwnLetter: true })
@@ -43,7 +47,11 @@ export async function runLatency({ mailstead, sizes, receiver: { sink, port } }:
 }
 
 /** Latencies of the probes that arrived; `arrivals` begins at number `from`. */
-export function latencies(probes: readonly Probe[], arrivals: Float64Array, from: number): Pick<LatencyResult, 'fromAccept' | 'fromPost'> {
+export function latencies(
+  probes: readonly Probe[],
+  arrivals: Float64Array,
+  from: number,
+): Pick<LatencyResult, 'fromAccept' | 'fromPost'> {
   const arrived = probes.flatMap(({ number, sentAt, acceptedAt }) => {
     const at = arrivals[number - from] ?? 0
     return at > 0 ? [{ sinceAccept: at - acceptedAt, sincePost: at - sentAt }] : []
@@ -56,5 +64,10 @@ export function latencies(probes: readonly Probe[], arrivals: Float64Array, from
 
 function summarise(values: readonly number[]): Latencies {
   if (values.length === 0) return { count: 0, p50Ms: Infinity, p99Ms: Infinity, maxMs: Infinity }
-  return { count: values.length, p50Ms: percentile(values, 50), p99Ms: percentile(values, 99), maxMs: percentile(values, 100) }
+  return {
+    count: values.length,
+    p50Ms: percentile(values, 50),
+    p99Ms: percentile(values, 99),
+    maxMs: percentile(values, 100),
+  }
 }

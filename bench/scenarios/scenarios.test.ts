@@ -9,20 +9,46 @@ import { latencies, runLatency } from './latency.ts'
 import { type Faults, type StandIn, startStandIn } from './stand-in.ts'
 
 const SIZES: Sizes = {
-  repeats: 1, messages: 40, referenceMessages: 10, warmUp: 5, probes: 6,
-  backlog: 400, backlogProbes: 4, shallow: 10, shallowRounds: 2, deep: 100, deepWarmUp: 10, window: 20, apiRequests: 20, apiWarmUp: 5, apiContacts: 3, importRows: 10, members: 10, pages: 2,
-  tarpits: 2, deadSites: 1, tarpitBacklog: 6, tarpitProbes: 6,
-  campaignContacts: 10, campaignMails: 5, automationSteps: 10, automationProbes: 2, trackedMails: 2, trackedRequests: 4,
+  repeats: 1,
+  messages: 40,
+  referenceMessages: 10,
+  warmUp: 5,
+  probes: 6,
+  backlog: 400,
+  backlogProbes: 4,
+  shallow: 10,
+  shallowRounds: 2,
+  deep: 100,
+  deepWarmUp: 10,
+  window: 20,
+  apiRequests: 20,
+  apiWarmUp: 5,
+  apiContacts: 3,
+  importRows: 10,
+  members: 10,
+  pages: 2,
+  tarpits: 2,
+  deadSites: 1,
+  tarpitBacklog: 6,
+  tarpitProbes: 6,
+  campaignContacts: 10,
+  campaignMails: 5,
+  automationSteps: 10,
+  automationProbes: 2,
+  trackedMails: 2,
+  trackedRequests: 4,
 }
 
 describe('the scenarios', () => {
   let standIn: StandIn
   let bench: MailsteadBench
   const open = async (faults: Faults): Promise<void> => {
-    const receivers = await Promise.all([createSink(), createSink()].map(async (sink) => {
-      const port = await sink.listen()
-      return { sink: { ...sink, pid: process.pid, end: () => sink.close() }, port }
-    }))
+    const receivers = await Promise.all(
+      [createSink(), createSink()].map(async (sink) => {
+        const port = await sink.listen()
+        return { sink: { ...sink, pid: process.pid, end: () => sink.close() }, port }
+      }),
+    )
     const [receiver, otherReceiver] = receivers
     assert.ok(receiver && otherReceiver)
     standIn = await startStandIn(faults)
@@ -47,7 +73,13 @@ describe('the scenarios', () => {
     const { phases, offences, queued } = await runBacklog(bench)
     assert.deepEqual(offences, [])
     assert.equal(queued, 400)
-    assert.deepEqual(phases.map(({ sameSite, otherSite }) => [sameSite.count, otherSite.count]), [[4, 4], [4, 4]])
+    assert.deepEqual(
+      phases.map(({ sameSite, otherSite }) => [sameSite.count, otherSite.count]),
+      [
+        [4, 4],
+        [4, 4],
+      ],
+    )
   })
 
   it('backlog: a second copy is an offence', async () => {
@@ -68,7 +100,11 @@ describe('the scenarios', () => {
 describe('latencies', () => {
   it('are differences, and leave out what did not arrive', () => {
     const probe = (number: number, sentAt: number) => ({ number, sentAt, acceptedAt: sentAt + 2 })
-    const { fromAccept, fromPost } = latencies([probe(7, 100), probe(8, 200), probe(9, 300)], Float64Array.of(105, 0, 309), 7)
+    const { fromAccept, fromPost } = latencies(
+      [probe(7, 100), probe(8, 200), probe(9, 300)],
+      Float64Array.of(105, 0, 309),
+      7,
+    )
     assert.deepEqual(fromAccept, { count: 2, p50Ms: 3, p99Ms: 7, maxMs: 7 })
     assert.equal(fromPost.maxMs, 9)
   })

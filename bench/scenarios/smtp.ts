@@ -15,13 +15,18 @@ const TIMES_REFERENCE = 4
 export function runSmtp(bench: Bench, mailstead: Mailstead): Promise<Compared[]> {
   const { messages, referenceMessages } = bench.sizes
   const theirs = bench.references.map((contender) => ({ contender, messages: referenceMessages }))
-  return compare(bench, [...theirs, { contender: bySmtp(mailstead), messages: Math.min(messages, TIMES_REFERENCE * referenceMessages) }])
+  return compare(bench, [
+    ...theirs,
+    { contender: bySmtp(mailstead), messages: Math.min(messages, TIMES_REFERENCE * referenceMessages) },
+  ])
 }
 
 function bySmtp(mailstead: Mailstead): Contender {
   const { describe, dkimRecords, submissionPort } = mailstead
   return {
-    name: 'Mailstead', describe, dkimRecords,
+    name: 'Mailstead',
+    describe,
+    dkimRecords,
     start: async (sinkPort) => {
       await mailstead.start(['submission', 'mta', 'worker'], { '*': sinkPort })
       await waitUntil('the submission port', () => greets(submissionPort))

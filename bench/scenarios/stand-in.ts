@@ -12,11 +12,19 @@ import type { Mailstead } from '#bench/mailstead.ts'
 import { SITE } from '#bench/smtp-load.ts'
 import { openVault } from '#src/vault.ts'
 
-export interface Faults { readonly lose?: number; readonly double?: number }
+export interface Faults {
+  readonly lose?: number
+  readonly double?: number
+}
 
-interface Mail { readonly to: string; readonly text: string }
+interface Mail {
+  readonly to: string
+  readonly text: string
+}
 
-export interface StandIn extends Mailstead { close(): Promise<void> }
+export interface StandIn extends Mailstead {
+  close(): Promise<void>
+}
 
 export async function startStandIn({ lose, double }: Faults = {}): Promise<StandIn> {
   const queue: Mail[] = []
@@ -48,7 +56,9 @@ export async function startStandIn({ lose, double }: Faults = {}): Promise<Stand
       routes = map
       void flush()
     },
-    stop: async (...names) => { if (names.includes('mta')) routes = null },
+    stop: async (...names) => {
+      if (names.includes('mta')) routes = null
+    },
     reserve: (count) => (next += count) - count,
     post: (_tier, from, count) => load.post({ ...batch, from, count }, 5),
     probe: ({ intervalMs, ...order }) => load.probe({ ...batch, ...order }, intervalMs / 10),
@@ -62,9 +72,14 @@ export async function startStandIn({ lose, double }: Faults = {}): Promise<Stand
 async function serve(take: (mail: Mail) => void): Promise<Server> {
   const server = createServer((request, response) => {
     let json = ''
-    request.on('data', (chunk: Buffer) => { json += chunk.toString() })
+    request.on('data', (chunk: Buffer) => {
+      json += chunk.toString()
+    })
     request.on('end', () => {
-      const { to: [to = ''], text } = JSON.parse(json) as { to: string[]; text: string }
+      const {
+        to: [to = ''],
+        text,
+      } = JSON.parse(json) as { to: string[]; text: string }
       take({ to, text })
       response.end('{"success":true}')
     })

@@ -46,7 +46,10 @@ interface Swamp {
 export async function runTarpits(bench: MailsteadBench): Promise<TarpitsResult> {
   const { mailstead, sizes, receiver } = bench
   const swamp = await openSwamp(sizes.tarpits, sizes.deadSites)
-  const routes = { '*': receiver.port, ...Object.fromEntries(sitesOf(sizes).map(({ site, address }) => [site, `${address}:${swamp.port}`])) }
+  const routes = {
+    '*': receiver.port,
+    ...Object.fromEntries(sitesOf(sizes).map(({ site, address }) => [site, `${address}:${swamp.port}`])),
+  }
   let watch: { stop(): number } | null = null
   try {
     await mailstead.start(['api', 'worker'], routes)
@@ -63,11 +66,21 @@ export async function runTarpits(bench: MailsteadBench): Promise<TarpitsResult> 
     const { fromAccept } = latencies(probes, await receiver.sink.arrivals(), from)
     const minutes = (performance.now() - beganAt) / 60_000
     return {
-      tarpits: sizes.tarpits, dead: sizes.deadSites, queued: sizes.tarpitBacklog, fromAccept, mostSockets: watch.stop(), mostTarpitted: swamp.mostHeld,
+      tarpits: sizes.tarpits,
+      dead: sizes.deadSites,
+      queued: sizes.tarpitBacklog,
+      fromAccept,
+      mostSockets: watch.stop(),
+      mostTarpitted: swamp.mostHeld,
       mostConnectsAMinute: Math.max(0, ...[...swamp.knocks.values()].map(mostInAMinute)),
-      connectsAMinute: [...swamp.knocks.values()].reduce((sum, times) => sum + times.length, 0) / Math.max(1, swamp.knocks.size) / minutes,
+      connectsAMinute:
+        [...swamp.knocks.values()].reduce((sum, times) => sum + times.length, 0) /
+        Math.max(1, swamp.knocks.size) /
+        minutes,
       mtaPeakMb: peaks(readUsage(mailstead.groups()))['mta'] ?? 0,
-      offences: countOffences({ count: sizes.tarpitProbes }, await receiver.sink.finish()).map((offence) => `tarpits: ${offence}`),
+      offences: countOffences({ count: sizes.tarpitProbes }, await receiver.sink.finish()).map(
+        (offence) => `tarpits: ${offence}`,
+      ),
     }
   } finally {
     watch?.stop()
@@ -76,7 +89,10 @@ export async function runTarpits(bench: MailsteadBench): Promise<TarpitsResult> 
   }
 }
 
-interface Place { readonly site: string; readonly address: string }
+interface Place {
+  readonly site: string
+  readonly address: string
+}
 
 function sitesOf({ tarpits, deadSites }: { readonly tarpits: number; readonly deadSites: number }): Place[] {
   const places = (name: string, net: number, count: number): Place[] =>
@@ -94,7 +110,10 @@ async function openSwamp(tarpits: number, deadSites: number): Promise<Swamp> {
   const servers: Server[] = []
   const knocks = new Map<string, number[]>()
   const swamp: Swamp = {
-    port: 0, held: new Set(), mostHeld: 0, knocks,
+    port: 0,
+    held: new Set(),
+    mostHeld: 0,
+    knocks,
     stop: async () => {
       for (const socket of swamp.held) socket.destroy()
       await Promise.all(servers.map((server) => once(server.close(), 'close')))
@@ -102,7 +121,9 @@ async function openSwamp(tarpits: number, deadSites: number): Promise<Swamp> {
   }
   let port = 0
   for (const { site, address } of sitesOf({ tarpits, deadSites })) {
-    const server = createServer((socket) => site.startsWith('dead') ? drop(knocks, site, socket) : hold(swamp, socket))
+    const server = createServer((socket) =>
+      site.startsWith('dead') ? drop(knocks, site, socket) : hold(swamp, socket),
+    )
     server.listen(port, address)
     await once(server, 'listening')
     port = (server.address() as AddressInfo).port
@@ -114,7 +135,7 @@ async function openSwamp(tarpits: number, deadSites: number): Promise<Swamp> {
 function drop(knocks: Map<string, number[]>, site: string, socket: Socket): void {
   socket.on('error', () => undefined)
   socket.destroy()
-  knocks.set(site, [...knocks.get(site) ?? [], performance.now()])
+  knocks.set(site, [...(knocks.get(site) ?? []), performance.now()])
 }
 
 function hold(swamp: Swamp, socket: Socket): void {
@@ -137,7 +158,9 @@ function mostInAMinute(times: readonly number[]): number {
 /** The most sockets that a process had open. */
 function watchSockets(pid: number): { stop(): number } {
   let most = 0
-  const look = (): void => { most = Math.max(most, countSockets(pid)) }
+  const look = (): void => {
+    most = Math.max(most, countSockets(pid))
+  }
   const timer = setInterval(look, LOOK_MS)
   return {
     stop: () => {

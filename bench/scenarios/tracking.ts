@@ -47,7 +47,9 @@ export async function runTracking(bench: MailsteadBench): Promise<TrackingResult
     bench.say(`  ${ids.size} mails to be opened`)
     const paths = [...ids].flatMap((messageId, i) => pathsOf(bench, messageId, i))
     // code compiled; of mails that nobody has, so that each event is of a measured request
-    const strange = Array.from({ length: sizes.trackedMails }, () => newId()).flatMap((messageId, i) => pathsOf(bench, messageId, i))
+    const strange = Array.from({ length: sizes.trackedMails }, () => newId()).flatMap((messageId, i) =>
+      pathsOf(bench, messageId, i),
+    )
     await ask(bench, strange, sizes.trackedRequests)
     const runs: TrackingRun[] = []
     for (let round = 0; round < sizes.repeats; round++) runs.push(await measure(bench, paths, sizes.trackedRequests))
@@ -71,10 +73,18 @@ async function measure(bench: MailsteadBench, paths: readonly string[], count: n
   const before = readUsage(mailstead.groups())
   const result = await ask(bench, paths, count)
   const after = readUsage(mailstead.groups())
-  const cpuMs = Object.fromEntries(Object.entries(after).map(([name, usage]) => [name, (usage.cpuMs - (before[name]?.cpuMs ?? 0)) / count]))
+  const cpuMs = Object.fromEntries(
+    Object.entries(after).map(([name, usage]) => [name, (usage.cpuMs - (before[name]?.cpuMs ?? 0)) / count]),
+  )
   const paced = await mailstead.load.getAtPace({ target: targetOf(bench), paths, count }, PROMISED_RATE)
   refuseRefused(paced, count)
-  return { rate: count / (result.endedAt - result.startedAt) * 1000, p50Ms: result.p50Ms, p99Ms: result.p99Ms, paced, cpuMs }
+  return {
+    rate: (count / (result.endedAt - result.startedAt)) * 1000,
+    p50Ms: result.p50Ms,
+    p99Ms: result.p99Ms,
+    paced,
+    cpuMs,
+  }
 }
 
 async function ask(bench: MailsteadBench, paths: readonly string[], count: number): Promise<PostResult> {
@@ -91,13 +101,22 @@ function refuseRefused({ accepted, refusal }: Pick<PostResult, 'accepted' | 'ref
   if (accepted < count) throw new Error(`${count - accepted} of ${count} were refused: ${refusal}`)
 }
 
-interface EventsPage { readonly events: readonly { readonly email_id: string }[]; readonly next: string; readonly has_more: boolean }
+interface EventsPage {
+  readonly events: readonly { readonly email_id: string }[]
+  readonly next: string
+  readonly has_more: boolean
+}
 
 /** The messages that have an event of this type, at least `enough` of them. */
 async function listIds({ mailstead: { admin } }: MailsteadBench, type: string, enough: number): Promise<Set<string>> {
   const ids = new Set<string>()
   for (let cursor = '', isMore = true; isMore && ids.size < enough;) {
-    const page = await call<EventsPage>(admin, 'GET', `/events?types=${type}&limit=${PAGE}${cursor === '' ? '' : `&after=${cursor}`}`, null)
+    const page = await call<EventsPage>(
+      admin,
+      'GET',
+      `/events?types=${type}&limit=${PAGE}${cursor === '' ? '' : `&after=${cursor}`}`,
+      null,
+    )
     for (const { email_id: id } of page.events) ids.add(messageIdOf(id) ?? '')
     cursor = page.next
     isMore = page.has_more

@@ -10,7 +10,9 @@ import { run as workspace } from './workspace.ts'
 
 const PASSWORD = 'correct horse battery'
 
-interface Done extends Ended { readonly json: Readonly<Record<string, unknown>> }
+interface Done extends Ended {
+  readonly json: Readonly<Record<string, unknown>>
+}
 
 describe('mailstead account', () => {
   let database: TestDatabase
@@ -31,18 +33,42 @@ describe('mailstead account', () => {
 
   async function call(run: Run, ...args: string[]): Promise<Done> {
     const env = {
-      DATABASE_URL: database.url, REDIS_URL: redis.url, DATA_DIR: dir, MASTER_KEY: '5a'.repeat(32), OAUTH_PROVIDERS_FILE: 'test/support/oauth-providers.json',
+      DATABASE_URL: database.url,
+      REDIS_URL: redis.url,
+      DATA_DIR: dir,
+      MASTER_KEY: '5a'.repeat(32),
+      OAUTH_PROVIDERS_FILE: 'test/support/oauth-providers.json',
       PUBLIC_URL: 'https://mail.example',
     }
     const ended = await runCommand(run, args, env)
-    return { ...ended, json: (args.includes('--json') && ended.out !== '' ? JSON.parse(ended.out) : {}) as Done['json'] }
+    return {
+      ...ended,
+      json: (args.includes('--json') && ended.out !== '' ? JSON.parse(ended.out) : {}) as Done['json'],
+    }
   }
-  const create = (...more: string[]): Promise<Done> => call(account, 'create', '--workspace', workspaceId, '--host', 'smtp.example.com', '--username',
-    'Office@example.com', '--password-file', join(dir, 'password'), '--json', ...more)
+  const create = (...more: string[]): Promise<Done> =>
+    call(
+      account,
+      'create',
+      '--workspace',
+      workspaceId,
+      '--host',
+      'smtp.example.com',
+      '--username',
+      'Office@example.com',
+      '--password-file',
+      join(dir, 'password'),
+      '--json',
+      ...more,
+    )
 
   it('connects, makes a key, lists, resumes and removes', async () => {
     const made = await create('--from', 'office@example.com, sales@example.com', '--security', 'tls')
-    assert.deepEqual([made.code, made.json['port'], made.json['addresses'], made.json['status']], [0, 465, ['office@example.com', 'sales@example.com'], 'active'], made.err)
+    assert.deepEqual(
+      [made.code, made.json['port'], made.json['addresses'], made.json['status']],
+      [0, 465, ['office@example.com', 'sales@example.com'], 'active'],
+      made.err,
+    )
     const id = String(made.json['id'])
     const minted = await call(key, 'create', '--workspace', workspaceId, '--type', 'regular', '--account', id, '--json')
     assert.deepEqual([minted.code, minted.json['account_id']], [0, id], minted.err)
@@ -57,24 +83,83 @@ describe('mailstead account', () => {
     assert.ok(![made, minted, keys, listed, removed].some(({ out, err }) => (out + err).includes(PASSWORD)))
   })
   it('tells where the owner of a mailbox signs in', async () => {
-    const { code, json } = await call(account, 'connect', '--workspace', workspaceId, '--provider', 'corp', '--email', 'me@corp.example', '--json')
+    const { code, json } = await call(
+      account,
+      'connect',
+      '--workspace',
+      workspaceId,
+      '--provider',
+      'corp',
+      '--email',
+      'me@corp.example',
+      '--json',
+    )
     assert.equal(code, 0)
     const url = new URL(String(json['authorize_url']))
-    assert.deepEqual([url.hostname, url.searchParams.get('redirect_uri')], ['login.corp.example', 'https://mail.example/oauth/callback'])
+    assert.deepEqual(
+      [url.hostname, url.searchParams.get('redirect_uri')],
+      ['login.corp.example', 'https://mail.example/oauth/callback'],
+    )
   })
 
   const WRONG: readonly (readonly [args: readonly string[], code: number, said: RegExp])[] = [
     [['create', '--host', 'h', '--username', 'a@b.example'], 2, /--password-file is missing/],
-    [['create', '--workspace', 'w', '--host', 'h', '--username', 'u', '--password-file', '/dev/null'], 2, /--from: the address has no "@"/],
-    [['create', '--workspace', 'w', '--host', 'h', '--username', 'a@b.example', '--password-file', '/nowhere'], 1, /cannot be read/],
-    [['create', '--workspace', 'w', '--host', 'h', '--username', 'a@b.example', '--password-file', '/dev/null', '--security', 'ssl'], 2, /--security is one of/],
-    [['create', '--workspace', 'w', '--host', 'h', '--username', 'a@b.example', '--password-file', '/dev/null', '--port', '99999'], 2, /--port is a number/],
+    [
+      ['create', '--workspace', 'w', '--host', 'h', '--username', 'u', '--password-file', '/dev/null'],
+      2,
+      /--from: the address has no "@"/,
+    ],
+    [
+      ['create', '--workspace', 'w', '--host', 'h', '--username', 'a@b.example', '--password-file', '/nowhere'],
+      1,
+      /cannot be read/,
+    ],
+    [
+      [
+        'create',
+        '--workspace',
+        'w',
+        '--host',
+        'h',
+        '--username',
+        'a@b.example',
+        '--password-file',
+        '/dev/null',
+        '--security',
+        'ssl',
+      ],
+      2,
+      /--security is one of/,
+    ],
+    [
+      [
+        'create',
+        '--workspace',
+        'w',
+        '--host',
+        'h',
+        '--username',
+        'a@b.example',
+        '--password-file',
+        '/dev/null',
+        '--port',
+        '99999',
+      ],
+      2,
+      /--port is a number/,
+    ],
     [['connect', '--account', 'x'], 1, /no account x/],
     [['remove', '019a9a00-0000-7000-8000-000000000000'], 1, /There is no account/],
   ]
-  for (const [args, code, said] of WRONG) it(`${args.join(' ')}: exit ${code}`, async () => {
-    const done = await call(account, ...args).catch((error: unknown): Done => ({ code: 1, out: '', err: String(error), json: {} }))
-    assert.equal(done.code, code, done.err)
-    assert.match(done.err, said)
-  })
+  for (const [args, code, said] of WRONG)
+    it(`${args.join(' ')}: exit ${code}`, async () => {
+      const done = await call(account, ...args).catch((error: unknown): Done => ({
+        code: 1,
+        out: '',
+        err: String(error),
+        json: {},
+      }))
+      assert.equal(done.code, code, done.err)
+      assert.match(done.err, said)
+    })
 })

@@ -7,12 +7,25 @@ import { type Actions, type Call, type Io, runActions, tableText, UsageError } f
 import { withContext } from '#bin/cli-context.ts'
 import { workspaceOf } from '#bin/find-workspace.ts'
 import { Trouble } from '#bin/supervisor/trouble.ts'
-import { ACCOUNT_LIMITS, loadOAuthProviders, SECURITIES, type OAuthProvider, type Security } from '#config/oauth-providers.ts'
+import {
+  ACCOUNT_LIMITS,
+  loadOAuthProviders,
+  SECURITIES,
+  type OAuthProvider,
+  type Security,
+} from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/db.ts'
 import { isUuid } from '#src/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
-import { createAccount, findAccount, listAccounts, MAX_ACCOUNTS, removeAccount, type Account } from '#src/providers/accounts.ts'
+import {
+  createAccount,
+  findAccount,
+  listAccounts,
+  MAX_ACCOUNTS,
+  removeAccount,
+  type Account,
+} from '#src/providers/accounts.ts'
 import { testAccount } from '#src/providers/connection-tests.ts'
 import { resumeAccount } from '#src/providers/pause.ts'
 import { beginSignIn } from '#src/providers/sign-in.ts'
@@ -22,14 +35,21 @@ const PORTS: Readonly<Record<Security, string>> = { tls: '465', starttls: '587',
 
 const ACTIONS: Actions = {
   create: {
-    usage: 'create --workspace ID --host H --username U --password-file F [--port P] '
-      + `[--security ${SECURITIES.join('|')}] [--from a,b] [--name N]`,
+    usage:
+      'create --workspace ID --host H --username U --password-file F [--port P] ' +
+      `[--security ${SECURITIES.join('|')}] [--from a,b] [--name N]`,
     options: ['workspace', 'host', 'username', 'password-file', 'port', 'security', 'from', 'name'],
     run: (call) => {
       const order = readOrder(call)
       return withContext(call.io, async (ctx) => {
         const workspace = await workspaceOf(ctx.db, call.required('workspace'))
-        const made = await createAccount(ctx, { ...order, workspaceId: workspace.id, kind: 'smtp', provider: null, limits: ACCOUNT_LIMITS })
+        const made = await createAccount(ctx, {
+          ...order,
+          workspaceId: workspace.id,
+          kind: 'smtp',
+          provider: null,
+          limits: ACCOUNT_LIMITS,
+        })
         if (made.kind === 'too-many') return call.fail(`The workspace has ${MAX_ACCOUNTS} accounts, which is the most.`)
         if (made.kind !== 'created') return call.fail('The workspace is gone.')
         const { account } = made
@@ -48,44 +68,70 @@ const ACTIONS: Actions = {
   test: {
     usage: 'test ID',
     words: [1, 1],
-    run: (call) => withContext(call.io, async (ctx) => {
-      const result = await testAccount(ctx, await accountOf(ctx.db, call.word(0)))
-      if (result === null) return call.fail('No outbound process made the test in time: does mailstead mta run?')
-      const lines = result.steps.map(({ step, ok, detail }) => `  ${ok ? 'ok    ' : 'FAILED'} ${step.padEnd(8)} ${detail}`)
-      call.answer([result.ok ? 'The account works.' : 'The account does not work.', ...lines, '', result.conversation].join('\n'), result)
-      return result.ok ? 0 : 1
-    }),
+    run: (call) =>
+      withContext(call.io, async (ctx) => {
+        const result = await testAccount(ctx, await accountOf(ctx.db, call.word(0)))
+        if (result === null) return call.fail('No outbound process made the test in time: does mailstead mta run?')
+        const lines = result.steps.map(
+          ({ step, ok, detail }) => `  ${ok ? 'ok    ' : 'FAILED'} ${step.padEnd(8)} ${detail}`,
+        )
+        call.answer(
+          [result.ok ? 'The account works.' : 'The account does not work.', ...lines, '', result.conversation].join(
+            '\n',
+          ),
+          result,
+        )
+        return result.ok ? 0 : 1
+      }),
   },
   resume: {
     usage: 'resume ID',
     words: [1, 1],
-    run: (call) => withContext(call.io, async (ctx) => {
-      const account = await accountOf(ctx.db, call.word(0))
-      if (!await resumeAccount(ctx, account)) return call.fail('The account was removed meanwhile.')
-      const now = { ...jsonOf(account), status: 'active', paused_reason: null }
-      return call.answer(`${account.name} is active. What waited for it goes on.`, now)
-    }),
+    run: (call) =>
+      withContext(call.io, async (ctx) => {
+        const account = await accountOf(ctx.db, call.word(0))
+        if (!(await resumeAccount(ctx, account))) return call.fail('The account was removed meanwhile.')
+        const now = { ...jsonOf(account), status: 'active', paused_reason: null }
+        return call.answer(`${account.name} is active. What waited for it goes on.`, now)
+      }),
   },
   remove: {
     usage: 'remove ID',
     words: [1, 1],
-    run: (call) => withContext(call.io, async (ctx) => {
-      const { id, name, workspaceId } = await accountOf(ctx.db, call.word(0))
-      if (!await removeAccount(ctx, workspaceId, id)) return call.fail('The account was removed meanwhile.')
-      return call.answer(`${name} is removed. Its keys do not work any more, and its queued mail fails.`, { id, removed: true })
-    }),
+    run: (call) =>
+      withContext(call.io, async (ctx) => {
+        const { id, name, workspaceId } = await accountOf(ctx.db, call.word(0))
+        if (!(await removeAccount(ctx, workspaceId, id))) return call.fail('The account was removed meanwhile.')
+        return call.answer(`${name} is removed. Its keys do not work any more, and its queued mail fails.`, {
+          id,
+          removed: true,
+        })
+      }),
   },
   list: {
     usage: 'list [--workspace ID]',
     options: ['workspace'],
-    run: (call) => withContext(call.io, async ({ db }) => {
-      const workspace = call.option('workspace')
-      const rows = await listAccounts(db, workspace === null ? null : (await workspaceOf(db, workspace)).id, MAX_LISTED)
-      const text = tableText(['ID', 'WORKSPACE', 'STATE', 'SERVER', 'USER', 'NAME'], rows.map((row) => [
-        row.id, row.workspaceId, row.state, `${row.host}:${row.port} ${row.security}`, row.username, row.name,
-      ]))
-      return call.answer(text, rows.map(jsonOf))
-    }),
+    run: (call) =>
+      withContext(call.io, async ({ db }) => {
+        const workspace = call.option('workspace')
+        const rows = await listAccounts(
+          db,
+          workspace === null ? null : (await workspaceOf(db, workspace)).id,
+          MAX_LISTED,
+        )
+        const text = tableText(
+          ['ID', 'WORKSPACE', 'STATE', 'SERVER', 'USER', 'NAME'],
+          rows.map((row) => [
+            row.id,
+            row.workspaceId,
+            row.state,
+            `${row.host}:${row.port} ${row.security}`,
+            row.username,
+            row.name,
+          ]),
+        )
+        return call.answer(text, rows.map(jsonOf))
+      }),
   },
 }
 
@@ -105,8 +151,13 @@ function readOrder(call: Call): Order {
   const port = Number(call.option('port') ?? PORTS[security])
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new UsageError('--port is a number from 1 to 65535')
   return {
-    name: call.option('name')?.trim() || username, host: call.required('host').toLowerCase(), port, security, username,
-    addresses: readAddresses(call.option('from') ?? username), secret: readPassword(call.required('password-file')),
+    name: call.option('name')?.trim() || username,
+    host: call.required('host').toLowerCase(),
+    port,
+    security,
+    username,
+    addresses: readAddresses(call.option('from') ?? username),
+    secret: readPassword(call.required('password-file')),
   }
 }
 
@@ -138,7 +189,13 @@ async function connect(ctx: Context, call: Call): Promise<number> {
   const workspaceId = account?.workspaceId ?? (await workspaceOf(ctx.db, call.required('workspace'))).id
   const provider = providerOf(ctx, account?.provider ?? call.required('provider'))
   const email = account?.username ?? call.option('email')?.toLowerCase() ?? null
-  const begun = await beginSignIn(ctx, { workspaceId, provider, email, name: call.option('name'), accountId: account?.id ?? null })
+  const begun = await beginSignIn(ctx, {
+    workspaceId,
+    provider,
+    email,
+    name: call.option('name'),
+    accountId: account?.id ?? null,
+  })
   const text = `Open this in the browser of the mailbox's owner, before ${begun.expiresAt.toISOString()}:\n${begun.url}`
   return call.answer(text, { authorize_url: begun.url, expires_at: begun.expiresAt })
 }
@@ -153,9 +210,18 @@ function providerOf({ config }: Context, name: string): OAuthProvider {
 
 function jsonOf(account: Account): Record<string, unknown> {
   return {
-    id: account.id, workspace_id: account.workspaceId, type: account.kind, provider: account.provider, name: account.name,
-    host: account.host, port: account.port, security: account.security, username: account.username,
-    addresses: account.addresses, status: account.state,
-    paused_reason: account.pausedReason, created_at: account.createdAt,
+    id: account.id,
+    workspace_id: account.workspaceId,
+    type: account.kind,
+    provider: account.provider,
+    name: account.name,
+    host: account.host,
+    port: account.port,
+    security: account.security,
+    username: account.username,
+    addresses: account.addresses,
+    status: account.state,
+    paused_reason: account.pausedReason,
+    created_at: account.createdAt,
   }
 }

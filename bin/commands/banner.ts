@@ -15,7 +15,9 @@ export function bannerText(firstRun: FirstRun, bold: (text: string) => string): 
     ...(sending === null ? [] : [`  Sending key  ${sending.key}`]),
     ...(submission === null ? [] : submissionLines(submission)),
     '',
-    ...(sending === null ? howToBegin(firstRun, bold) : [`${bold('Send a mail')}: paste this line`, '', curlLine(address, sending), '']),
+    ...(sending === null
+      ? howToBegin(firstRun, bold)
+      : [`${bold('Send a mail')}: paste this line`, '', curlLine(address, sending), '']),
     ...(sending === null || submission === null ? [] : [bold('Or by SMTP'), '', smtpLine(submission, sending), '']),
     ...(isSandbox ? [`${bold('See it arrive')}: bin/mailstead inbox --last`, SANDBOX, ''] : []),
   ]
@@ -33,11 +35,16 @@ function howToBegin({ workspaceId, isSandbox }: FirstRun, bold: (text: string) =
 }
 
 function submissionLines({ host, ports: { plain, alt, tls } }: NonNullable<FirstRun['submission']>): string[] {
-  return [`  SMTP         ${host}, port ${plain} or ${alt} (STARTTLS), ${tls} (TLS); user name: anything, password: a sending key`]
+  return [
+    `  SMTP         ${host}, port ${plain} or ${alt} (STARTTLS), ${tls} (TLS); user name: anything, password: a sending key`,
+  ]
 }
 
 /** Over loopback a key may go without TLS, whoever's certificate it is. */
-function smtpLine({ ports }: NonNullable<FirstRun['submission']>, { key, domain }: NonNullable<FirstRun['sending']>): string {
+function smtpLine(
+  { ports }: NonNullable<FirstRun['submission']>,
+  { key, domain }: NonNullable<FirstRun['sending']>,
+): string {
   const from = `hello@${domain}`
   const mail = `From: Mailstead <${from}>\\nTo: you@example.com\\nSubject: It works by SMTP\\n\\nThis mail took the whole path.`
   const program = `import smtplib; s = smtplib.SMTP("127.0.0.1", ${ports.plain}); s.login("anything", "${key}"); s.sendmail("${from}", ["you@example.com"], "${mail}")`
@@ -47,9 +54,15 @@ function smtpLine({ ports }: NonNullable<FirstRun['submission']>, { key, domain 
 /** One line that any POSIX shell takes as it is. */
 function curlLine(address: string, sending: { readonly key: string; readonly domain: string }): string {
   const mail = {
-    from: `Mailstead <hello@${sending.domain}>`, to: 'you@example.com', subject: 'It works', body: '<h1>Hello</h1><p>This mail took the whole path.</p>',
+    from: `Mailstead <hello@${sending.domain}>`,
+    to: 'you@example.com',
+    subject: 'It works',
+    body: '<h1>Hello</h1><p>This mail took the whole path.</p>',
   }
-  const headers = [`Authorization: Bearer ${sending.key}`, 'Content-Type: application/json'].flatMap((header) => ['-H', header])
+  const headers = [`Authorization: Bearer ${sending.key}`, 'Content-Type: application/json'].flatMap((header) => [
+    '-H',
+    header,
+  ])
   const words = [`${address}/api/v1/send-email/instant`, ...headers, '-d', JSON.stringify(mail)]
   return `curl -sS ${words.map(quote).join(' ')}`
 }

@@ -4,11 +4,19 @@
  * one, it is of use once after each installation, as the user who runs them. Doing it again changes nothing; any number may do it at once.
  */
 export const PARTS = [
-  './api.ts', './worker.ts', './mta.ts',
+  './api.ts',
+  './worker.ts',
+  './mta.ts',
   // what these load later: the other roles of the mta, and the threads
-  '#mta/inbound/inbound.ts', '#mta/submission/submission.ts', '#mta/sandbox/sandbox.ts',
-  '#api/large-bodies-thread.ts', '#mta/compose/letter-worker.ts', '#mta/inbound/reader-thread.ts', '#mta/inbound/tls-report-thread.ts',
-  '#src/templates/render-worker.ts', '#src/templates/workshop-worker.ts',
+  '#mta/inbound/inbound.ts',
+  '#mta/submission/submission.ts',
+  '#mta/sandbox/sandbox.ts',
+  '#api/large-bodies-thread.ts',
+  '#mta/compose/letter-worker.ts',
+  '#mta/inbound/reader-thread.ts',
+  '#mta/inbound/tls-report-thread.ts',
+  '#src/templates/render-worker.ts',
+  '#src/templates/workshop-worker.ts',
 ]
 
 export async function run(args: string[]): Promise<number> {

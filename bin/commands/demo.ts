@@ -38,10 +38,20 @@ const MAILS: readonly Mail[] = [
   { title: 'a security alert', path: 'high', to: 'bea@example.org', events: DELIVERED },
   { title: 'a receipt', path: 'async', to: 'cyd@example.net', events: DELIVERED },
   { title: 'a newsletter', path: 'bulk', to: 'dan@example.edu', events: DELIVERED },
-  { title: 'a mail for later', path: 'schedule', to: 'eve@example.com', events: ['email.scheduled', 'email.sent', 'email.delivered'] },
+  {
+    title: 'a mail for later',
+    path: 'schedule',
+    to: 'eve@example.com',
+    events: ['email.scheduled', 'email.sent', 'email.delivered'],
+  },
   { title: 'a campaign', path: 'campaign', to: 'fay@example.com', events: DELIVERED },
   { title: 'to nobody', path: 'high', to: 'bounce-5.1.1@example.com', events: ['email.queued', 'email.bounced'] },
-  { title: 'to a busy server', path: 'high', to: 'defer-2@example.com', events: ['email.queued', 'email.deferred', 'email.deferred', 'email.sent', 'email.delivered'] },
+  {
+    title: 'to a busy server',
+    path: 'high',
+    to: 'defer-2@example.com',
+    events: ['email.queued', 'email.deferred', 'email.deferred', 'email.sent', 'email.delivered'],
+  },
 ]
 
 interface Event {
@@ -78,19 +88,37 @@ export async function run(args: string[]): Promise<number> {
 /** Of the caller's environment only what programs need: nothing of it may turn the demo towards real mail or stores. */
 function environment(dataDir: string): NodeJS.ProcessEnv {
   const { PATH, HOME, LANG } = process.env
-  return { ...PATH && { PATH }, ...HOME && { HOME }, ...LANG && { LANG }, DATA_DIR: dataDir, HTTP_HOST: '127.0.0.1', RETRY_SCALE, ALLOW_PRIVATE_TARGETS: '127.0.0.0/8' }
+  return {
+    ...(PATH && { PATH }),
+    ...(HOME && { HOME }),
+    ...(LANG && { LANG }),
+    DATA_DIR: dataDir,
+    HTTP_HOST: '127.0.0.1',
+    RETRY_SCALE,
+    ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
+  }
 }
 
 function startMailstead(config: Config, dataDir: string): ChildProcess {
   const env = { ...environment(dataDir), HTTP_PORT: String(config.httpPort) }
-  return spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, '../mailstead.ts'), 'start'], { env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
+  return spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, '../mailstead.ts'), 'start'], {
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
 }
 
 /** The banner is printed when everything is up. */
 async function awaitReady(child: ChildProcess): Promise<void> {
-  const told = await Promise.race([once(child.stdout ?? child, 'data').then(() => 'ready'), once(child, 'exit').then(() => 'over'), sleep(START_WAIT_MS).then(() => 'late')])
+  const told = await Promise.race([
+    once(child.stdout ?? child, 'data').then(() => 'ready'),
+    once(child, 'exit').then(() => 'over'),
+    sleep(START_WAIT_MS).then(() => 'late'),
+  ])
   if (told === 'ready') return
-  throw new Error(told === 'over' ? 'Mailstead did not start; the lines above say why.' : 'Mailstead did not become ready.')
+  throw new Error(
+    told === 'over' ? 'Mailstead did not start; the lines above say why.' : 'Mailstead did not become ready.',
+  )
 }
 
 /** Sends all, waits for all events, judges. Answers the exit code. */
@@ -101,14 +129,20 @@ async function show(config: Config): Promise<number> {
   const receiver = await receiveWebhooks((event) => {
     if (!event.type.startsWith('email.')) return
     events.get(event.recipient)?.push(event)
-    say(`  ${event.type.padEnd(16)} ${event.recipient.padEnd(26)} ${event.data?.bounce_message ?? event.data?.message ?? ''}`)
+    say(
+      `  ${event.type.padEnd(16)} ${event.recipient.padEnd(26)} ${event.data?.bounce_message ?? event.data?.message ?? ''}`,
+    )
   })
   try {
     await post(config, adminKey, 'public/webhooks', { url: receiver.url, events: ['*'] })
     say('Sending:')
-    for (const mail of MAILS) await (mail.path === 'campaign' ? sendCampaign(config, adminKey, { ...mail, domain: sending.domain }) : send(config, sending, mail))
+    for (const mail of MAILS)
+      await (mail.path === 'campaign'
+        ? sendCampaign(config, adminKey, { ...mail, domain: sending.domain })
+        : send(config, sending, mail))
     say(`Events, as their webhooks arrive (the scheduled mail is due in ${SCHEDULE_MS / 1000} seconds):`)
-    for (const until = Date.now() + EVENTS_WAIT_MS; Date.now() < until && !MAILS.every((mail) => isDone(mail, events)); ) await sleep(100)
+    for (const until = Date.now() + EVENTS_WAIT_MS; Date.now() < until && !MAILS.every((mail) => isDone(mail, events));)
+      await sleep(100)
     return await judge(config, events)
   } finally {
     receiver.server.close()
@@ -129,19 +163,39 @@ async function receiveWebhooks(take: (event: Event) => void): Promise<{ server: 
   return { server, url: `http://127.0.0.1:${portOf(server)}/` }
 }
 
-async function send(config: Config, sending: { key: string; domain: string }, { title, path, to }: Mail): Promise<void> {
+async function send(
+  config: Config,
+  sending: { key: string; domain: string },
+  { title, path, to }: Mail,
+): Promise<void> {
   const later = path === 'schedule' ? { scheduled_at: new Date(Date.now() + SCHEDULE_MS).toISOString() } : {}
-  const body = { from: `Demo <demo@${sending.domain}>`, to: [to], subject: `Demo: ${title}`, body: `<p>This is <b>${title}</b>.</p>`, ...later }
+  const body = {
+    from: `Demo <demo@${sending.domain}>`,
+    to: [to],
+    subject: `Demo: ${title}`,
+    body: `<p>This is <b>${title}</b>.</p>`,
+    ...later,
+  }
   const answer = await post(config, sending.key, `send-email/${path}`, body)
   say(`  ${path.padEnd(9)} ${title.padEnd(17)} to ${to.padEnd(26)} ${String(answer['email_id'])}`)
 }
 
 /** A campaign to an audience of one. */
-async function sendCampaign(config: Config, key: string, { title, to, domain }: Mail & { readonly domain: string }): Promise<void> {
+async function sendCampaign(
+  config: Config,
+  key: string,
+  { title, to, domain }: Mail & { readonly domain: string },
+): Promise<void> {
   const audience = await post(config, key, 'public/audiences/add-audience', { name: 'Demo' })
   await post(config, key, 'public/contacts/add-contact', { email: to, first_name: 'Fay', audience_id: idOf(audience) })
   const body = '<p>Hello {{firstName}}, this is <b>a campaign</b>. <a href="{{unsubscribeUrl}}">Unsubscribe</a></p>'
-  const draft = await post(config, key, 'public/campaigns', { name: 'Demo', subject: `Demo: ${title}`, body, from: `Demo <demo@${domain}>`, audience_ids: [idOf(audience)] })
+  const draft = await post(config, key, 'public/campaigns', {
+    name: 'Demo',
+    subject: `Demo: ${title}`,
+    body,
+    from: `Demo <demo@${domain}>`,
+    audience_ids: [idOf(audience)],
+  })
   await post(config, key, `public/campaigns/${idOf(draft)}/start`, {})
   say(`  ${'campaign'.padEnd(9)} ${title.padEnd(17)} to ${to.padEnd(26)} ${idOf(draft)}`)
 }
@@ -151,8 +205,12 @@ function idOf(answer: Record<string, unknown>): string {
 }
 
 async function post(config: Config, key: string, path: string, body: object): Promise<Record<string, unknown>> {
-  const answer = await fetch(`${config.publicUrl}/api/v1/${path}`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body: JSON.stringify(body) })
-  const json = await answer.json() as Record<string, unknown>
+  const answer = await fetch(`${config.publicUrl}/api/v1/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const json = (await answer.json()) as Record<string, unknown>
   if (!answer.ok) throw new Error(`POST ${path} was answered ${answer.status}: ${JSON.stringify(json)}`)
   return json
 }
@@ -170,10 +228,13 @@ async function judge(config: Config, events: ReadonlyMap<string, readonly Event[
       const seen = (events.get(mail.to) ?? []).toSorted((a, b) => a.sequence - b.sequence).map(({ type }) => type)
       const arrived = inbox.filter(({ rcptTo }) => rcptTo === mail.to)
       const isExpected = mail.events.includes('email.delivered')
-        ? arrived.length === 1 && arrived.every(({ dkim }) => dkim.length === 2 && dkim.every(({ result }) => result === 'pass'))
+        ? arrived.length === 1 &&
+          arrived.every(({ dkim }) => dkim.length === 2 && dkim.every(({ result }) => result === 'pass'))
         : arrived.length === 0
       const isRight = seen.join() === mail.events.join() && isExpected
-      say(`  ${isRight ? 'ok   ' : 'WRONG'} ${mail.to.padEnd(26)} ${seen.map((type) => type.slice('email.'.length)).join(' → ')}${arrived.length > 0 ? `, DKIM ${arrived.flatMap(({ dkim }) => dkim.map(({ result }) => result)).join(' and ')}` : ''}`)
+      say(
+        `  ${isRight ? 'ok   ' : 'WRONG'} ${mail.to.padEnd(26)} ${seen.map((type) => type.slice('email.'.length)).join(' → ')}${arrived.length > 0 ? `, DKIM ${arrived.flatMap(({ dkim }) => dkim.map(({ result }) => result)).join(' and ')}` : ''}`,
+      )
       return isRight
     })
     return verdicts.every(Boolean) ? 0 : 1
@@ -210,7 +271,9 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => { setTimeout(resolve, ms).unref() })
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref()
+  })
 }
 
 function say(line: string): void {

@@ -34,8 +34,18 @@ describe('the doctor', () => {
     dns = await startDns({ 'gmail.com': { MX: [[5, 'mx.example']] }, 'mx.example': { A: ['127.0.0.1'] } })
     dataDir = mkdtempSync('/tmp/mailstead-test-doctor-')
     const workspace = await createWorkspace(db, { name: 'W', plan: 'free' })
-    await addDomain({ db, vault: openVault(Buffer.from(MASTER_KEY, 'hex')), config: loadConfig({}), clock: systemClock }, { workspaceId: workspace.id, name: 'sealed.example' })
-    env = { DATABASE_URL: database.url, REDIS_URL: redis.url, DATA_DIR: dataDir, MASTER_KEY, HOSTNAME: 'mail.example.net', DNS_SERVERS: dns.server }
+    await addDomain(
+      { db, vault: openVault(Buffer.from(MASTER_KEY, 'hex')), config: loadConfig({}), clock: systemClock },
+      { workspaceId: workspace.id, name: 'sealed.example' },
+    )
+    env = {
+      DATABASE_URL: database.url,
+      REDIS_URL: redis.url,
+      DATA_DIR: dataDir,
+      MASTER_KEY,
+      HOSTNAME: 'mail.example.net',
+      DNS_SERVERS: dns.server,
+    }
   })
   after(async () => {
     await db.close()
@@ -46,11 +56,17 @@ describe('the doctor', () => {
   })
 
   /** Status and detail of each check by name. */
-  async function examine(change: Record<string, string> = {}): Promise<{ code: number; of: (name: string) => string; todo: (name: string) => string }> {
+  async function examine(
+    change: Record<string, string> = {},
+  ): Promise<{ code: number; of: (name: string) => string; todo: (name: string) => string }> {
     const { code, out } = await runCommand(run, ['--json'], { ...env, ...change })
-    const { ok, checks } = JSON.parse(out) as { ok: boolean; checks: { name: string; status: string; detail: string; todo: string }[] }
+    const { ok, checks } = JSON.parse(out) as {
+      ok: boolean
+      checks: { name: string; status: string; detail: string; todo: string }[]
+    }
     assert.equal(ok, code === 0)
-    const find = (name: string): (typeof checks)[number] => checks.find((check) => check.name === name) ?? assert.fail(name)
+    const find = (name: string): (typeof checks)[number] =>
+      checks.find((check) => check.name === name) ?? assert.fail(name)
     return { code, of: (name) => `${find(name).status}: ${find(name).detail}`, todo: (name) => find(name).todo }
   }
 
@@ -100,7 +116,10 @@ describe('the doctor', () => {
 
   it('sees a master key that does not fit, and one that is gone', async () => {
     const other = await examine({ MASTER_KEY: 'a5'.repeat(32), SMTP_OUT_PORT: '1' })
-    assert.deepEqual([other.code, other.of('master key')], [1, 'failed: a sealed dkim cannot be opened: MASTER_KEY is not the one it was sealed with'])
+    assert.deepEqual(
+      [other.code, other.of('master key')],
+      [1, 'failed: a sealed dkim cannot be opened: MASTER_KEY is not the one it was sealed with'],
+    )
     const gone = await examine({ MASTER_KEY: '', SMTP_OUT_PORT: '1' })
     assert.equal(gone.of('master key'), `failed: ${dataDir}/master.key is missing, and keys are sealed with it`)
     const broken = await examine({ MASTER_KEY: 'short', SMTP_OUT_PORT: '1' })
@@ -108,13 +127,21 @@ describe('the doctor', () => {
   })
 
   it('sees migrations that are pending, and a database that is newer', async () => {
-    const { rows: [last] } = await db.query<{ name: string }>('SELECT name FROM migrations ORDER BY id DESC LIMIT 1')
+    const {
+      rows: [last],
+    } = await db.query<{ name: string }>('SELECT name FROM migrations ORDER BY id DESC LIMIT 1')
     await db.query(`UPDATE migrations SET name = '999-future.ts' WHERE name = $1`, [last?.name])
     try {
-      assert.match((await examine({ SMTP_OUT_PORT: '1' })).of('migrations'), /^failed: the database is newer.*999-future/)
+      assert.match(
+        (await examine({ SMTP_OUT_PORT: '1' })).of('migrations'),
+        /^failed: the database is newer.*999-future/,
+      )
       await db.query(`DELETE FROM migrations WHERE name = '999-future.ts'`)
       const { code, of, todo } = await examine({ SMTP_OUT_PORT: '1' })
-      assert.deepEqual([code, of('migrations'), todo('migrations')], [1, `failed: pending: ${last?.name}`, 'run bin/mailstead migrate'])
+      assert.deepEqual(
+        [code, of('migrations'), todo('migrations')],
+        [1, `failed: pending: ${last?.name}`, 'run bin/mailstead migrate'],
+      )
     } finally {
       await db.query('INSERT INTO migrations (name, batch, migration_time) VALUES ($1, 1, now())', [last?.name])
     }
@@ -138,7 +165,11 @@ describe('the doctor', () => {
   })
 
   it('goes on when stores are away', async () => {
-    const { code, of } = await examine({ DATABASE_URL: 'postgres://user:hidden@127.0.0.1:1/db', REDIS_URL: 'redis://127.0.0.1:1', SMTP_OUT_PORT: '1' })
+    const { code, of } = await examine({
+      DATABASE_URL: 'postgres://user:hidden@127.0.0.1:1/db',
+      REDIS_URL: 'redis://127.0.0.1:1',
+      SMTP_OUT_PORT: '1',
+    })
     assert.equal(code, 1)
     assert.match(of('PostgreSQL'), /^failed: PostgreSQL at 127\.0\.0\.1:1\/db cannot be reached/)
     assert.match(of('Redis'), /^failed: cannot be reached/)
@@ -148,7 +179,13 @@ describe('the doctor', () => {
   })
 
   it('looks at an installation that was never started', async () => {
-    const { code, of, todo } = await examine({ DATABASE_URL: '', REDIS_URL: '', DATA_DIR: `${dataDir}/none`, DNS_SERVERS: '', HOSTNAME: '' })
+    const { code, of, todo } = await examine({
+      DATABASE_URL: '',
+      REDIS_URL: '',
+      DATA_DIR: `${dataDir}/none`,
+      DNS_SERVERS: '',
+      HOSTNAME: '',
+    })
     assert.equal(code, 1)
     assert.match(of('PostgreSQL'), /^failed: Mailstead is not running/)
     assert.match(todo('PostgreSQL'), /npm start/)
@@ -165,6 +202,9 @@ describe('the doctor', () => {
   })
 
   it('does not look for a way out when all mail goes to a relay', async () => {
-    assert.equal((await examine({ ROUTES: '*=smtp://127.0.0.1:2525' })).of('way out'), 'skipped: ROUTES sends all mail elsewhere')
+    assert.equal(
+      (await examine({ ROUTES: '*=smtp://127.0.0.1:2525' })).of('way out'),
+      'skipped: ROUTES sends all mail elsewhere',
+    )
   })
 })

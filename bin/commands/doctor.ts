@@ -11,7 +11,16 @@ import { EGRESS } from '#bin/doctor/egress.ts'
 import { DISK, MODE, NODE } from '#bin/doctor/machine.ts'
 import { NOTICES } from '#bin/doctor/notices.ts'
 import { DNS, WAY_OUT } from '#bin/doctor/network.ts'
-import { CLOCK, CONNECTIONS, MASTER_KEY, MIGRATIONS, POSTGRES, REDIS, REDIS_AOF, REDIS_MEMORY } from '#bin/doctor/stores.ts'
+import {
+  CLOCK,
+  CONNECTIONS,
+  MASTER_KEY,
+  MIGRATIONS,
+  POSTGRES,
+  REDIS,
+  REDIS_AOF,
+  REDIS_MEMORY,
+} from '#bin/doctor/stores.ts'
 import { SUSPENSIONS } from '#bin/doctor/suspensions.ts'
 import { DNSSEC, TLS_REPORTS } from '#bin/doctor/tls.ts'
 import { attachStores } from '#bin/supervisor/stores.ts'
@@ -19,7 +28,27 @@ import { Trouble } from '#bin/supervisor/trouble.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { openDb } from '#src/db.ts'
 
-const CHECKS: readonly Check[] = [NODE, NOTICES, SUSPENSIONS, MODE, DISK, POSTGRES, CONNECTIONS, MIGRATIONS, CLOCK, MASTER_KEY, REDIS, REDIS_MEMORY, REDIS_AOF, DNS, DNSSEC, WAY_OUT, BOUNCES, TLS_REPORTS, ...EGRESS]
+const CHECKS: readonly Check[] = [
+  NODE,
+  NOTICES,
+  SUSPENSIONS,
+  MODE,
+  DISK,
+  POSTGRES,
+  CONNECTIONS,
+  MIGRATIONS,
+  CLOCK,
+  MASTER_KEY,
+  REDIS,
+  REDIS_MEMORY,
+  REDIS_AOF,
+  DNS,
+  DNSSEC,
+  WAY_OUT,
+  BOUNCES,
+  TLS_REPORTS,
+  ...EGRESS,
+]
 const WITHIN_MS = 10_000
 
 const ACTION: Action = {
@@ -44,7 +73,10 @@ async function examine(call: Call, config: Config, databaseUrl: string): Promise
   try {
     const problem = await db.query('SELECT 1').then(() => null, messageOf)
     const trouble = `PostgreSQL at ${placeOf(databaseUrl)} cannot be reached (${problem ?? ''})`
-    return report(call, await lookAll({ config, db: problem === null ? db : null, redisUrl: redisUrlOf(config), trouble }))
+    return report(
+      call,
+      await lookAll({ config, db: problem === null ? db : null, redisUrl: redisUrlOf(config), trouble }),
+    )
   } finally {
     await db.close()
   }
@@ -62,13 +94,16 @@ function redisUrlOf(config: Config): string | null {
 type Findings = readonly (Finding & { readonly name: string })[]
 
 async function lookAll(patient: Patient): Promise<Findings> {
-  return Promise.all(CHECKS.map(async (check) => ({ name: check.name, ...await lookOnce(check, patient) })))
+  return Promise.all(CHECKS.map(async (check) => ({ name: check.name, ...(await lookOnce(check, patient)) })))
 }
 
 async function lookOnce(check: Check, patient: Patient): Promise<Finding> {
   const { promise: late, resolve } = Promise.withResolvers<Finding>()
   const ms = check.withinMs ?? WITHIN_MS
-  const timer = setTimeout(() => resolve(failed(`no answer within ${ms / 1000} s`, 'look at the load and the logs of what was asked')), ms)
+  const timer = setTimeout(
+    () => resolve(failed(`no answer within ${ms / 1000} s`, 'look at the load and the logs of what was asked')),
+    ms,
+  )
   try {
     return await Promise.race([check.look(patient), late])
   } catch (error) {
@@ -84,7 +119,8 @@ function report(call: Call, findings: Findings): number {
     const row = [status, name, detail]
     return todo === '' ? [row] : [row, ['', '', `→ ${todo}`]]
   })
-  const verdict = failures === 0 ? 'Nothing is wrong.' : failures === 1 ? 'One thing is wrong.' : `${failures} things are wrong.`
+  const verdict =
+    failures === 0 ? 'Nothing is wrong.' : failures === 1 ? 'One thing is wrong.' : `${failures} things are wrong.`
   call.answer(`${tableText(['', 'CHECK', ''], rows)}\n\n${verdict}`, { ok: failures === 0, checks: findings })
   return failures === 0 ? 0 : 1
 }

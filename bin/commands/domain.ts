@@ -49,7 +49,11 @@ const ACTIONS: Actions = {
         const domain = await onlyDomain(ctx.db, text, call.option('workspace'))
         if (!call.has('trust')) return report(call, await verifyDomain(ctx, createDomainDns(ctx.config), domain))
         const kind = await trustDomain(ctx.db, domain.id)
-        return report(call, { kind, checks: [], domain: await findDomain(ctx.db, domain.workspaceId, domain.id) ?? domain })
+        return report(call, {
+          kind,
+          checks: [],
+          domain: (await findDomain(ctx.db, domain.workspaceId, domain.id)) ?? domain,
+        })
       })
     },
   },
@@ -64,7 +68,8 @@ const ACTIONS: Actions = {
         const rotation = await rotateKeys(ctx, workspaceId, id)
         if (rotation.kind === 'not-found') return call.fail(`${text} was removed meanwhile.`)
         const { kind, domain } = rotation
-        if (kind === 'not-verified') return call.fail(`${domain.domain} is ${domain.status}: its keys are not in use yet.`)
+        if (kind === 'not-verified')
+          return call.fail(`${domain.domain} is ${domain.status}: its keys are not in use yet.`)
         const head = kind === 'begun' ? 'New DKIM keys are made.' : 'A rotation is under way.'
         const what = 'Publish the records of the next key; it signs once they were in DNS for 10 minutes:'
         return call.answer(`${head} ${what}\n\n${recordsText(domain, ctx.config)}`, jsonOf(domain, ctx.config))
@@ -74,12 +79,23 @@ const ACTIONS: Actions = {
   list: {
     usage: 'list [--workspace ID]',
     options: ['workspace'],
-    run: (call) => withContext(call.io, async ({ db, config }) => {
-      const workspace = call.option('workspace')
-      const rows = await listDomains(db, workspace === null ? null : (await workspaceOf(db, workspace)).id, MAX_LISTED)
-      const text = tableText(['ID', 'WORKSPACE', 'STATUS', 'DOMAIN'], rows.map((row) => [row.id, row.workspaceId, row.status, row.domain]))
-      return call.answer(text, rows.map((row) => jsonOf(row, config)))
-    }),
+    run: (call) =>
+      withContext(call.io, async ({ db, config }) => {
+        const workspace = call.option('workspace')
+        const rows = await listDomains(
+          db,
+          workspace === null ? null : (await workspaceOf(db, workspace)).id,
+          MAX_LISTED,
+        )
+        const text = tableText(
+          ['ID', 'WORKSPACE', 'STATUS', 'DOMAIN'],
+          rows.map((row) => [row.id, row.workspaceId, row.status, row.domain]),
+        )
+        return call.answer(
+          text,
+          rows.map((row) => jsonOf(row, config)),
+        )
+      }),
   },
 }
 
@@ -103,16 +119,22 @@ function readRegion(text: string | null): Region {
 async function onlyDomain(db: Queryable, text: string, workspaceText: string | null): Promise<Domain> {
   const workspaceId = workspaceText === null ? null : (await workspaceOf(db, workspaceText)).id
   const [domain, ...others] = await searchDomains(db, text, workspaceId)
-  if (domain === undefined) throw new Trouble(`There is no domain ${text}. See mailstead domain list; add one with mailstead domain add.`)
+  if (domain === undefined)
+    throw new Trouble(`There is no domain ${text}. See mailstead domain list; add one with mailstead domain add.`)
   if (others.length === 0) return domain
   const claims = [domain, ...others].map((one) => `  ${one.workspaceId} (${one.status})`)
   throw new Trouble(`Several workspaces have ${text}; say which with --workspace:\n${claims.join('\n')}`)
 }
 
 function report(call: Call, { kind, checks, domain }: Omit<Verification, 'news'>): number {
-  const lines = checks.map((check) => `  ${check.status === 'ok' ? 'ok     ' : check.isRequired ? 'MISSING' : 'advised'} ${check.message}`)
+  const lines = checks.map(
+    (check) => `  ${check.status === 'ok' ? 'ok     ' : check.isRequired ? 'MISSING' : 'advised'} ${check.message}`,
+  )
   const json = {
-    id: domain.id, domain: domain.domain, verification_status: domain.status, verified_at: domain.verifiedAt,
+    id: domain.id,
+    domain: domain.domain,
+    verification_status: domain.status,
+    verified_at: domain.verifiedAt,
     checks: checks.map(({ isRequired, ...check }) => ({ ...check, required: isRequired })),
   }
   call.answer([headline(domain, kind), ...lines].join('\n'), json)
@@ -133,14 +155,27 @@ function recordsOf(domain: Domain, config: Config): DnsRecord[] {
 
 function jsonOf(domain: Domain, config: Config): Record<string, unknown> {
   return {
-    id: domain.id, domain: domain.domain, workspace_id: domain.workspaceId, verification_status: domain.status,
-    mail_from_status: domain.mailFromStatus, region: domain.region, egress_pool: REGIONS[domain.region].pool, verified_at: domain.verifiedAt, created_at: domain.createdAt,
+    id: domain.id,
+    domain: domain.domain,
+    workspace_id: domain.workspaceId,
+    verification_status: domain.status,
+    mail_from_status: domain.mailFromStatus,
+    region: domain.region,
+    egress_pool: REGIONS[domain.region].pool,
+    verified_at: domain.verifiedAt,
+    created_at: domain.createdAt,
     dns_records: recordsOf(domain, config).map(({ isRequired, ...record }) => ({ ...record, required: isRequired })),
   }
 }
 
 function recordsText(domain: Domain, config: Config): string {
-  return tableText(['', 'TYPE', 'NAME', 'VALUE'], recordsOf(domain, config).map(({ isRequired, type, name, value, priority }) => [
-    isRequired ? 'required' : 'advised', type, name, priority === undefined ? value : `${priority} ${value}`,
-  ]))
+  return tableText(
+    ['', 'TYPE', 'NAME', 'VALUE'],
+    recordsOf(domain, config).map(({ isRequired, type, name, value, priority }) => [
+      isRequired ? 'required' : 'advised',
+      type,
+      name,
+      priority === undefined ? value : `${priority} ${value}`,
+    ]),
+  )
 }

@@ -16,7 +16,8 @@ import type { DryRunReport } from '#src/operator/dry-runs.ts'
 const SIGNS = { ok: 'ok  ', warn: 'WARN', fail: 'FAIL', skipped: '-   ' } as const
 
 const DRY_RUN: Action = {
-  usage: '--from A --to B [--workspace W] [--file MAIL.eml|-]', options: ['from', 'to', 'workspace', 'file'],
+  usage: '--from A --to B [--workspace W] [--file MAIL.eml|-]',
+  options: ['from', 'to', 'workspace', 'file'],
   run: (call) => {
     const order = { from: call.required('from'), to: call.required('to'), raw: readFile(call.option('file')) }
     return withContext(call.io, async (ctx) => {
@@ -50,9 +51,13 @@ function readFile(name: string | null): Buffer | null {
 }
 
 function tell(call: Call, report: DryRunReport): number {
-  const steps = report.steps.flatMap(({ step, status, says, todo }) =>
-    [`${SIGNS[status]}  ${step}: ${says}`, ...todo === null ? [] : [`      → ${todo}`]])
-  const lines = [...steps, '', ...report.conversation.map((line) => `  ${line}`)].map((line) => line.replace(/\p{Cc}/gu, '?'))
+  const steps = report.steps.flatMap(({ step, status, says, todo }) => [
+    `${SIGNS[status]}  ${step}: ${says}`,
+    ...(todo === null ? [] : [`      → ${todo}`]),
+  ])
+  const lines = [...steps, '', ...report.conversation.map((line) => `  ${line}`)].map((line) =>
+    line.replace(/\p{Cc}/gu, '?'),
+  )
   call.answer(lines.join('\n'), report)
   return report.result === 'fail' ? 1 : 0
 }

@@ -9,7 +9,10 @@ import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { run as doctor } from './doctor.ts'
 import { run } from './egress.ts'
 
-interface Row { readonly name: string; readonly [field: string]: unknown }
+interface Row {
+  readonly name: string
+  readonly [field: string]: unknown
+}
 
 describe('mailstead egress', function () {
   this.timeout(120_000)
@@ -25,8 +28,12 @@ describe('mailstead egress', function () {
     dns = await startDns({})
     dataDir = mkdtempSync('/tmp/mailstead-test-egress-')
     env = {
-      DATABASE_URL: database.url, REDIS_URL: 'redis://127.0.0.1:1', DATA_DIR: dataDir, DNS_SERVERS: dns.server,
-      HOSTNAME: 'mail.example.net', SMTP_OUT_PORT: '1',
+      DATABASE_URL: database.url,
+      REDIS_URL: 'redis://127.0.0.1:1',
+      DATA_DIR: dataDir,
+      DNS_SERVERS: dns.server,
+      HOSTNAME: 'mail.example.net',
+      SMTP_OUT_PORT: '1',
     }
   })
   after(async () => {
@@ -35,7 +42,12 @@ describe('mailstead egress', function () {
     rmSync(dataDir, { recursive: true })
   })
 
-  const call = (line: string, command = run): Promise<Ended> => runCommand(command, line.split(' ').filter((word) => word !== ''), env)
+  const call = (line: string, command = run): Promise<Ended> =>
+    runCommand(
+      command,
+      line.split(' ').filter((word) => word !== ''),
+      env,
+    )
 
   async function listed(part: 'source' | 'pool'): Promise<Row[]> {
     return JSON.parse((await call(`${part} list --json`)).out) as Row[]
@@ -45,10 +57,15 @@ describe('mailstead egress', function () {
     const added = await call('source add one --address 192.0.2.1 --ehlo Out1.example.net --weight 3 --warm-up --json')
     assert.equal(added.code, 0, added.err)
     const [one] = await listed('source')
-    assert.deepEqual([one?.name, one?.['address'], one?.['ehlo_name'], one?.['state'], one?.['region'], one?.['pools']],
-      ['one', '192.0.2.1', 'out1.example.net', 'gone', 'us-east-1', [{ pool: 'us-east', weight: 3 }]])
+    assert.deepEqual(
+      [one?.name, one?.['address'], one?.['ehlo_name'], one?.['state'], one?.['region'], one?.['pools']],
+      ['one', '192.0.2.1', 'out1.example.net', 'gone', 'us-east-1', [{ pool: 'us-east', weight: 3 }]],
+    )
     assert.match(String(one?.['warming_since']), /^20/)
-    assert.match((await call('source list')).out, /^NAME +ADDRESS +EHLO +STATE +POOLS +TROUBLE\none +192\.0\.2\.1 +out1\.\S+ +gone +us-east \(3\)/)
+    assert.match(
+      (await call('source list')).out,
+      /^NAME +ADDRESS +EHLO +STATE +POOLS +TROUBLE\none +192\.0\.2\.1 +out1\.\S+ +gone +us-east \(3\)/,
+    )
   })
 
   for (const [line, says] of [
@@ -93,13 +110,22 @@ describe('mailstead egress', function () {
     assert.equal((await call('pool join vip one --weight 7')).code, 0)
     assert.equal((await call(`pool use vip --workspace ${id}`)).code, 0)
     const pools = await listed('pool')
-    assert.deepEqual(pools.map(({ name, members, workspaces, regions }) => [name, members, workspaces, regions]), [
-      ['us-east', [{ source: 'one', weight: 3 }], 0, ['us-east-1']], ['vip', [{ source: 'one', weight: 7 }], 1, []],
-    ])
+    assert.deepEqual(
+      pools.map(({ name, members, workspaces, regions }) => [name, members, workspaces, regions]),
+      [
+        ['us-east', [{ source: 'one', weight: 3 }], 0, ['us-east-1']],
+        ['vip', [{ source: 'one', weight: 7 }], 1, []],
+      ],
+    )
     assert.match((await call(`pool use other --workspace ${id}`)).err, /there is no pool other/)
-    assert.match((await call(`pool use vip --workspace ${id} --domain no.example`)).err, /the workspace has no domain no\.example/)
+    assert.match(
+      (await call(`pool use vip --workspace ${id} --domain no.example`)).err,
+      /the workspace has no domain no\.example/,
+    )
     assert.equal((await call('pool remove vip')).code, 0)
-    assert.deepEqual((await db.query('SELECT egress_pool FROM workspaces WHERE id = $1', [id])).rows, [{ egress_pool: null }])
+    assert.deepEqual((await db.query('SELECT egress_pool FROM workspaces WHERE id = $1', [id])).rows, [
+      { egress_pool: null },
+    ])
     assert.equal((await call('pool list')).out.includes('vip'), false)
   })
 
@@ -113,13 +139,17 @@ describe('mailstead egress', function () {
     const ours = checks.filter(({ name }) => name.startsWith('egress'))
     const found = Object.fromEntries(ours.map(({ name, status, detail }) => [name, `${status}: ${detail}`]))
     assert.deepEqual(found, {
-      'egress sources': 'ok: one active', 'egress PTR': 'ok: one: 192.0.2.1 is out1.example.net',
+      'egress sources': 'ok: one active',
+      'egress PTR': 'ok: one: 192.0.2.1 is out1.example.net',
       'egress FCrDNS': 'ok: one: out1.example.net leads back to 192.0.2.1',
       'egress EHLO name': 'ok: one: out1.example.net is 192.0.2.1',
       'egress port 25': 'skipped: DNS knows no A record of a mail server of gmail.com',
       'egress blocklists': 'failed: one: zen.spamhaus.org lists it (XBL: an infected or open machine)',
     })
-    assert.match(checks.find(({ name }) => name === 'egress blocklists')?.todo ?? '', /ask to be taken off: https:\/\/check\.spamhaus\.org/)
+    assert.match(
+      checks.find(({ name }) => name === 'egress blocklists')?.todo ?? '',
+      /ask to be taken off: https:\/\/check\.spamhaus\.org/,
+    )
   })
 
   it('the doctor fails while no source can send', async () => {

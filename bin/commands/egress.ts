@@ -6,8 +6,14 @@ import { SOURCE_ACTIONS } from '#bin/egress/source-actions.ts'
 const PARTS: Readonly<Record<string, Actions>> = { source: SOURCE_ACTIONS, pool: POOL_ACTIONS }
 
 /** All of them, by their two words. */
-const ALL: Actions = Object.fromEntries(Object.entries(PARTS).flatMap(([part, actions]) =>
-  Object.entries(actions).map(([name, action]) => [`${part} ${name}`, { ...action, usage: `${part} ${action.usage}` }])))
+const ALL: Actions = Object.fromEntries(
+  Object.entries(PARTS).flatMap(([part, actions]) =>
+    Object.entries(actions).map(([name, action]) => [
+      `${part} ${name}`,
+      { ...action, usage: `${part} ${action.usage}` },
+    ]),
+  ),
+)
 
 export function run(args: string[], io?: Io): Promise<number> {
   const [part = '', name = '', ...rest] = args

@@ -16,7 +16,11 @@ describe('mailstead explain', () => {
     const submission = submissionOf(workspaceId)
     await createAcceptor(ctx).accept(submission)
     id = `em_${hexOf(submission.id)}`
-    await suppress(ctx.db, [{ workspaceId, address: 'ada@receiver.example', kind: 'manual', reason: 'asked' }], new Date())
+    await suppress(
+      ctx.db,
+      [{ workspaceId, address: 'ada@receiver.example', kind: 'manual', reason: 'asked' }],
+      new Date(),
+    )
   })
   after(() => ctx.close())
 
@@ -32,9 +36,16 @@ describe('mailstead explain', () => {
   })
   it('tells the same as JSON', async () => {
     const { out } = await call([id, '--json'])
-    const { recipients: [recipient] } = JSON.parse(out) as { recipients: { held_by: string; gates: { gate: string }[] }[] }
-    assert.deepEqual([recipient?.held_by, recipient?.gates.map(({ gate }) => gate)],
-      ['suppression', ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS', 'egress']])
+    const {
+      recipients: [recipient],
+    } = JSON.parse(out) as { recipients: { held_by: string; gates: { gate: string }[] }[] }
+    assert.deepEqual(
+      [recipient?.held_by, recipient?.gates.map(({ gate }) => gate)],
+      [
+        'suppression',
+        ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS', 'egress'],
+      ],
+    )
   })
   it('says what is not known while Redis is away', async () => {
     const { code, out } = await call([id], 'unix:///tmp/mailstead-no-such-redis')

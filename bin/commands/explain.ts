@@ -10,7 +10,8 @@ import type { AttemptView, EventView } from '#src/messages/read.ts'
 import type { Redis } from '#src/redis.ts'
 
 const EXPLAIN: Action = {
-  usage: 'ID', words: [1, 1],
+  usage: 'ID',
+  words: [1, 1],
   run: (call) => {
     const id = messageIdOf(call.word(0))
     if (id === null) throw new UsageError(`${JSON.stringify(call.word(0))} is no message id (em_…, msg_…)`)
@@ -43,12 +44,17 @@ function textOf({ message, recipients }: Explanation): string {
     `em_${hexOf(message.id)}: ${message.status}, tier ${message.tier}, accepted ${message.createdAt.toISOString()}`,
     `From ${message.from.email}: ${message.subject}`,
     ...recipients.flatMap(({ recipient, says, until, gates }) => [
-      '', `${recipient.address}  ${says}${untilOf(until)}`,
+      '',
+      `${recipient.address}  ${says}${untilOf(until)}`,
       ...gates.map(gateLine),
       ...recipient.attempts.flatMap(attemptLines),
     ]),
-    '', 'Events', ...message.events.map(eventLine),
-  ].map(lineText).join('\n')
+    '',
+    'Events',
+    ...message.events.map(eventLine),
+  ]
+    .map(lineText)
+    .join('\n')
 }
 
 function eventLine({ sequence, createdAt, type, recipient }: EventView): string {
@@ -67,25 +73,51 @@ function attemptLines(attempt: AttemptView): string[] {
   const tls = attempt.tls === null ? '' : `, ${attempt.tls}`
   const from = attempt.source === null ? '' : ` from ${attempt.source}`
   const where = attempt.host === null ? '' : ` at ${attempt.host} [${attempt.address ?? ''}]${from}${tls}`
-  return [`  attempt ${attempt.attempt}, ${attempt.at.toISOString()}: ${attempt.outcome}${where}, ${attempt.durationMs} ms`,
-    ...attempt.conversation.split('\n').map((line) => `    ${line}`)]
+  return [
+    `  attempt ${attempt.attempt}, ${attempt.at.toISOString()}: ${attempt.outcome}${where}, ${attempt.durationMs} ms`,
+    ...attempt.conversation.split('\n').map((line) => `    ${line}`),
+  ]
 }
 
 function jsonOf({ message, recipients }: Explanation): object {
   return {
-    email_id: `em_${hexOf(message.id)}`, status: message.status, tier: message.tier, from: message.from.email, subject: message.subject,
+    email_id: `em_${hexOf(message.id)}`,
+    status: message.status,
+    tier: message.tier,
+    from: message.from.email,
+    subject: message.subject,
     created_at: message.createdAt,
     recipients: recipients.map(({ recipient, says, heldBy, until, gates }) => ({
-      address: recipient.address, state: recipient.state, holds: says, held_by: heldBy, until, gates, tries: recipient.tries,
+      address: recipient.address,
+      state: recipient.state,
+      holds: says,
+      held_by: heldBy,
+      until,
+      gates,
+      tries: recipient.tries,
       attempts: recipient.attempts.map((attempt) => ({
-        attempt: attempt.attempt, at: attempt.at, outcome: attempt.outcome, scope: attempt.scope, reason: attempt.reason,
-        code: attempt.replyCode, status: attempt.replyStatus,
-        text: attempt.replyText, host: attempt.host, address: attempt.address, source: attempt.source, tls: attempt.tls, duration_ms: attempt.durationMs,
+        attempt: attempt.attempt,
+        at: attempt.at,
+        outcome: attempt.outcome,
+        scope: attempt.scope,
+        reason: attempt.reason,
+        code: attempt.replyCode,
+        status: attempt.replyStatus,
+        text: attempt.replyText,
+        host: attempt.host,
+        address: attempt.address,
+        source: attempt.source,
+        tls: attempt.tls,
+        duration_ms: attempt.durationMs,
         conversation: attempt.conversation,
       })),
     })),
-    events: message.events.map(({ sequence, type, recipient, data, createdAt }) => (
-      { sequence, type, recipient, data, created_at: createdAt }
-    )),
+    events: message.events.map(({ sequence, type, recipient, data, createdAt }) => ({
+      sequence,
+      type,
+      recipient,
+      data,
+      created_at: createdAt,
+    })),
   }
 }

@@ -47,8 +47,14 @@ describe('the first run', () => {
   it('makes a workspace on launch, an admin key, and in the sandbox a domain that may send', async () => {
     const made = await provision(configOf())
     const [admin, sending] = [await keyOf(made.adminKey), await keyOf(made.sending?.key)]
-    assert.deepEqual([admin?.kind, admin?.plan, admin?.scopes, admin?.workspaceId], ['admin', 'launch', [...ALL_SCOPES], made.workspaceId])
-    assert.deepEqual([sending?.kind, sending?.domain, sending?.domainStatus, sending?.workspaceId], ['regular', 'hello.mailstead.test', 'verified', made.workspaceId])
+    assert.deepEqual(
+      [admin?.kind, admin?.plan, admin?.scopes, admin?.workspaceId],
+      ['admin', 'launch', [...ALL_SCOPES], made.workspaceId],
+    )
+    assert.deepEqual(
+      [sending?.kind, sending?.domain, sending?.domainStatus, sending?.workspaceId],
+      ['regular', 'hello.mailstead.test', 'verified', made.workspaceId],
+    )
   })
 
   it('finds the same again', async () => {
@@ -121,32 +127,86 @@ describe('the first run', () => {
 })
 
 describe('the banner', () => {
-  const READY: FirstRun = { address: 'http://localhost:3000', isSandbox: true, workspaceId: 'W', adminKey: 'ms_ab.adm_cd', sending: { key: 'ms_ab.live_ef', domain: 'hello.mailstead.test' }, submission: { host: '127.0.0.1', ports: { plain: 2587, tls: 2465, alt: 2525 } } }
+  const READY: FirstRun = {
+    address: 'http://localhost:3000',
+    isSandbox: true,
+    workspaceId: 'W',
+    adminKey: 'ms_ab.adm_cd',
+    sending: { key: 'ms_ab.live_ef', domain: 'hello.mailstead.test' },
+    submission: { host: '127.0.0.1', ports: { plain: 2587, tls: 2465, alt: 2525 } },
+  }
   const plain = (text: string): string => text
 
   it('has one line that a shell takes as it is', () => {
-    const lines = bannerText({ ...READY, address: `http://localhost:3000/it's` }, plain).split('\n').filter((line) => line.startsWith('curl '))
+    const lines = bannerText({ ...READY, address: `http://localhost:3000/it's` }, plain)
+      .split('\n')
+      .filter((line) => line.startsWith('curl '))
     assert.equal(lines.length, 1)
-    const { stdout } = spawnSync('/bin/sh', ['-c', `curl() { for word; do printf '%s\\n' "$word"; done; }\n${lines[0]}`], { encoding: 'utf8' })
+    const { stdout } = spawnSync(
+      '/bin/sh',
+      ['-c', `curl() { for word; do printf '%s\\n' "$word"; done; }\n${lines[0]}`],
+      { encoding: 'utf8' },
+    )
     const words = stdout.trimEnd().split('\n')
     const body = JSON.parse(words.pop() ?? '') as { from: string; to: string }
-    assert.deepEqual(words, ['-sS', `http://localhost:3000/it's/api/v1/send-email/instant`, '-H', 'Authorization: Bearer ms_ab.live_ef', '-H', 'Content-Type: application/json', '-d'])
+    assert.deepEqual(words, [
+      '-sS',
+      `http://localhost:3000/it's/api/v1/send-email/instant`,
+      '-H',
+      'Authorization: Bearer ms_ab.live_ef',
+      '-H',
+      'Content-Type: application/json',
+      '-d',
+    ])
     assert.deepEqual([body.from, body.to], ['Mailstead <hello@hello.mailstead.test>', 'you@example.com'])
   })
 
   it('has one line that hands a mail in by SMTP', () => {
-    const [line = ''] = bannerText(READY, plain).split('\n').filter((one) => one.startsWith('python3 '))
+    const [line = ''] = bannerText(READY, plain)
+      .split('\n')
+      .filter((one) => one.startsWith('python3 '))
     const checked = spawnSync('/bin/sh', ['-c', `python3() { printf '%s' "$2"; }\n${line}`], { encoding: 'utf8' })
-    assert.match(checked.stdout, /SMTP\("127\.0\.0\.1", 2587\); s\.login\("anything", "ms_ab\.live_ef"\); .*\["you@example\.com"\], "From: .*\\n\\nThis mail/)
+    assert.match(
+      checked.stdout,
+      /SMTP\("127\.0\.0\.1", 2587\); s\.login\("anything", "ms_ab\.live_ef"\); .*\["you@example\.com"\], "From: .*\\n\\nThis mail/,
+    )
   })
 
-  const CASES: readonly [what: string, change: Partial<FirstRun>, has: readonly string[], hasNot: readonly string[]][] = [
-    ['in the sandbox', {}, ['http://localhost:3000', 'ms_ab.adm_cd', 'ms_ab.live_ef', 'bin/mailstead inbox', '127.0.0.1, port 2587 or 2525 (STARTTLS), 2465 (TLS)', 'python3 -c '], ['domain add']],
-    ['without the submission role', { submission: null }, ['curl'], ['SMTP', 'python3']],
-    ['on the internet', { isSandbox: false, sending: null }, ['ms_ab.adm_cd', 'bin/mailstead domain add --workspace W example.com'], ['inbox', 'curl']],
-    ['without an admin key', { adminKey: null }, ['bin/mailstead key create --type admin --workspace W', 'ms_ab.live_ef'], ['null']],
-    ['without a sending key', { sending: null }, ['bin/mailstead key create --workspace W --type regular', 'inbox'], ['null', 'curl']],
-  ]
+  const CASES: readonly [what: string, change: Partial<FirstRun>, has: readonly string[], hasNot: readonly string[]][] =
+    [
+      [
+        'in the sandbox',
+        {},
+        [
+          'http://localhost:3000',
+          'ms_ab.adm_cd',
+          'ms_ab.live_ef',
+          'bin/mailstead inbox',
+          '127.0.0.1, port 2587 or 2525 (STARTTLS), 2465 (TLS)',
+          'python3 -c ',
+        ],
+        ['domain add'],
+      ],
+      ['without the submission role', { submission: null }, ['curl'], ['SMTP', 'python3']],
+      [
+        'on the internet',
+        { isSandbox: false, sending: null },
+        ['ms_ab.adm_cd', 'bin/mailstead domain add --workspace W example.com'],
+        ['inbox', 'curl'],
+      ],
+      [
+        'without an admin key',
+        { adminKey: null },
+        ['bin/mailstead key create --type admin --workspace W', 'ms_ab.live_ef'],
+        ['null'],
+      ],
+      [
+        'without a sending key',
+        { sending: null },
+        ['bin/mailstead key create --workspace W --type regular', 'inbox'],
+        ['null', 'curl'],
+      ],
+    ]
   for (const [what, change, has, hasNot] of CASES) {
     it(what, () => {
       const text = bannerText({ ...READY, ...change }, plain)

@@ -79,14 +79,16 @@ async function recall({ db, vault, config }: Setting): Promise<Memory> {
   const memory = readMemory(vault, config)
   if (memory !== null && (await findWorkspace(db, memory.workspaceId)).kind === 'found') return memory
   const found = await findWorkspace(db, WORKSPACE)
-  const workspaceId = found.kind === 'found' ? found.workspace.id : (await createWorkspace(db, { name: WORKSPACE, plan: 'launch' })).id
+  const workspaceId =
+    found.kind === 'found' ? found.workspace.id : (await createWorkspace(db, { name: WORKSPACE, plan: 'launch' })).id
   return { workspaceId, adminKey: null, sendingKey: null, domain: null }
 }
 
 async function complete(setting: Setting, memory: Memory): Promise<Memory> {
   const { db, config } = setting
   const common = { prefix: config.keyPrefix, workspaceId: memory.workspaceId }
-  const adminKey = memory.adminKey ?? await makeKey(db, { ...common, kind: 'admin', name: 'First admin key', scopes: ALL_SCOPES })
+  const adminKey =
+    memory.adminKey ?? (await makeKey(db, { ...common, kind: 'admin', name: 'First admin key', scopes: ALL_SCOPES }))
   if (!config.isSandbox || memory.sendingKey !== null) return { ...memory, adminKey }
   const domain = await sandboxDomain(setting, memory.workspaceId)
   const sendingKey = await makeKey(db, { ...common, kind: 'regular', name: 'Sandbox sending key', domainId: domain.id })
@@ -102,13 +104,18 @@ async function makeKey(db: Db, order: NewKey): Promise<string | null> {
 async function sandboxDomain(setting: Setting, workspaceId: string): Promise<Domain> {
   for (let name = 'hello'; ; name = `hello-${newId().slice(-8)}`) {
     const added = await addDomain(setting, { workspaceId, name: `${name}.${SANDBOX_ZONE}` })
-    if (added.kind !== 'added' && added.kind !== 'exists') throw new Error(`the sandbox domain cannot be made: ${added.kind}`)
-    if (await canSign(setting, added.domain.id) && await trustDomain(setting.db, added.domain.id) === 'verified') return added.domain
+    if (added.kind !== 'added' && added.kind !== 'exists')
+      throw new Error(`the sandbox domain cannot be made: ${added.kind}`)
+    if ((await canSign(setting, added.domain.id)) && (await trustDomain(setting.db, added.domain.id)) === 'verified')
+      return added.domain
   }
 }
 
 async function canSign({ db, vault }: Setting, domainId: string): Promise<boolean> {
-  const { rows } = await db.query<{ sealed: Buffer }>('SELECT private_key AS sealed FROM dkim_keys WHERE domain_id = $1 AND state = \'active\'', [domainId])
+  const { rows } = await db.query<{ sealed: Buffer }>(
+    "SELECT private_key AS sealed FROM dkim_keys WHERE domain_id = $1 AND state = 'active'",
+    [domainId],
+  )
   try {
     for (const row of rows) vault.open('dkim', row.sealed)
     return rows.length > 0
@@ -124,12 +131,14 @@ async function presentable(db: Db, memory: Memory, config: Config): Promise<Firs
     return row !== null && row !== undefined && (row.expiresAt === null || row.expiresAt.getTime() > Date.now())
   }
   const { workspaceId, adminKey, sendingKey, domain } = memory
-  const mayShow = config.isSandbox && sendingKey !== null && domain !== null && await works(sendingKey)
+  const mayShow = config.isSandbox && sendingKey !== null && domain !== null && (await works(sendingKey))
   const ports = readPorts(config)
   return {
     submission: ports === null ? null : { host: config.isSandbox ? '127.0.0.1' : config.serverName, ports },
-    address: config.publicUrl, isSandbox: config.isSandbox, workspaceId,
-    adminKey: adminKey !== null && await works(adminKey) ? adminKey : null,
+    address: config.publicUrl,
+    isSandbox: config.isSandbox,
+    workspaceId,
+    adminKey: adminKey !== null && (await works(adminKey)) ? adminKey : null,
     sending: mayShow ? { key: sendingKey, domain } : null,
   }
 }

@@ -12,7 +12,11 @@ import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
 const exec = promisify(execFile)
 
-interface End { readonly code: number; readonly stdout: string; readonly stderr: string }
+interface End {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
 
 describe('mailstead inbox', () => {
   let database: OpenDatabase
@@ -20,15 +24,35 @@ describe('mailstead inbox', () => {
   let dataDir: string
   const messageId = newId()
   const mail: TakenMail = {
-    mailFrom: 'b-abc@bounces.test', headerFrom: '"Ann" <ann@sender.example>', subject: 'Gr\u00fc\u00dfe', messageId, tls: 'TLSv1.3 TLS_AES_256_GCM_SHA384',
-    dkim: [{ domain: 'sender.example', selector: 's1', algorithm: 'rsa-sha256', result: 'pass', comment: null }, { domain: 'sender.example', selector: 's2', algorithm: 'ed25519-sha256', result: 'fail', comment: 'bad signature' }],
-    raw: Buffer.from('From: Ann <ann@sender.example>\r\nSubject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nHello \u001b[31mBob\u001b[0m\r\n'),
+    mailFrom: 'b-abc@bounces.test',
+    headerFrom: '"Ann" <ann@sender.example>',
+    subject: 'Gr\u00fc\u00dfe',
+    messageId,
+    tls: 'TLSv1.3 TLS_AES_256_GCM_SHA384',
+    dkim: [
+      { domain: 'sender.example', selector: 's1', algorithm: 'rsa-sha256', result: 'pass', comment: null },
+      {
+        domain: 'sender.example',
+        selector: 's2',
+        algorithm: 'ed25519-sha256',
+        result: 'fail',
+        comment: 'bad signature',
+      },
+    ],
+    raw: Buffer.from(
+      'From: Ann <ann@sender.example>\r\nSubject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nHello \u001b[31mBob\u001b[0m\r\n',
+    ),
   }
 
   /** The real command, as a process of its own. */
-  async function inbox(args: readonly string[], env: Readonly<Record<string, string>> = { DATABASE_URL: database.url }): Promise<End> {
+  async function inbox(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = { DATABASE_URL: database.url },
+  ): Promise<End> {
     try {
-      const { stdout, stderr } = await exec(process.execPath, [PROGRAM, 'inbox', ...args], { env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...env } })
+      const { stdout, stderr } = await exec(process.execPath, [PROGRAM, 'inbox', ...args], {
+        env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...env },
+      })
       return { code: 0, stdout, stderr }
     } catch (error) {
       const { code, stdout, stderr } = error as End
@@ -49,43 +73,111 @@ describe('mailstead inbox', () => {
   it('says so when there is nothing', async () => {
     assert.deepEqual(await inbox([]), { code: 0, stdout: 'The sandbox has received nothing yet.\n', stderr: '' })
     assert.deepEqual(await inbox(['--json']), { code: 0, stdout: '[]\n', stderr: '' })
-    assert.deepEqual(await inbox(['--last']), { code: 1, stdout: '', stderr: 'The sandbox has received nothing yet.\n' })
+    assert.deepEqual(await inbox(['--last']), {
+      code: 1,
+      stdout: '',
+      stderr: 'The sandbox has received nothing yet.\n',
+    })
   })
 
   describe('with mail', () => {
     let id: string
     before(async () => {
-      await keepMail(db, { ...mail, headerFrom: null, subject: null, tls: null, dkim: [], messageId: null, raw: Buffer.from('no header') }, ['early@a.test'], new Date('2026-01-02T03:04:05Z'))
+      await keepMail(
+        db,
+        {
+          ...mail,
+          headerFrom: null,
+          subject: null,
+          tls: null,
+          dkim: [],
+          messageId: null,
+          raw: Buffer.from('no header'),
+        },
+        ['early@a.test'],
+        new Date('2026-01-02T03:04:05Z'),
+      )
       const [kept = ''] = await keepMail(db, mail, ['bob@a.test'], new Date('2026-01-02T03:05:00Z'))
       id = hexOf(kept)
-      const event = 'INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at) VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8)'
-      await db.query(event, [newId(), newId(), 'email.delivered', messageId, 2, 'bob@a.test', { code: 250 }, new Date('2026-01-02T03:05:01Z')])
-      await db.query(event, [newId(), newId(), 'email.queued', messageId, 1, 'bob@a.test', null, new Date('2026-01-02T03:04:59Z')])
+      const event =
+        'INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at) VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8)'
+      await db.query(event, [
+        newId(),
+        newId(),
+        'email.delivered',
+        messageId,
+        2,
+        'bob@a.test',
+        { code: 250 },
+        new Date('2026-01-02T03:05:01Z'),
+      ])
+      await db.query(event, [
+        newId(),
+        newId(),
+        'email.queued',
+        messageId,
+        1,
+        'bob@a.test',
+        null,
+        new Date('2026-01-02T03:04:59Z'),
+      ])
     })
 
     it('lists it, newest first', async () => {
       const { code, stdout } = await inbox([])
       assert.equal(code, 0)
-      assert.deepEqual(stdout.trimEnd().split('\n').map((line) => line.split(/ {2,}/)), [
-        ['ID', 'RECEIVED', 'FROM', 'TO', 'SUBJECT', 'TLS', 'DKIM'],
-        [id.slice(-8), '2026-01-02 03:05:00', '"Ann" <ann@sender.example>', 'bob@a.test', 'Gr\u00fc\u00dfe', 'TLSv1.3', 'pass (rsa), fail (ed25519)'],
-        [stdout.trimEnd().split('\n')[2]?.slice(0, 8), '2026-01-02 03:04:05', 'b-abc@bounces.test', 'early@a.test', 'no', 'none'],
-      ])
+      assert.deepEqual(
+        stdout
+          .trimEnd()
+          .split('\n')
+          .map((line) => line.split(/ {2,}/)),
+        [
+          ['ID', 'RECEIVED', 'FROM', 'TO', 'SUBJECT', 'TLS', 'DKIM'],
+          [
+            id.slice(-8),
+            '2026-01-02 03:05:00',
+            '"Ann" <ann@sender.example>',
+            'bob@a.test',
+            'Gr\u00fc\u00dfe',
+            'TLSv1.3',
+            'pass (rsa), fail (ed25519)',
+          ],
+          [
+            stdout.trimEnd().split('\n')[2]?.slice(0, 8),
+            '2026-01-02 03:04:05',
+            'b-abc@bounces.test',
+            'early@a.test',
+            'no',
+            'none',
+          ],
+        ],
+      )
     })
 
     it('lists no more than asked for, as JSON too', async () => {
       const { stdout } = await inbox(['--json', '--limit', '1'])
       const listed = JSON.parse(stdout) as Record<string, unknown>[]
-      assert.deepEqual(listed, [{
-        id, received_at: '2026-01-02T03:05:00.000Z', mail_from: 'b-abc@bounces.test', rcpt_to: 'bob@a.test', from: '"Ann" <ann@sender.example>', subject: 'Gr\u00fc\u00dfe',
-        tls: 'TLSv1.3 TLS_AES_256_GCM_SHA384', dkim: mail.dkim, email_id: `em_${hexOf(messageId)}`,
-      }])
+      assert.deepEqual(listed, [
+        {
+          id,
+          received_at: '2026-01-02T03:05:00.000Z',
+          mail_from: 'b-abc@bounces.test',
+          rcpt_to: 'bob@a.test',
+          from: '"Ann" <ann@sender.example>',
+          subject: 'Gr\u00fc\u00dfe',
+          tls: 'TLSv1.3 TLS_AES_256_GCM_SHA384',
+          dkim: mail.dkim,
+          email_id: `em_${hexOf(messageId)}`,
+        },
+      ])
     })
 
     it('shows one mail: verdicts, timeline in order, headers, text without terminal escapes', async () => {
       const { code, stdout } = await inbox(['--last'])
       assert.equal(code, 0)
-      assert.equal(stdout, `Mail ${id}, received 2026-01-02T03:05:00.000Z
+      assert.equal(
+        stdout,
+        `Mail ${id}, received 2026-01-02T03:05:00.000Z
 Envelope  b-abc@bounces.test -> bob@a.test
 TLS       TLSv1.3 TLS_AES_256_GCM_SHA384
 Message   em_${hexOf(messageId)}
@@ -105,17 +197,28 @@ Headers
 
 Text
   Hello [31mBob[0m
-`)
+`,
+      )
     })
 
     it('finds it by any of its names', async () => {
-      const names = [id, id.slice(-8), id.toUpperCase(), `em_${hexOf(messageId)}`, `msg_1767323100000_${hexOf(messageId)}`, messageId]
+      const names = [
+        id,
+        id.slice(-8),
+        id.toUpperCase(),
+        `em_${hexOf(messageId)}`,
+        `msg_1767323100000_${hexOf(messageId)}`,
+        messageId,
+      ]
       for (const name of names) {
         const { code, stdout } = await inbox(['--json', name])
         assert.equal(code, 0, name)
         const shown = JSON.parse(stdout) as { id: string; text: string; events: { type: string }[] }
         assert.equal(shown.id, id, name)
-        assert.deepEqual(shown.events.map(({ type }) => type), ['email.queued', 'email.delivered'])
+        assert.deepEqual(
+          shown.events.map(({ type }) => type),
+          ['email.queued', 'email.delivered'],
+        )
       }
     })
 

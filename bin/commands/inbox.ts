@@ -39,7 +39,9 @@ export async function run(args: string[]): Promise<number> {
   try {
     return await (wish.id === null ? list(db, wish) : show(db, wish, wish.id))
   } catch (error) {
-    throw isDatabaseAway(error) ? new Trouble(`the database cannot be reached (${error instanceof Error ? error.message : String(error)})`) : error
+    throw isDatabaseAway(error)
+      ? new Trouble(`the database cannot be reached (${error instanceof Error ? error.message : String(error)})`)
+      : error
   } finally {
     await db.close()
   }
@@ -48,12 +50,20 @@ export async function run(args: string[]): Promise<number> {
 /** What is wished, or what is wrong with the arguments. */
 function readWish(args: string[]): Wish | string {
   try {
-    const options = { json: { type: 'boolean', default: false }, limit: { type: 'string', default: DEFAULT_LIMIT }, last: { type: 'boolean', default: false } } as const
-    const { values, positionals: [id, ...others] } = parseArgs({ args, options, allowPositionals: true })
+    const options = {
+      json: { type: 'boolean', default: false },
+      limit: { type: 'string', default: DEFAULT_LIMIT },
+      last: { type: 'boolean', default: false },
+    } as const
+    const {
+      values,
+      positionals: [id, ...others],
+    } = parseArgs({ args, options, allowPositionals: true })
     const limit = Number(values.limit)
-    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) return `--limit takes a number from 1 to ${MAX_LIMIT}`
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+      return `--limit takes a number from 1 to ${MAX_LIMIT}`
     if (others.length > 0 || (values.last && id !== undefined)) return 'one mail at a time'
-    return { isJson: values.json, limit, id: values.last ? 'last' : id ?? null }
+    return { isJson: values.json, limit, id: values.last ? 'last' : (id ?? null) }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
@@ -73,10 +83,15 @@ async function list(db: Db, { isJson, limit }: Wish): Promise<number> {
 async function show(db: Db, { isJson }: Wish, id: string): Promise<number> {
   const mail = await find(db, id)
   if (mail === null) {
-    process.stderr.write(id === 'last' ? 'The sandbox has received nothing yet.\n' : `The sandbox has no mail ${JSON.stringify(id)}.\n`)
+    process.stderr.write(
+      id === 'last' ? 'The sandbox has received nothing yet.\n' : `The sandbox has no mail ${JSON.stringify(id)}.\n`,
+    )
     return 1
   }
-  const [parsed, events] = await Promise.all([simpleParser(mail.raw), mail.messageId === null ? [] : readEvents(db, mail.messageId)])
+  const [parsed, events] = await Promise.all([
+    simpleParser(mail.raw),
+    mail.messageId === null ? [] : readEvents(db, mail.messageId),
+  ])
   write(isJson ? JSON.stringify(jsonOfMail(mail, parsed, events), null, 2) : pageOf(mail, parsed, events).join('\n'))
   return 0
 }

@@ -31,7 +31,8 @@ const FOREIGN = {
 
 const ACTIONS: Actions = {
   create: {
-    usage: 'create --workspace ID --type admin|regular [--scopes all|a,b] [--domain D | --account ID] [--name N] [--expires ISO]',
+    usage:
+      'create --workspace ID --type admin|regular [--scopes all|a,b] [--domain D | --account ID] [--name N] [--expires ISO]',
     options: ['workspace', 'type', 'scopes', 'domain', 'account', 'name', 'expires'],
     run: (call) => {
       const order = readOrder(call)
@@ -41,26 +42,49 @@ const ACTIONS: Actions = {
   list: {
     usage: 'list [--workspace ID]',
     options: ['workspace'],
-    run: (call) => withContext(call.io, async ({ db }) => {
-      const workspace = call.option('workspace')
-      const rows = await listKeys(db, workspace === null ? null : (await workspaceOf(db, workspace)).id, MAX_LISTED)
-      const text = tableText(['ID', 'WORKSPACE', 'TYPE', 'STATE', 'LAST USED', 'MAY', 'NAME'], rows.map((row) => [
-        row.id, row.workspaceId, row.kind, stateOf(row), row.lastUsedAt?.toISOString() ?? 'never', mayOf(row), row.name,
-      ]))
-      return call.answer(text, rows.map((row) => ({
-        id: row.id, workspace_id: row.workspaceId, type: row.kind, name: row.name, scopes: row.scopes, domain: row.domain, account: row.account,
-        is_active: row.isActive, expires_at: row.expiresAt, last_used_at: row.lastUsedAt, created_at: row.createdAt,
-      })))
-    }),
+    run: (call) =>
+      withContext(call.io, async ({ db }) => {
+        const workspace = call.option('workspace')
+        const rows = await listKeys(db, workspace === null ? null : (await workspaceOf(db, workspace)).id, MAX_LISTED)
+        const text = tableText(
+          ['ID', 'WORKSPACE', 'TYPE', 'STATE', 'LAST USED', 'MAY', 'NAME'],
+          rows.map((row) => [
+            row.id,
+            row.workspaceId,
+            row.kind,
+            stateOf(row),
+            row.lastUsedAt?.toISOString() ?? 'never',
+            mayOf(row),
+            row.name,
+          ]),
+        )
+        return call.answer(
+          text,
+          rows.map((row) => ({
+            id: row.id,
+            workspace_id: row.workspaceId,
+            type: row.kind,
+            name: row.name,
+            scopes: row.scopes,
+            domain: row.domain,
+            account: row.account,
+            is_active: row.isActive,
+            expires_at: row.expiresAt,
+            last_used_at: row.lastUsedAt,
+            created_at: row.createdAt,
+          })),
+        )
+      }),
   },
   deactivate: {
     usage: 'deactivate ID',
     words: [1, 1],
     run: (call) => {
       const id = call.word(0)
-      if (!isUuid(id)) throw new UsageError(`${JSON.stringify(id)} is not the id of a key (mailstead key list shows them)`)
+      if (!isUuid(id))
+        throw new UsageError(`${JSON.stringify(id)} is not the id of a key (mailstead key list shows them)`)
       return withContext(call.io, async ({ db }) => {
-        if (!await deactivateKey(db, id)) return call.fail(`There is no key ${id}. See mailstead key list.`)
+        if (!(await deactivateKey(db, id))) return call.fail(`There is no key ${id}. See mailstead key list.`)
         return call.answer(`The key ${id} is deactivated. It stops working now.`, { id, is_active: false })
       })
     },
@@ -74,17 +98,26 @@ export function run(args: string[], io?: Io): Promise<number> {
 function readOrder(call: Call): Order {
   const kind = call.required('type')
   if (kind !== 'admin' && kind !== 'regular') throw new UsageError('--type is admin or regular')
-  const foreign = (kind === 'admin' ? ['domain', 'account'] as const : ['scopes'] as const).find((option) => call.option(option) !== null)
+  const foreign = (kind === 'admin' ? (['domain', 'account'] as const) : (['scopes'] as const)).find(
+    (option) => call.option(option) !== null,
+  )
   if (foreign !== undefined) throw new UsageError(FOREIGN[foreign])
   const [domain, account] = [call.option('domain'), call.option('account')]
-  if (kind === 'regular' && domain === null && account === null) throw new UsageError('--domain is missing (or --account)')
+  if (kind === 'regular' && domain === null && account === null)
+    throw new UsageError('--domain is missing (or --account)')
   if (domain !== null && account !== null) throw new UsageError('a key has one sender: --domain or --account')
-  if (account !== null && !isUuid(account)) throw new UsageError(`${JSON.stringify(account)} is not the id of an account (mailstead account list shows them)`)
+  if (account !== null && !isUuid(account))
+    throw new UsageError(`${JSON.stringify(account)} is not the id of an account (mailstead account list shows them)`)
   const scopes = readScopes(call.option('scopes') ?? 'all')
   if (scopes === null) throw new UsageError(`--scopes is all, or some of ${ALL_SCOPES.join(',')}`)
   return {
-    workspace: call.required('workspace'), kind, scopes, domain, account,
-    name: call.option('name')?.trim() || (kind === 'admin' ? 'Admin key' : 'Sending key'), expiresAt: readExpiry(call.option('expires')),
+    workspace: call.required('workspace'),
+    kind,
+    scopes,
+    domain,
+    account,
+    name: call.option('name')?.trim() || (kind === 'admin' ? 'Admin key' : 'Sending key'),
+    expiresAt: readExpiry(call.option('expires')),
   }
 }
 
@@ -93,7 +126,8 @@ function readExpiry(text: string | null): Date | null {
   if (text === null) return null
   const isIso = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/.test(text)
   const date = new Date(/T[\d:.]+$/.test(text) ? `${text}Z` : text)
-  if (!isIso || Number.isNaN(date.getTime())) throw new UsageError('--expires takes a time such as 2031-05-04T10:00:00Z')
+  if (!isIso || Number.isNaN(date.getTime()))
+    throw new UsageError('--expires takes a time such as 2031-05-04T10:00:00Z')
   if (date.getTime() <= Date.now()) throw new UsageError('--expires lies in the past')
   return date
 }
@@ -101,26 +135,42 @@ function readExpiry(text: string | null): Date | null {
 async function create({ db, config }: Context, call: Call, order: Order): Promise<number> {
   const workspace = await workspaceOf(db, order.workspace)
   const common = { prefix: config.keyPrefix, workspaceId: workspace.id, name: order.name, expiresAt: order.expiresAt }
-  const key = order.kind === 'admin'
-    ? await createKey(db, { ...common, kind: 'admin', scopes: order.scopes })
-    : await createKey(db, { ...common, kind: 'regular', ...await senderOf({ db }, workspace.id, order) })
+  const key =
+    order.kind === 'admin'
+      ? await createKey(db, { ...common, kind: 'admin', scopes: order.scopes })
+      : await createKey(db, { ...common, kind: 'regular', ...(await senderOf({ db }, workspace.id, order)) })
   if (key.kind !== 'created') return call.fail(explain(key))
   const text = `${order.kind === 'admin' ? 'Admin' : 'Sending'} key ${key.id}, shown this once:\n${key.secretKey}`
   return call.answer(text, {
-    id: key.id, secret_key: key.secretKey, type: order.kind, workspace_id: workspace.id, name: order.name,
-    ...(order.kind === 'admin' ? { scopes: order.scopes } : order.domain !== null ? { domain: order.domain } : { account_id: order.account }),
-    expires_at: order.expiresAt, created_at: key.createdAt,
+    id: key.id,
+    secret_key: key.secretKey,
+    type: order.kind,
+    workspace_id: workspace.id,
+    name: order.name,
+    ...(order.kind === 'admin'
+      ? { scopes: order.scopes }
+      : order.domain !== null
+        ? { domain: order.domain }
+        : { account_id: order.account }),
+    expires_at: order.expiresAt,
+    created_at: key.createdAt,
   })
 }
 
-async function senderOf(ctx: Pick<Context, 'db'>, workspaceId: string, { domain, account }: Order): Promise<{ domainId: string } | { accountId: string }> {
+async function senderOf(
+  ctx: Pick<Context, 'db'>,
+  workspaceId: string,
+  { domain, account }: Order,
+): Promise<{ domainId: string } | { accountId: string }> {
   return domain === null ? { accountId: account ?? '' } : { domainId: await domainIdOf(ctx, workspaceId, domain) }
 }
 
 async function domainIdOf({ db }: Pick<Context, 'db'>, workspaceId: string, text: string): Promise<string> {
   const domain = await findDomain(db, workspaceId, text)
   if (domain !== null) return domain.id
-  throw new Trouble(`The workspace has no domain ${JSON.stringify(text)}. Add it: mailstead domain add --workspace ${workspaceId} ${text}`)
+  throw new Trouble(
+    `The workspace has no domain ${JSON.stringify(text)}. Add it: mailstead domain add --workspace ${workspaceId} ${text}`,
+  )
 }
 
 function explain(refusal: Exclude<CreatedKey, { kind: 'created' }>): string {
@@ -129,8 +179,10 @@ function explain(refusal: Exclude<CreatedKey, { kind: 'created' }>): string {
   }
   if (refusal.kind === 'domain-not-verified') {
     const { domain, status } = refusal
-    return `The domain ${domain} is ${status}, not verified. Publish its records and run mailstead domain verify ${domain}, `
-      + 'or add --trust if you know that it is yours.'
+    return (
+      `The domain ${domain} is ${status}, not verified. Publish its records and run mailstead domain verify ${domain}, ` +
+      'or add --trust if you know that it is yours.'
+    )
   }
   if (refusal.kind === 'no-account') return 'The workspace has no such account. See mailstead account list.'
   return 'The workspace or the domain is gone.'

@@ -7,15 +7,18 @@ import { listMigrations } from '#src/migrations.ts'
 
 const ACTION: Action = {
   usage: '',
-  run: (call) => withDatabase(loadConfig(call.io.env), call.io, async (databaseUrl) => {
-    try {
-      await migrate(databaseUrl)
-    } catch (error) {
-      throw explainDatabase(error, databaseUrl)
-    }
-    const migrations = listMigrations()
-    return call.answer(`The database is at ${migrations.at(-1)?.replace(/\.ts$/, '') ?? 'no version'}.`, { migrations })
-  }),
+  run: (call) =>
+    withDatabase(loadConfig(call.io.env), call.io, async (databaseUrl) => {
+      try {
+        await migrate(databaseUrl)
+      } catch (error) {
+        throw explainDatabase(error, databaseUrl)
+      }
+      const migrations = listMigrations()
+      return call.answer(`The database is at ${migrations.at(-1)?.replace(/\.ts$/, '') ?? 'no version'}.`, {
+        migrations,
+      })
+    }),
 }
 
 export function run(args: string[], io?: Io): Promise<number> {

@@ -24,20 +24,37 @@ describe('mailstead mta', function () {
     await database.drop()
   })
 
-  interface Ended { readonly code: unknown; readonly said: string }
+  interface Ended {
+    readonly code: unknown
+    readonly said: string
+  }
   /** Runs it until it ends; `look` is called with what it said so far and may end it. */
-  async function run(roles: string, env: object, look: (said: string, end: () => void) => void = () => undefined): Promise<Ended> {
+  async function run(
+    roles: string,
+    env: object,
+    look: (said: string, end: () => void) => void = () => undefined,
+  ): Promise<Ended> {
     const child = spawn(process.execPath, [PROGRAM, 'mta', '--roles', roles], {
-      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, MASTER_KEY: '5a'.repeat(32), HOSTNAME: 'mta.sender.example', LOG_LEVEL: 'warn',
-        REDIS_URL: `redis://${NOBODY}`, DATABASE_URL: database.url, ...env }, stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env['PATH'],
+        DATA_DIR: dataDir,
+        MASTER_KEY: '5a'.repeat(32),
+        HOSTNAME: 'mta.sender.example',
+        LOG_LEVEL: 'warn',
+        REDIS_URL: `redis://${NOBODY}`,
+        DATABASE_URL: database.url,
+        ...env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
     let [said, isEnding] = ['', false]
     const end = (): void => {
       if (!isEnding) child.kill('SIGTERM')
       isEnding = true
     }
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => look(said += chunk.toString(), end))
-    const [code] = await once(child, 'close') as [unknown]
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => look((said += chunk.toString()), end))
+    const [code] = (await once(child, 'close')) as [unknown]
     return { code, said }
   }
   async function ask(statement: string): Promise<unknown[]> {
@@ -51,7 +68,9 @@ describe('mailstead mta', function () {
 
   it('that waits for PostgreSQL stops at once when it is told to', async () => {
     const began = performance.now()
-    const { code, said } = await run('outbound', away, (text, end) => { if (text.includes('waiting for it')) end() })
+    const { code, said } = await run('outbound', away, (text, end) => {
+      if (text.includes('waiting for it')) end()
+    })
     assert.equal(code, 0, said)
     assert.ok(performance.now() - began < 20_000)
   })
@@ -60,7 +79,8 @@ describe('mailstead mta', function () {
     await ask('ALTER TABLE leases RENAME TO leases_later')
     let migrated: Promise<unknown> | null = null
     const { code, said } = await run('outbound', { LOG_LEVEL: 'info' }, (text, end) => {
-      if (text.includes('waiting for `mailstead migrate`')) migrated ??= ask('ALTER TABLE leases_later RENAME TO leases')
+      if (text.includes('waiting for `mailstead migrate`'))
+        migrated ??= ask('ALTER TABLE leases_later RENAME TO leases')
       if (text.includes('"started"')) end()
     })
     assert.equal(code, 0, said)
@@ -80,18 +100,49 @@ describe('mailstead mta', function () {
 
   const file = (name: string): string => join(dataDir, name)
   const CASES: readonly (readonly [what: string, roles: string, env: () => object, told: RegExp])[] = [
-    ['a shaping file that is not there', 'outbound', () => ({ SHAPING_FILE: file('none') }), /^mailstead: .*SHAPING_FILE.*ENOENT.*none'$/m],
-    ['a shaping file that is wrong', 'outbound', () => ({ SHAPING_FILE: file('rubbish') }), /^mailstead: .*SHAPING_FILE.*rubbish.*line 1/m],
-    ['authorities that are not there', 'outbound', () => ({ EXTRA_CA_FILE: file('none') }), /^mailstead: EXTRA_CA_FILE cannot be read: ENOENT/m],
-    ['authorities that are none', 'outbound', () => ({ EXTRA_CA_FILE: file('rubbish') }), /^mailstead: EXTRA_CA_FILE .*holds no certificate/m],
-    ['plans that are wrong', 'outbound', () => ({ PLANS_FILE: file('rubbish') }), /^mailstead: PLANS_FILE cannot be read/m],
-    ['a certificate that is none', 'inbound', () => ({ TLS_CERT_FILE: file('rubbish'), TLS_KEY_FILE: file('rubbish') }),
-      /^mailstead: TLS_CERT_FILE and TLS_KEY_FILE .*cannot be used/m],
+    [
+      'a shaping file that is not there',
+      'outbound',
+      () => ({ SHAPING_FILE: file('none') }),
+      /^mailstead: .*SHAPING_FILE.*ENOENT.*none'$/m,
+    ],
+    [
+      'a shaping file that is wrong',
+      'outbound',
+      () => ({ SHAPING_FILE: file('rubbish') }),
+      /^mailstead: .*SHAPING_FILE.*rubbish.*line 1/m,
+    ],
+    [
+      'authorities that are not there',
+      'outbound',
+      () => ({ EXTRA_CA_FILE: file('none') }),
+      /^mailstead: EXTRA_CA_FILE cannot be read: ENOENT/m,
+    ],
+    [
+      'authorities that are none',
+      'outbound',
+      () => ({ EXTRA_CA_FILE: file('rubbish') }),
+      /^mailstead: EXTRA_CA_FILE .*holds no certificate/m,
+    ],
+    [
+      'plans that are wrong',
+      'outbound',
+      () => ({ PLANS_FILE: file('rubbish') }),
+      /^mailstead: PLANS_FILE cannot be read/m,
+    ],
+    [
+      'a certificate that is none',
+      'inbound',
+      () => ({ TLS_CERT_FILE: file('rubbish'), TLS_KEY_FILE: file('rubbish') }),
+      /^mailstead: TLS_CERT_FILE and TLS_KEY_FILE .*cannot be used/m,
+    ],
   ]
   for (const [what, roles, env, told] of CASES) {
     it(`does not start with ${what}, and says so in a line`, async () => {
       writeFileSync(file('rubbish'), '{ rubbish')
-      const { code, said } = await run(roles, { INBOUND_PORT: '0', ...env() }, (text, end) => { if (text.includes('"started"')) end() })
+      const { code, said } = await run(roles, { INBOUND_PORT: '0', ...env() }, (text, end) => {
+        if (text.includes('"started"')) end()
+      })
       assert.equal(code, 1, said)
       assert.match(said, told)
       assert.doesNotMatch(said, /^ +at /m)

@@ -21,7 +21,10 @@ export async function run(args: string[]): Promise<number> {
 function readRoles(args: string[]): string[] | string {
   try {
     const { values } = parseArgs({ args, options: { roles: { type: 'string', default: USUAL } } })
-    const roles = values.roles.split(',').map((role) => role.trim()).filter((role) => role !== '')
+    const roles = values.roles
+      .split(',')
+      .map((role) => role.trim())
+      .filter((role) => role !== '')
     const unknown = roles.find((role) => !ROLE_NAMES.includes(role))
     if (unknown !== undefined) return `there is no role ${JSON.stringify(unknown)}`
     return roles.length === 0 ? 'no role given' : roles

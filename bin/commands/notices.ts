@@ -8,25 +8,50 @@ import { acknowledgeNotices, listNotices } from '#src/operator/notices.ts'
 const MOST = 1000
 
 const LIST: Action = {
-  usage: 'list [--all]', flags: ['all'],
-  run: (call) => withContext(call.io, async ({ db }) => {
-    const notices = await listNotices(db, { all: call.has('all'), limit: MOST })
-    const rows = notices.map((one) => [one.id, one.kind, String(one.count), one.lastSeen.toISOString(), one.subject,
-      one.acknowledgedAt === null ? one.text : `(acknowledged) ${one.text}`])
-    const text = rows.length === 0 ? 'There is nothing to tell.' : tableText(['ID', 'KIND', 'COUNT', 'LAST', 'WHAT', 'TEXT'], rows)
-    return call.answer(text, notices.map(({ firstSeen, lastSeen, acknowledgedAt, acknowledgedBy, ...one }) =>
-      ({ ...one, first_seen: firstSeen, last_seen: lastSeen, acknowledged_at: acknowledgedAt, acknowledged_by: acknowledgedBy })))
-  }),
+  usage: 'list [--all]',
+  flags: ['all'],
+  run: (call) =>
+    withContext(call.io, async ({ db }) => {
+      const notices = await listNotices(db, { all: call.has('all'), limit: MOST })
+      const rows = notices.map((one) => [
+        one.id,
+        one.kind,
+        String(one.count),
+        one.lastSeen.toISOString(),
+        one.subject,
+        one.acknowledgedAt === null ? one.text : `(acknowledged) ${one.text}`,
+      ])
+      const text =
+        rows.length === 0
+          ? 'There is nothing to tell.'
+          : tableText(['ID', 'KIND', 'COUNT', 'LAST', 'WHAT', 'TEXT'], rows)
+      return call.answer(
+        text,
+        notices.map(({ firstSeen, lastSeen, acknowledgedAt, acknowledgedBy, ...one }) => ({
+          ...one,
+          first_seen: firstSeen,
+          last_seen: lastSeen,
+          acknowledged_at: acknowledgedAt,
+          acknowledged_by: acknowledgedBy,
+        })),
+      )
+    }),
 }
 
 const ACK: Action = {
-  usage: 'ack ID|all', words: [1, 1],
+  usage: 'ack ID|all',
+  words: [1, 1],
   run: (call) => {
     const word = call.word(0)
     if (word !== 'all' && !isUuid(word)) throw new UsageError(`${JSON.stringify(word)} is no id of a notice`)
     return withContext(call.io, async ({ db, clock }) => {
-      const done = await acknowledgeNotices(db, { id: word === 'all' ? null : word, by: operatorName(), now: new Date(clock.now()) })
-      if (done === 0 && word !== 'all') return call.fail('There is no such open notice; mailstead notices shows those that are open.')
+      const done = await acknowledgeNotices(db, {
+        id: word === 'all' ? null : word,
+        by: operatorName(),
+        now: new Date(clock.now()),
+      })
+      if (done === 0 && word !== 'all')
+        return call.fail('There is no such open notice; mailstead notices shows those that are open.')
       return call.answer(`${done} notices are acknowledged; what happens again is told anew.`, { acknowledged: done })
     })
   },
@@ -37,7 +62,9 @@ const ACTIONS: Actions = { list: LIST, ack: ACK }
 /** Without a word it lists. */
 export function run(args: string[], io?: Io): Promise<number> {
   const [first = '--'] = args
-  return first.startsWith('--') && first !== '--help' ? runAction('notices', LIST, args, io) : runActions('notices', ACTIONS, args, io)
+  return first.startsWith('--') && first !== '--help'
+    ? runAction('notices', LIST, args, io)
+    : runActions('notices', ACTIONS, args, io)
 }
 
 function operatorName(): string {

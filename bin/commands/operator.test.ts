@@ -21,11 +21,15 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : assert.fail(`not a text: ${JSON.stringify(value)}`)
 }
 
-interface Done extends Ended { readonly json: Json }
+interface Done extends Ended {
+  readonly json: Json
+}
 /** A field of parsed output: any may be asked for. */
-interface Json { readonly [field: string]: Json }
+interface Json {
+  readonly [field: string]: Json
+}
 
-describe('the operator\'s commands', () => {
+describe("the operator's commands", () => {
   let database: TestDatabase
   let dns: TestDns
   let dataDir: string
@@ -60,10 +64,16 @@ describe('the operator\'s commands', () => {
     assert.equal(made.json['key_part'], id.replaceAll('-', ''))
 
     const admin = await call(key, 'create', '--workspace', id, '--type', 'admin', '--scopes', 'all', '--json')
-    assert.match(textOf(admin.json['secret_key']), new RegExp(`^ms_${textOf(made.json['key_part'])}\\.adm_[a-f0-9]{64}$`))
+    assert.match(
+      textOf(admin.json['secret_key']),
+      new RegExp(`^ms_${textOf(made.json['key_part'])}\\.adm_[a-f0-9]{64}$`),
+    )
 
     const added = await call(domain, 'add', '--workspace', id, 'Shop.Example', '--json')
-    assert.deepEqual([added.code, added.json['domain'], added.json['verification_status']], [0, 'shop.example', 'pending'])
+    assert.deepEqual(
+      [added.code, added.json['domain'], added.json['verification_status']],
+      [0, 'shop.example', 'pending'],
+    )
 
     const early = await call(key, 'create', '--workspace', id, '--type', 'regular', '--domain', 'shop.example')
     assert.equal(early.code, 1)
@@ -72,14 +82,31 @@ describe('the operator\'s commands', () => {
     const missing = await call(domain, 'verify', 'shop.example', '--json')
     assert.deepEqual([missing.code, missing.json['verification_status']], [1, 'pending'])
 
-    for (const record of added.json['dns_records'] as unknown as { type: string; name: string; value: string }[]) if (record.type === 'TXT') dns.zone[record.name] = { TXT: [record.value] }
+    for (const record of added.json['dns_records'] as unknown as { type: string; name: string; value: string }[])
+      if (record.type === 'TXT') dns.zone[record.name] = { TXT: [record.value] }
     const verified = await call(domain, 'verify', 'shop.example')
     assert.deepEqual([verified.code, verified.out.split('\n')[0]], [0, 'shop.example is verified and may send.'])
 
-    const sending = await call(key, 'create', '--workspace', id, '--type', 'regular', '--domain', 'shop.example', '--json')
+    const sending = await call(
+      key,
+      'create',
+      '--workspace',
+      id,
+      '--type',
+      'regular',
+      '--domain',
+      'shop.example',
+      '--json',
+    )
     assert.match(textOf(sending.json['secret_key']), /\.live_[a-f0-9]{64}$/)
     const listed = await call(key, 'list', '--workspace', 'Acme', '--json')
-    assert.deepEqual((listed.json as unknown as Json[]).map((row) => [row['id'], row['type']]), [[sending.json['id'], 'regular'], [admin.json['id'], 'admin']])
+    assert.deepEqual(
+      (listed.json as unknown as Json[]).map((row) => [row['id'], row['type']]),
+      [
+        [sending.json['id'], 'regular'],
+        [admin.json['id'], 'admin'],
+      ],
+    )
     assert.equal(listed.out.includes(textOf(sending.json['secret_key'])), false)
 
     const ended = await call(key, 'deactivate', textOf(sending.json['id']))
@@ -87,12 +114,15 @@ describe('the operator\'s commands', () => {
     assert.match((await call(key, 'list', '--workspace', 'Acme')).out, /regular +deactivated/)
   })
 
-  it('trust a domain on the operator\'s word', async () => {
+  it("trust a domain on the operator's word", async () => {
     const id = await newWorkspace()
     await call(domain, 'add', '--workspace', id, 'trusted.example')
     const done = await call(domain, 'verify', 'trusted.example', '--trust', '--json')
     assert.deepEqual([done.code, done.json['verification_status']], [0, 'verified'])
-    assert.equal((await call(key, 'create', '--workspace', id, '--type', 'regular', '--domain', 'trusted.example')).code, 0)
+    assert.equal(
+      (await call(key, 'create', '--workspace', id, '--type', 'regular', '--domain', 'trusted.example')).code,
+      0,
+    )
   })
 
   it('make new DKIM keys for a domain, one rotation at a time', async () => {
@@ -101,7 +131,9 @@ describe('the operator\'s commands', () => {
     assert.equal((await call(domain, 'rotate', 'rotated.example')).code, 1)
     await call(domain, 'verify', 'rotated.example', '--trust')
     const begun = await call(domain, 'rotate', 'rotated.example', '--json')
-    const names = (begun.json['dns_records'] as unknown as { purpose: string; name: string }[]).filter(({ purpose }) => purpose === 'dkim')
+    const names = (begun.json['dns_records'] as unknown as { purpose: string; name: string }[]).filter(
+      ({ purpose }) => purpose === 'dkim',
+    )
     assert.deepEqual([begun.code, new Set(names.map(({ name }) => name)).size], [0, 4])
     const again = await call(domain, 'rotate', 'rotated.example')
     assert.match(again.out, /^A rotation is under way\. Publish the records of the next key/)
@@ -110,15 +142,24 @@ describe('the operator\'s commands', () => {
   it('ask which domain is meant when several workspaces have it, and say who holds it', async () => {
     const [first, second] = [await newWorkspace('First'), await newWorkspace('Second')]
     for (const id of [first, second]) await call(domain, 'add', '--workspace', id, 'shared.example')
-    await assert.rejects(call(domain, 'verify', 'shared.example', '--trust'), (error) => error instanceof Trouble && error.message.includes(first) && error.message.includes(second))
+    await assert.rejects(
+      call(domain, 'verify', 'shared.example', '--trust'),
+      (error) => error instanceof Trouble && error.message.includes(first) && error.message.includes(second),
+    )
     assert.equal((await call(domain, 'verify', 'shared.example', '--trust', '--workspace', first)).code, 0)
     const taken = await call(domain, 'verify', 'shared.example', '--trust', '--workspace', second)
-    assert.deepEqual([taken.code, taken.out], [1, 'shared.example is held verified by another workspace: see mailstead domain list.\n'])
+    assert.deepEqual(
+      [taken.code, taken.out],
+      [1, 'shared.example is held verified by another workspace: see mailstead domain list.\n'],
+    )
   })
 
   it('show a domain that is there already', async () => {
     const id = await newWorkspace()
-    const [first, again] = [await call(domain, 'add', '--workspace', id, 'again.example', '--json'), await call(domain, 'add', '--workspace', id, 'again.example', '--json')]
+    const [first, again] = [
+      await call(domain, 'add', '--workspace', id, 'again.example', '--json'),
+      await call(domain, 'add', '--workspace', id, 'again.example', '--json'),
+    ]
     assert.deepEqual([again.code, again.json], [0, first.json])
     const listed = await call(domain, 'list', '--workspace', id, '--json')
     assert.deepEqual(listed.json, [first.json])
@@ -140,11 +181,27 @@ describe('the operator\'s commands', () => {
     [key, ['create', '--type', 'admin'], /--workspace is missing/],
     [key, ['create', '--workspace', 'w', '--type', 'root'], /--type is admin or regular/],
     [key, ['create', '--workspace', 'w', '--type', 'regular'], /--domain is missing/],
-    [key, ['create', '--workspace', 'w', '--type', 'regular', '--domain', 'd.example', '--scopes', 'all'], /--scopes belong to an admin key/],
-    [key, ['create', '--workspace', 'w', '--type', 'admin', '--domain', 'd.example'], /--domain belongs to a regular key/],
-    [key, ['create', '--workspace', 'w', '--type', 'admin', '--scopes', 'contacts:eat'], /--scopes is all, or some of contacts:read/],
+    [
+      key,
+      ['create', '--workspace', 'w', '--type', 'regular', '--domain', 'd.example', '--scopes', 'all'],
+      /--scopes belong to an admin key/,
+    ],
+    [
+      key,
+      ['create', '--workspace', 'w', '--type', 'admin', '--domain', 'd.example'],
+      /--domain belongs to a regular key/,
+    ],
+    [
+      key,
+      ['create', '--workspace', 'w', '--type', 'admin', '--scopes', 'contacts:eat'],
+      /--scopes is all, or some of contacts:read/,
+    ],
     [key, ['create', '--workspace', 'w', '--type', 'admin', '--expires', 'tomorrow'], /--expires takes a time/],
-    [key, ['create', '--workspace', 'w', '--type', 'admin', '--expires', '2031-02-31T99:00:00Z'], /--expires takes a time/],
+    [
+      key,
+      ['create', '--workspace', 'w', '--type', 'admin', '--expires', '2031-02-31T99:00:00Z'],
+      /--expires takes a time/,
+    ],
     [key, ['create', '--workspace', 'w', '--type', 'admin', '--expires', '2020-01-01'], /--expires lies in the past/],
     [key, ['deactivate', 'x'], /is not the id of a key/],
     [domain, ['add', '--workspace', 'w', 'no domain'], /is no domain/],
@@ -167,7 +224,8 @@ describe('the operator\'s commands', () => {
     [domain, ['verify', 'nobody.example'], /There is no domain nobody\.example/],
   ]
   for (const [run, args, message] of MISSING) {
-    it(`say what is missing: ${args.join(' ')}`, () => assert.rejects(call(run, ...args), (error) => error instanceof Trouble && message.test(error.message)))
+    it(`say what is missing: ${args.join(' ')}`, () =>
+      assert.rejects(call(run, ...args), (error) => error instanceof Trouble && message.test(error.message)))
   }
 
   it('say which key there is not', async () => {
@@ -179,9 +237,18 @@ describe('the operator\'s commands', () => {
   it('let an expiry be given in any of the usual ways', async () => {
     const id = await newWorkspace()
     const given: readonly [text: string, iso: string][] = [
-      ['2031-05-04', '2031-05-04T00:00:00.000Z'], ['2031-05-04T10:00', '2031-05-04T10:00:00.000Z'], ['2031-05-04T10:00:00+02:00', '2031-05-04T08:00:00.000Z'], ['2031-05-04T10:00:00.5Z', '2031-05-04T10:00:00.500Z'],
+      ['2031-05-04', '2031-05-04T00:00:00.000Z'],
+      ['2031-05-04T10:00', '2031-05-04T10:00:00.000Z'],
+      ['2031-05-04T10:00:00+02:00', '2031-05-04T08:00:00.000Z'],
+      ['2031-05-04T10:00:00.5Z', '2031-05-04T10:00:00.500Z'],
     ]
-    for (const [text, iso] of given) assert.equal((await call(key, 'create', '--workspace', id, '--type', 'admin', '--expires', text, '--json')).json['expires_at'], iso)
+    for (const [text, iso] of given)
+      assert.equal(
+        (await call(key, 'create', '--workspace', id, '--type', 'admin', '--expires', text, '--json')).json[
+          'expires_at'
+        ],
+        iso,
+      )
   })
 
   it('migrate a database, and say so to who forgot', async () => {
@@ -194,7 +261,10 @@ describe('the operator\'s commands', () => {
     try {
       await client.query(`CREATE DATABASE ${name} TEMPLATE template0`)
       env = { ...env, DATABASE_URL: url.href }
-      await assert.rejects(call(workspace, 'list'), (error) => error instanceof Trouble && /mailstead migrate/.test(error.message))
+      await assert.rejects(
+        call(workspace, 'list'),
+        (error) => error instanceof Trouble && /mailstead migrate/.test(error.message),
+      )
       assert.deepEqual((await call(runMigrate, '--json')).json['migrations'], listMigrations())
       assert.equal((await call(runMigrate)).code, 0)
       assert.deepEqual((await call(workspace, 'list', '--json')).json, [])
@@ -210,7 +280,13 @@ describe('the operator\'s commands', () => {
     try {
       env = { ...env, DATABASE_URL: 'postgres://user:hidden@127.0.0.1:1/db' }
       for (const run of [workspace, key, domain]) {
-        await assert.rejects(call(run, 'list'), (error) => error instanceof Trouble && error.message.includes('127.0.0.1:1/db cannot be reached') && !error.message.includes('hidden'))
+        await assert.rejects(
+          call(run, 'list'),
+          (error) =>
+            error instanceof Trouble &&
+            error.message.includes('127.0.0.1:1/db cannot be reached') &&
+            !error.message.includes('hidden'),
+        )
       }
       await assert.rejects(call(runMigrate), Trouble)
     } finally {
@@ -219,7 +295,7 @@ describe('the operator\'s commands', () => {
   })
 })
 
-describe('the operator\'s commands without DATABASE_URL', () => {
+describe("the operator's commands without DATABASE_URL", () => {
   let dataDir: string
   before(() => {
     dataDir = mkdtempSync('/tmp/mailstead-test-cli-')
@@ -240,7 +316,12 @@ describe('the operator\'s commands without DATABASE_URL', () => {
   it('start the embedded database for as long as they take, one after the other', async function () {
     this.timeout(120_000)
     const home = openHome(dataDir, () => {})
-    const server = await startPostgres({ dir: join(home.dir, 'postgres'), sockets: home.sockets, account: chooseAccount(home.dir), logFile: join(dataDir, 'log.txt') })
+    const server = await startPostgres({
+      dir: join(home.dir, 'postgres'),
+      sockets: home.sockets,
+      account: chooseAccount(home.dir),
+      logFile: join(dataDir, 'log.txt'),
+    })
     await migrate(server.url)
     await server.stop()
     closeHome(home)

@@ -10,11 +10,18 @@ const ACTION: Action = {
   usage: '< mail.eml',
   run: async (call) => {
     const { kind, recipients, feedbackType, originalMessageId } = readReport(await buffer(process.stdin))
-    call.io.out(`${JSON.stringify({
-      kind, recipients,
-      ...(feedbackType === null ? {} : { feedback_type: feedbackType }),
-      ...(originalMessageId === null ? {} : { original_message_id: originalMessageId }),
-    }, null, 2)}\n`)
+    call.io.out(
+      `${JSON.stringify(
+        {
+          kind,
+          recipients,
+          ...(feedbackType === null ? {} : { feedback_type: feedbackType }),
+          ...(originalMessageId === null ? {} : { original_message_id: originalMessageId }),
+        },
+        null,
+        2,
+      )}\n`,
+    )
     return 0
   },
 }

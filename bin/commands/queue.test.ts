@@ -7,7 +7,9 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { addressees, submissionOf } from '#test/support/submission.ts'
 import { run } from './queue.ts'
 
-interface Done extends Ended { readonly json: Record<string, unknown> & readonly Record<string, unknown>[] }
+interface Done extends Ended {
+  readonly json: Record<string, unknown> & readonly Record<string, unknown>[]
+}
 
 describe('mailstead queue', () => {
   let ctx: TestContext
@@ -25,23 +27,42 @@ describe('mailstead queue', () => {
 
   async function call(...args: string[]): Promise<Done> {
     const ended = await runCommand(run, args, { DATABASE_URL: ctx.databaseUrl, REDIS_URL: ctx.redisUrl })
-    return { ...ended, json: (args.includes('--json') && ended.out !== '' ? JSON.parse(ended.out) : []) as Done['json'] }
+    return {
+      ...ended,
+      json: (args.includes('--json') && ended.out !== '' ? JSON.parse(ended.out) : []) as Done['json'],
+    }
   }
 
   it('tells how much is open, counted and listed', async () => {
     assert.match((await call('status')).out, /bulk +queued +3 .*\ninstant +queued +1 /)
     const counted = await call('count', '--by', 'tier', '--json')
-    assert.deepEqual(counted.json.map(({ tier, count }) => [tier, count]), [['bulk', 3], ['instant', 1]])
+    assert.deepEqual(
+      counted.json.map(({ tier, count }) => [tier, count]),
+      [
+        ['bulk', 3],
+        ['instant', 1],
+      ],
+    )
     const listed = await call('list', '--message', id, '--limit', '2', '--json')
-    assert.deepEqual(listed.json.map((one) => [one['recipient'], one['workspace_id']]),
-      [['r0@receiver.example', workspaceId], ['r1@receiver.example', workspaceId]])
+    assert.deepEqual(
+      listed.json.map((one) => [one['recipient'], one['workspace_id']]),
+      [
+        ['r0@receiver.example', workspaceId],
+        ['r1@receiver.example', workspaceId],
+      ],
+    )
     assert.match((await call('list', '--older-than', '1d')).out, /Nothing is open/)
   })
   it('stops and lets go, for people and for programs', async () => {
-    assert.match((await call('suspend', 'Slow.example', '--reason', 'asked')).out, /^Mail to slow\.example waits until it is resumed: mailstead queue resume slow\.example$/m)
+    assert.match(
+      (await call('suspend', 'Slow.example', '--reason', 'asked')).out,
+      /^Mail to slow\.example waits until it is resumed: mailstead queue resume slow\.example$/m,
+    )
     assert.equal((await call('suspend', '--workspace', workspaceId, '--until', '2099-01-01')).code, 0)
-    assert.match((await call('status')).out,
-      /suspended: domain slow\.example \(asked\)\nsuspended: workspace .* until 2099-01-01T00:00:00\.000Z/)
+    assert.match(
+      (await call('status')).out,
+      /suspended: domain slow\.example \(asked\)\nsuspended: workspace .* until 2099-01-01T00:00:00\.000Z/,
+    )
     const resumed = await call('resume', 'slow.example', '--json')
     assert.deepEqual([resumed.code, resumed.json['resumed']], [0, 'slow.example'])
     assert.equal((await call('resume', 'slow.example')).code, 1)
@@ -49,17 +70,34 @@ describe('mailstead queue', () => {
   })
   it('tells what a rule stopped, with reason, since and until, and lets it go; what a receiver said steers no terminal', async () => {
     const hostile = '421 4.7.0 [TS04]\u001b[2J\u001b]0;owned\u0007\u009b31m<script>\r\nbulk  queued  9'
-    await ctx.db.query(`INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until) VALUES ($1, 'yahoo', 'default', 'ts04', $2, now() + interval '2 hours')`,
-      [newId(), hostile])
+    await ctx.db.query(
+      `INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until) VALUES ($1, 'yahoo', 'default', 'ts04', $2, now() + interval '2 hours')`,
+      [newId(), hostile],
+    )
     await ctx.db.query('UPDATE recipients SET reason = $1', [hostile])
     const { out } = await call('status')
     assert.match(out, /suspended: receiver yahoo by rule ts04 since \d{4}-.*Z until \d{4}-.*Z \(421 4\.7\.0 \[TS04\]/)
     const texts = [out, (await call('list')).out, (await call('actions')).out]
     for (const text of texts) assert.doesNotMatch(text, /[^\P{Cc}\n]/u)
-    assert.equal(texts.some((text) => /^bulk {2}queued {2}9/m.test(text)), false, 'a line of a stranger\'s own')
+    assert.equal(
+      texts.some((text) => /^bulk {2}queued {2}9/m.test(text)),
+      false,
+      "a line of a stranger's own",
+    )
     const { receivers } = (await call('status', '--json')).json as unknown as { receivers: Record<string, unknown>[] }
-    assert.deepEqual([receivers[0]?.['receiver'], receivers[0]?.['rule'], typeof receivers[0]?.['created_at'], typeof receivers[0]?.['until']], ['yahoo', 'ts04', 'string', 'string'])
-    assert.deepEqual((await call('resume', '--receiver', 'yahoo', '--json')).json, { resumed: 'yahoo', kind: 'receiver' })
+    assert.deepEqual(
+      [
+        receivers[0]?.['receiver'],
+        receivers[0]?.['rule'],
+        typeof receivers[0]?.['created_at'],
+        typeof receivers[0]?.['until'],
+      ],
+      ['yahoo', 'ts04', 'string', 'string'],
+    )
+    assert.deepEqual((await call('resume', '--receiver', 'yahoo', '--json')).json, {
+      resumed: 'yahoo',
+      kind: 'receiver',
+    })
     assert.equal((await call('resume', '--receiver', 'yahoo')).code, 1)
     assert.doesNotMatch((await call('status')).out, /yahoo/)
   })
@@ -68,25 +106,35 @@ describe('mailstead queue', () => {
     assert.equal((await call('drop', '--tier', 'instant', '--yes', '--json')).json['dropped'], 1)
     const bounced = await call('drop', '--message', id, '--bounce', '--yes', '--reason', 'wrong list', '--json')
     assert.deepEqual([bounced.json['bounced'], bounced.json['state']], [3, 'done'])
-    const { rows } = await ctx.db.query('SELECT state, reason, count(*) AS count FROM recipients GROUP BY 1, 2 ORDER BY 1')
-    assert.deepEqual(rows, [{ state: 'cancelled', reason: 'dropped by the operator', count: 1 },
-      { state: 'failed', reason: 'wrong list', count: 3 }])
+    const { rows } = await ctx.db.query(
+      'SELECT state, reason, count(*) AS count FROM recipients GROUP BY 1, 2 ORDER BY 1',
+    )
+    assert.deepEqual(rows, [
+      { state: 'cancelled', reason: 'dropped by the operator', count: 1 },
+      { state: 'failed', reason: 'wrong list', count: 3 },
+    ])
     const { rows: events } = await ctx.db.query(`SELECT data->>'reason' AS why, count(*) AS count
       FROM events WHERE type = 'email.failed' GROUP BY 1`)
     assert.deepEqual(events, [{ why: 'given-up-by-operator', count: 3 }])
   })
   it('keeps what was done, with who and why', async () => {
     const { json } = await call('actions', '--json')
-    assert.deepEqual(json.map(({ verb }) => verb),
-      ['bounce', 'drop', 'retry', 'resume', 'resume', 'resume', 'suspend', 'suspend'].slice(0, json.length))
+    assert.deepEqual(
+      json.map(({ verb }) => verb),
+      ['bounce', 'drop', 'retry', 'resume', 'resume', 'resume', 'suspend', 'suspend'].slice(0, json.length),
+    )
     assert.match(String(json[0]?.['by']), /^command line/)
   })
 
   const WRONG: readonly (readonly [args: readonly string[], message: RegExp])[] = [
-    [['drop'], /say --yes/], [['list', '--tier', 'slow'], /--tier must be one of/],
+    [['drop'], /say --yes/],
+    [['list', '--tier', 'slow'], /--tier must be one of/],
     [['list', '--older-than', 'x'], /--older-than is no age/],
-    [['count', '--by', 'moon'], /--by is one of/], [['suspend'], /give one of/], [['suspend', 'a.example', '--site', 's'], /give one of/],
-    [['suspend', 'a.example', '--until', '2020-01-01'], /a time to come/], [['list', '--limit', '0'], /--limit/],
+    [['count', '--by', 'moon'], /--by is one of/],
+    [['suspend'], /give one of/],
+    [['suspend', 'a.example', '--site', 's'], /give one of/],
+    [['suspend', 'a.example', '--until', '2020-01-01'], /a time to come/],
+    [['list', '--limit', '0'], /--limit/],
     [['retry', '--workspace', 'nobody'], /no such workspace/],
   ]
   for (const [args, message] of WRONG)

@@ -35,7 +35,9 @@ function given(call: Call): GivenFilter {
 }
 
 function usageError(details: readonly Detail[]): UsageError {
-  return new UsageError(details.map(({ path, message }) => `${path === '' ? '' : `--${optionOf(path)} `}${message}`).join('; '))
+  return new UsageError(
+    details.map(({ path, message }) => `${path === '' ? '' : `--${optionOf(path)} `}${message}`).join('; '),
+  )
 }
 
 async function filterOf(call: Call, { db, clock }: Context): Promise<QueueFilter> {
@@ -52,7 +54,8 @@ async function stoppedOf(call: Call, { db }: Context): Promise<Stopped> {
 
 function limitOf(call: Call): number {
   const limit = Number(call.option('limit') ?? USUAL_LIMIT)
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) throw new UsageError(`--limit takes a number from 1 to ${MAX_LIMIT}`)
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+    throw new UsageError(`--limit takes a number from 1 to ${MAX_LIMIT}`)
   return limit
 }
 
@@ -66,7 +69,8 @@ function untilOf(call: Call): Date | null {
 
 /** Without Redis the change is stored all the same, and heard a little later: said on stderr. */
 async function tellRedis(ctx: Context, call: Call): Promise<void> {
-  if (!await whenReady(ctx.redis, REDIS_WAIT_MS)) call.io.err('Redis does not answer; the change takes effect when it does.\n')
+  if (!(await whenReady(ctx.redis, REDIS_WAIT_MS)))
+    call.io.err('Redis does not answer; the change takes effect when it does.\n')
 }
 
 function operatorName(): string {
@@ -94,21 +98,26 @@ async function act(call: Call, verb: MailVerb): Promise<number> {
     })
     const action = await findAction(ctx.db, id)
     return call.answer(`${action?.moved ?? moved} recipients: ${MAIL_VERBS[verb].summary}.`, {
-      action: id, state: action?.state, moved: action?.moved, [MAIL_VERBS[verb].done]: action?.moved,
+      action: id,
+      state: action?.state,
+      moved: action?.moved,
+      [MAIL_VERBS[verb].done]: action?.moved,
     })
   })
 }
 
-const shown = ({ kind, subject }: Stopped): string => kind === 'domain'
-  ? (subject === '*' ? 'All mail' : `Mail to ${subject}`) : `Mail of the ${kind} ${subject}`
+const shown = ({ kind, subject }: Stopped): string =>
+  kind === 'domain' ? (subject === '*' ? 'All mail' : `Mail to ${subject}`) : `Mail of the ${kind} ${subject}`
 
 /** How it is named to `resume`, ready for a shell. */
-const named = ({ kind, subject }: Stopped): string => kind === 'domain' ? (subject === '*' ? `'*'` : subject) : `--${kind} ${subject}`
+const named = ({ kind, subject }: Stopped): string =>
+  kind === 'domain' ? (subject === '*' ? `'*'` : subject) : `--${kind} ${subject}`
 
 /** One that a rule about its replies has stopped (docs/shaping.md). */
 async function letReceiverGo(ctx: Context, call: Call, receiver: string): Promise<number> {
   await tellRedis(ctx, call)
-  if (await resumeReceiver(ctx, receiver) === 0) return call.fail(`The receiver ${receiver} is not suspended; mailstead queue status lists what is.`)
+  if ((await resumeReceiver(ctx, receiver)) === 0)
+    return call.fail(`The receiver ${receiver} is not suspended; mailstead queue status lists what is.`)
   await recordAction(ctx, { verb: 'resume', subject: { receiver }, reason: '', by: operatorName() }, 'done')
   return call.answer(`Mail to ${receiver} goes out again.`, { resumed: receiver, kind: 'receiver' })
 }
@@ -116,61 +125,114 @@ async function letReceiverGo(ctx: Context, call: Call, receiver: string): Promis
 const ACTIONS: Readonly<Record<string, Action>> = {
   status: {
     usage: 'status',
-    run: (call) => withContext(call.io, async ({ db, clock }) => {
-      const [counts, suspensions] = [await countTiers(db), await listSuspensions(db)]
-      const receivers = await listReceiverSuspensions(db, new Date(clock.now()))
-      const rows = counts.map((row) => [row.tier, row.state, String(row.count), row.oldestDueAt.toISOString()])
-      const stopped = suspensions.map((one) =>
-        `suspended: ${one.kind} ${one.subject} (${one.reason})${one.until === null ? '' : ` until ${one.until.toISOString()}`}`)
-      const text = rows.length === 0 ? 'The queue is empty.' : tableText(['TIER', 'STATE', 'COUNT', 'OLDEST DUE'], rows)
-      const left = receivers.map(({ pace, source, rule, createdAt, until, reply }) =>
-        `suspended: receiver ${pace}${fromText(source)} by rule ${rule} since ${createdAt.toISOString()} until ${until.toISOString()} (${reply})`)
-      return call.answer([text, ...[...stopped, ...left].map(lineText)].join('\n'), {
-        counts: counts.map((row) => ({ tier: row.tier, state: row.state, count: row.count, oldest_due_at: row.oldestDueAt })),
-        suspensions: suspensions.map(({ kind, subject, reason, createdAt, until }) => ({
-          kind, subject, ...(kind === 'domain' ? { domain: subject } : {}), reason, created_at: createdAt, until,
-        })),
-        receivers: receivers.map(({ pace, source, workspaceId, rule, reply, createdAt, until }) =>
-          ({ receiver: pace, source, workspace_id: workspaceId, rule, reply, created_at: createdAt, until })),
-      })
-    }),
+    run: (call) =>
+      withContext(call.io, async ({ db, clock }) => {
+        const [counts, suspensions] = [await countTiers(db), await listSuspensions(db)]
+        const receivers = await listReceiverSuspensions(db, new Date(clock.now()))
+        const rows = counts.map((row) => [row.tier, row.state, String(row.count), row.oldestDueAt.toISOString()])
+        const stopped = suspensions.map(
+          (one) =>
+            `suspended: ${one.kind} ${one.subject} (${one.reason})${one.until === null ? '' : ` until ${one.until.toISOString()}`}`,
+        )
+        const text =
+          rows.length === 0 ? 'The queue is empty.' : tableText(['TIER', 'STATE', 'COUNT', 'OLDEST DUE'], rows)
+        const left = receivers.map(
+          ({ pace, source, rule, createdAt, until, reply }) =>
+            `suspended: receiver ${pace}${fromText(source)} by rule ${rule} since ${createdAt.toISOString()} until ${until.toISOString()} (${reply})`,
+        )
+        return call.answer([text, ...[...stopped, ...left].map(lineText)].join('\n'), {
+          counts: counts.map((row) => ({
+            tier: row.tier,
+            state: row.state,
+            count: row.count,
+            oldest_due_at: row.oldestDueAt,
+          })),
+          suspensions: suspensions.map(({ kind, subject, reason, createdAt, until }) => ({
+            kind,
+            subject,
+            ...(kind === 'domain' ? { domain: subject } : {}),
+            reason,
+            created_at: createdAt,
+            until,
+          })),
+          receivers: receivers.map(({ pace, source, workspaceId, rule, reply, createdAt, until }) => ({
+            receiver: pace,
+            source,
+            workspace_id: workspaceId,
+            rule,
+            reply,
+            created_at: createdAt,
+            until,
+          })),
+        })
+      }),
   },
   count: {
-    usage: `count --by ${COUNTED_BY_NAMES.join('|')} ${FILTER_USAGE} [--limit N]`, options: [...FILTERS, 'by', 'limit'],
+    usage: `count --by ${COUNTED_BY_NAMES.join('|')} ${FILTER_USAGE} [--limit N]`,
+    options: [...FILTERS, 'by', 'limit'],
     run: (call) => {
       const by = COUNTED_BY_NAMES.find((name) => name === call.required('by'))
       if (by === undefined) throw new UsageError(`--by is one of ${COUNTED_BY_NAMES.join(', ')}`)
       return withContext(call.io, async (ctx) => {
         const counts = await countOpen(ctx.db, await filterOf(call, ctx), by, limitOf(call))
         const rows = counts.map((row) => [row.name, String(row.count), row.oldestDueAt.toISOString()])
-        return call.answer(rows.length === 0 ? 'Nothing is open.' : tableText([by.toUpperCase(), 'COUNT', 'OLDEST DUE'], rows),
-          counts.map((row) => ({ [by]: row.name, count: row.count, oldest_due_at: row.oldestDueAt })))
+        return call.answer(
+          rows.length === 0 ? 'Nothing is open.' : tableText([by.toUpperCase(), 'COUNT', 'OLDEST DUE'], rows),
+          counts.map((row) => ({ [by]: row.name, count: row.count, oldest_due_at: row.oldestDueAt })),
+        )
       })
     },
   },
   list: {
-    usage: `list ${FILTER_USAGE} [--limit N]`, options: [...FILTERS, 'limit'],
-    run: (call) => withContext(call.io, async (ctx) => {
-      const { open } = await listOpen(ctx.db, await filterOf(call, ctx), { limit: limitOf(call), cursor: null })
-      const rows = open.map((one) => [`em_${hexOf(one.messageId)}`, one.tier, one.state, one.dueAt.toISOString(), one.address,
-        one.reason ?? ''])
-      return call.answer(rows.length === 0 ? 'Nothing is open.' : tableText(['MESSAGE', 'TIER', 'STATE', 'DUE', 'RECIPIENT', 'WHY'], rows),
-        open.map((one) => ({
-        email_id: `em_${hexOf(one.messageId)}`, recipient: one.address, workspace_id: one.workspaceId, tier: one.tier, state: one.state,
-        due_at: one.dueAt, tries: one.tries, reason: one.reason,
-      })))
-    }),
+    usage: `list ${FILTER_USAGE} [--limit N]`,
+    options: [...FILTERS, 'limit'],
+    run: (call) =>
+      withContext(call.io, async (ctx) => {
+        const { open } = await listOpen(ctx.db, await filterOf(call, ctx), { limit: limitOf(call), cursor: null })
+        const rows = open.map((one) => [
+          `em_${hexOf(one.messageId)}`,
+          one.tier,
+          one.state,
+          one.dueAt.toISOString(),
+          one.address,
+          one.reason ?? '',
+        ])
+        return call.answer(
+          rows.length === 0
+            ? 'Nothing is open.'
+            : tableText(['MESSAGE', 'TIER', 'STATE', 'DUE', 'RECIPIENT', 'WHY'], rows),
+          open.map((one) => ({
+            email_id: `em_${hexOf(one.messageId)}`,
+            recipient: one.address,
+            workspace_id: one.workspaceId,
+            tier: one.tier,
+            state: one.state,
+            due_at: one.dueAt,
+            tries: one.tries,
+            reason: one.reason,
+          })),
+        )
+      }),
   },
-  retry: { usage: `retry ${FILTER_USAGE} [--reason WHY]`, options: [...FILTERS, 'reason'], run: (call) => act(call, 'retry') },
+  retry: {
+    usage: `retry ${FILTER_USAGE} [--reason WHY]`,
+    options: [...FILTERS, 'reason'],
+    run: (call) => act(call, 'retry'),
+  },
   drop: {
-    usage: `drop ${FILTER_USAGE} --yes [--bounce] [--reason WHY]`, options: [...FILTERS, 'reason'], flags: ['yes', 'bounce'],
+    usage: `drop ${FILTER_USAGE} --yes [--bounce] [--reason WHY]`,
+    options: [...FILTERS, 'reason'],
+    flags: ['yes', 'bounce'],
     run: (call) => {
-      if (!call.has('yes')) throw new UsageError('dropped mail is gone for good: look with `queue list` first, then say --yes')
+      if (!call.has('yes'))
+        throw new UsageError('dropped mail is gone for good: look with `queue list` first, then say --yes')
       return act(call, call.has('bounce') ? 'bounce' : 'drop')
     },
   },
   suspend: {
-    usage: `suspend ${STOPPED_USAGE} [--reason WHY] [--until TIME]`, options: [...SUSPENDABLE, 'reason', 'until'], words: [0, 1],
+    usage: `suspend ${STOPPED_USAGE} [--reason WHY] [--until TIME]`,
+    options: [...SUSPENDABLE, 'reason', 'until'],
+    words: [0, 1],
     run: (call) => {
       const until = untilOf(call)
       return withContext(call.io, async (ctx) => {
@@ -178,34 +240,62 @@ const ACTIONS: Readonly<Record<string, Action>> = {
         const reason = call.option('reason') ?? 'suspended by the operator'
         await tellRedis(ctx, call)
         await suspend(ctx, stopped, reason, until)
-        await recordAction(ctx, { verb: 'suspend', subject: { [stopped.kind]: stopped.subject }, reason, by: operatorName() }, 'done')
+        await recordAction(
+          ctx,
+          { verb: 'suspend', subject: { [stopped.kind]: stopped.subject }, reason, by: operatorName() },
+          'done',
+        )
         const end = until === null ? `it is resumed: mailstead queue resume ${named(stopped)}` : until.toISOString()
-        return call.answer(`${shown(stopped)} waits until ${end}`, { suspended: stopped.subject, kind: stopped.kind, until })
+        return call.answer(`${shown(stopped)} waits until ${end}`, {
+          suspended: stopped.subject,
+          kind: stopped.kind,
+          until,
+        })
       })
     },
   },
   resume: {
-    usage: `resume ${STOPPED_USAGE}|--receiver NAME`, options: [...SUSPENDABLE, 'receiver'], words: [0, 1],
-    run: (call) => withContext(call.io, async (ctx) => {
-      const receiver = call.option('receiver')
-      if (receiver !== null) return letReceiverGo(ctx, call, receiver)
-      const stopped = await stoppedOf(call, ctx)
-      await tellRedis(ctx, call)
-      if (!await resume(ctx, stopped)) return call.fail(`${stopped.subject} is not suspended; mailstead queue status lists what is.`)
-      await recordAction(ctx, { verb: 'resume', subject: { [stopped.kind]: stopped.subject }, reason: '', by: operatorName() }, 'done')
-      return call.answer(`${shown(stopped)} goes out again.`, { resumed: stopped.subject, kind: stopped.kind })
-    }),
+    usage: `resume ${STOPPED_USAGE}|--receiver NAME`,
+    options: [...SUSPENDABLE, 'receiver'],
+    words: [0, 1],
+    run: (call) =>
+      withContext(call.io, async (ctx) => {
+        const receiver = call.option('receiver')
+        if (receiver !== null) return letReceiverGo(ctx, call, receiver)
+        const stopped = await stoppedOf(call, ctx)
+        await tellRedis(ctx, call)
+        if (!(await resume(ctx, stopped)))
+          return call.fail(`${stopped.subject} is not suspended; mailstead queue status lists what is.`)
+        await recordAction(
+          ctx,
+          { verb: 'resume', subject: { [stopped.kind]: stopped.subject }, reason: '', by: operatorName() },
+          'done',
+        )
+        return call.answer(`${shown(stopped)} goes out again.`, { resumed: stopped.subject, kind: stopped.kind })
+      }),
   },
   actions: {
-    usage: 'actions [--limit N]', options: ['limit'],
-    run: (call) => withContext(call.io, async ({ db }) => {
-      const actions = await listActions(db, { before: null, limit: limitOf(call) })
-      const rows = actions.map((one) => [one.beganAt.toISOString(), one.verb, JSON.stringify(one.subject), one.state, String(one.moved),
-        one.by, one.reason])
-      return call.answer(rows.length === 0 ? 'Nothing was changed yet.'
-        : tableText(['WHEN', 'WHAT', 'WHICH', 'STATE', 'MOVED', 'WHO', 'WHY'], rows),
-        actions.map(({ beganAt, endedAt, ...one }) => ({ ...one, began_at: beganAt, ended_at: endedAt })))
-    }),
+    usage: 'actions [--limit N]',
+    options: ['limit'],
+    run: (call) =>
+      withContext(call.io, async ({ db }) => {
+        const actions = await listActions(db, { before: null, limit: limitOf(call) })
+        const rows = actions.map((one) => [
+          one.beganAt.toISOString(),
+          one.verb,
+          JSON.stringify(one.subject),
+          one.state,
+          String(one.moved),
+          one.by,
+          one.reason,
+        ])
+        return call.answer(
+          rows.length === 0
+            ? 'Nothing was changed yet.'
+            : tableText(['WHEN', 'WHAT', 'WHICH', 'STATE', 'MOVED', 'WHO', 'WHY'], rows),
+          actions.map(({ beganAt, endedAt, ...one }) => ({ ...one, began_at: beganAt, ended_at: endedAt })),
+        )
+      }),
   },
 }
 

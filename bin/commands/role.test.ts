@@ -21,26 +21,54 @@ process.exitCode = await runRole('test', process.env.DATA_DIR, async () => {
 
 describe('a role', () => {
   let dataDir: string
-  beforeEach(() => { dataDir = mkdtempSync('/tmp/mailstead-role-') })
+  beforeEach(() => {
+    dataDir = mkdtempSync('/tmp/mailstead-role-')
+  })
   afterEach(() => rmSync(dataDir, { recursive: true }))
 
   const pidFile = (): string => join(dataDir, 'run/test.pid')
-  const start = async (env: object = {}): Promise<{ child: ChildProcess; said: () => string; exit: Promise<unknown[]> }> => {
+  const start = async (
+    env: object = {},
+  ): Promise<{ child: ChildProcess; said: () => string; exit: Promise<unknown[]> }> => {
     const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', ROLE], {
-      env: { ...process.env, DATA_DIR: dataDir, ...env }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      env: { ...process.env, DATA_DIR: dataDir, ...env },
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     })
     let said = ''
-    child.stdout?.on('data', (chunk: Buffer) => { said += chunk.toString() })
+    child.stdout?.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+    })
     const exit = once(child, 'exit')
     assert.deepEqual((await once(child, 'message'))[0], 'ready')
     return { child, said: () => said, exit }
   }
 
   const ends: readonly (readonly [string, (child: ChildProcess) => void])[] = [
-    ['SIGTERM', (child) => { child.kill('SIGTERM') }],
-    ['SIGINT', (child) => { child.kill('SIGINT') }],
-    ['two signals at once (npm forwards the one of the terminal)', (child) => { child.kill('SIGINT'); child.kill('SIGINT') }],
-    ['the end of its supervisor', (child) => { child.disconnect() }],
+    [
+      'SIGTERM',
+      (child) => {
+        child.kill('SIGTERM')
+      },
+    ],
+    [
+      'SIGINT',
+      (child) => {
+        child.kill('SIGINT')
+      },
+    ],
+    [
+      'two signals at once (npm forwards the one of the terminal)',
+      (child) => {
+        child.kill('SIGINT')
+        child.kill('SIGINT')
+      },
+    ],
+    [
+      'the end of its supervisor',
+      (child) => {
+        child.disconnect()
+      },
+    ],
   ]
   for (const [what, end] of ends) {
     it(`stops in order at ${what}`, async () => {
@@ -63,7 +91,9 @@ describe('a role', () => {
   it('goes on at SIGHUP, however often', async () => {
     const { child, said, exit } = await start()
     for (let i = 0; i < 5; i++) child.kill('SIGHUP')
-    await new Promise((resolve) => { setTimeout(resolve, 300) })
+    await new Promise((resolve) => {
+      setTimeout(resolve, 300)
+    })
     assert.deepEqual([child.exitCode, said()], [null, 'started\n'])
     child.kill('SIGTERM')
     assert.deepEqual(await exit, [0, null])

@@ -8,12 +8,18 @@ import { reasonOf } from '#bin/supervisor/trouble.ts'
 import { aborted, watchForStop } from './stop-signal.ts'
 
 /** What a main answers. */
-interface Service { stop(): Promise<void> }
+interface Service {
+  stop(): Promise<void>
+}
 
 const LONGEST_STOP_MS = 30_000
 
 /** Runs a role until it is told to stop, which `start` hears too: what it waits for may never come. Answers the exit code. */
-export async function runRole(name: string, dataDir: string, start: (stop: AbortSignal) => Promise<Service>): Promise<number> {
+export async function runRole(
+  name: string,
+  dataDir: string,
+  start: (stop: AbortSignal) => Promise<Service>,
+): Promise<number> {
   process.title = `bin/mailstead ${name}`
   const stop = watchForStop()
   stop.addEventListener('abort', () => setTimeout(giveUp, LONGEST_STOP_MS, name).unref(), { once: true })

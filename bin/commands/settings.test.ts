@@ -12,6 +12,7 @@ describe('mailstead settings', () => {
   })
 
   it('has a row for every setting', () => {
-    for (const { env, reason } of Object.values(SETTINGS)) assert.equal(settingsPage().includes(`| \`${env}\` |`) && settingsPage().includes(reason), true, env)
+    for (const { env, reason } of Object.values(SETTINGS))
+      assert.equal(settingsPage().includes(`| \`${env}\` |`) && settingsPage().includes(reason), true, env)
   })
 })

@@ -16,7 +16,12 @@ This page is printed by \`bin/mailstead settings\`.
 const ACTION: Action = {
   usage: '',
   run: (call) => {
-    const json = rowsOf().map(({ env, default: value, unit, reason }) => ({ name: env, default: value, unit: unit ?? null, reason }))
+    const json = rowsOf().map(({ env, default: value, unit, reason }) => ({
+      name: env,
+      default: value,
+      unit: unit ?? null,
+      reason,
+    }))
     return Promise.resolve(call.answer(settingsPage().trimEnd(), json))
   },
 }
@@ -27,7 +32,12 @@ export function run(args: string[], io?: Io): Promise<number> {
 
 /** Markdown. */
 export function settingsPage(): string {
-  return HEAD + rowsOf().map((row) => `| \`${row.env}\` | ${defaultOf(row)} | ${row.reason.replaceAll('|', '\\|')} |\n`).join('')
+  return (
+    HEAD +
+    rowsOf()
+      .map((row) => `| \`${row.env}\` | ${defaultOf(row)} | ${row.reason.replaceAll('|', '\\|')} |\n`)
+      .join('')
+  )
 }
 
 function rowsOf(): Setting<unknown>[] {

@@ -18,7 +18,8 @@ const DAY_MS = 86_400_000
 
 const ACTIONS: Actions = {
   check: {
-    usage: 'check [FILE]', words: [0, 1],
+    usage: 'check [FILE]',
+    words: [0, 1],
     run: (call) => {
       const file = call.words[0] ?? shapingFileOf(loadConfig(call.io.env))
       const problems = lintShaping(readText(file))
@@ -28,7 +29,9 @@ const ACTIONS: Actions = {
     },
   },
   replay: {
-    usage: 'replay FILE [--days N]', options: ['days'], words: [1, 1],
+    usage: 'replay FILE [--days N]',
+    options: ['days'],
+    words: [1, 1],
     run: (call) => {
       const days = readDays(call)
       const after = readUsable(call, call.word(0))
@@ -37,31 +40,54 @@ const ACTIONS: Actions = {
         const until = new Date(clock.now())
         const before = loadShaping(shapingFileOf(config))
         const mapped = new Set(config.routes.map(({ domain }) => domain))
-        const replay = await replayShaping(db, { before, after, mapped, since: new Date(until.getTime() - days * DAY_MS), until })
+        const replay = await replayShaping(db, {
+          before,
+          after,
+          mapped,
+          since: new Date(until.getTime() - days * DAY_MS),
+          until,
+        })
         return call.answer(replayText(replay, days), { days, ...replay })
       })
     },
   },
   status: {
     usage: 'status',
-    run: (call) => withContext(call.io, async ({ db, clock }) => {
-      const [suspensions, learned] = [await listReceiverSuspensions(db, new Date(clock.now())), await loadLearned(db)]
-      const text = [...suspensions.map(suspensionLine), ...learned.map(learnedLine)].map((line) => line.replaceAll(/\p{Cc}/gu, '?'))
-      return call.answer(text.length === 0 ? 'Every receiver is at its full pace.' : text.join('\n'), {
-        suspensions: suspensions.map(({ pace, source, workspaceId, rule, reply, until, createdAt }) => ({
-          pace, source, workspace_id: workspaceId, rule, reply, until, created_at: createdAt,
-        })),
-        learned: learned.map(({ pace, source, connections, slowedAtMs }) => ({ pace, source, connections, slowed_at: new Date(slowedAtMs) })),
-      })
-    }),
+    run: (call) =>
+      withContext(call.io, async ({ db, clock }) => {
+        const [suspensions, learned] = [await listReceiverSuspensions(db, new Date(clock.now())), await loadLearned(db)]
+        const text = [...suspensions.map(suspensionLine), ...learned.map(learnedLine)].map((line) =>
+          line.replaceAll(/\p{Cc}/gu, '?'),
+        )
+        return call.answer(text.length === 0 ? 'Every receiver is at its full pace.' : text.join('\n'), {
+          suspensions: suspensions.map(({ pace, source, workspaceId, rule, reply, until, createdAt }) => ({
+            pace,
+            source,
+            workspace_id: workspaceId,
+            rule,
+            reply,
+            until,
+            created_at: createdAt,
+          })),
+          learned: learned.map(({ pace, source, connections, slowedAtMs }) => ({
+            pace,
+            source,
+            connections,
+            slowed_at: new Date(slowedAtMs),
+          })),
+        })
+      }),
   },
   resume: {
-    usage: 'resume RECEIVER', words: [1, 1],
-    run: (call) => withContext(call.io, async (ctx) => {
-      const resumed = await resumeReceiver(ctx, call.word(0))
-      if (resumed === 0) return call.fail(`${call.word(0)} is not left alone; mailstead shaping status lists what is.`)
-      return call.answer(`Mail to ${call.word(0)} goes out again.`, { resumed })
-    }),
+    usage: 'resume RECEIVER',
+    words: [1, 1],
+    run: (call) =>
+      withContext(call.io, async (ctx) => {
+        const resumed = await resumeReceiver(ctx, call.word(0))
+        if (resumed === 0)
+          return call.fail(`${call.word(0)} is not left alone; mailstead shaping status lists what is.`)
+        return call.answer(`Mail to ${call.word(0)} goes out again.`, { resumed })
+      }),
   },
 }
 
@@ -88,7 +114,8 @@ function problemLine(file: string, { line, text }: Problem): string {
 
 function readDays(call: Call): number {
   const days = Number(call.option('days') ?? USUAL_DAYS)
-  if (!Number.isInteger(days) || days < 1 || days > MAX_DAYS) throw new UsageError(`--days takes a number from 1 to ${MAX_DAYS}`)
+  if (!Number.isInteger(days) || days < 1 || days > MAX_DAYS)
+    throw new UsageError(`--days takes a number from 1 to ${MAX_DAYS}`)
   return days
 }
 
@@ -104,11 +131,16 @@ function readUsable(call: Call, file: string): Shaping | null {
 
 function replayText({ replies, receivers, changes }: Replay, days: number): string {
   if (replies === 0) return `No receiver refused anything in the last ${days} days.`
-  const counts = ({ suspend, slow, tell, nothing }: Counts): string => `${suspend} suspend, ${slow} slow, ${tell} tell, ${nothing} nothing`
-  const table = tableText(['RECEIVER', 'REPLIES', 'BEFORE', 'AFTER'],
-    receivers.map((one) => [one.receiver, String(one.replies), counts(one.before), counts(one.after)]))
-  const other = tableText(['RECEIVER', 'COUNT', 'RULE BEFORE', 'RULE AFTER', 'REPLY'],
-    changes.map((one) => [one.receiver, String(one.count), one.before ?? '-', one.after ?? '-', one.reply]))
+  const counts = ({ suspend, slow, tell, nothing }: Counts): string =>
+    `${suspend} suspend, ${slow} slow, ${tell} tell, ${nothing} nothing`
+  const table = tableText(
+    ['RECEIVER', 'REPLIES', 'BEFORE', 'AFTER'],
+    receivers.map((one) => [one.receiver, String(one.replies), counts(one.before), counts(one.after)]),
+  )
+  const other = tableText(
+    ['RECEIVER', 'COUNT', 'RULE BEFORE', 'RULE AFTER', 'REPLY'],
+    changes.map((one) => [one.receiver, String(one.count), one.before ?? '-', one.after ?? '-', one.reply]),
+  )
   return `${table}\n\n${changes.length === 0 ? 'Nothing would differ.' : `What would differ:\n${other}`}`
 }
 

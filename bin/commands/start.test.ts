@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
@@ -28,10 +37,14 @@ describe('mailstead start', function () {
 
   const start = (env: object = {}): Started => {
     const child = spawn(process.execPath, [PROGRAM, 'start'], {
-      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, HTTP_PORT: '0', ...env }, stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, HTTP_PORT: '0', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
     let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { output += chunk.toString() })
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        output += chunk.toString()
+      })
     return { child, output: () => output, exit: once(child, 'close').then(([code]) => code as unknown) }
   }
   const ready = async ({ child, output }: Started): Promise<void> => {
@@ -54,16 +67,19 @@ describe('mailstead start', function () {
     }
   }
   /** What of it still runs: the roles by DATA_DIR in their environment, the stores by their working directory. */
-  const leftovers = (): string[] => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
-    if (Number(pid) === process.pid) return []
-    try {
-      const isRole = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`DATA_DIR=${dataDir}\0`)
-      const isStore = readlinkSync(`/proc/${pid}/cwd`).startsWith(realpathSync(join(dataDir, 'stores')))
-      return isRole || isStore ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'latin1')}`] : []
-    } catch {
-      return []
-    }
-  })
+  const leftovers = (): string[] =>
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((pid) => {
+        if (Number(pid) === process.pid) return []
+        try {
+          const isRole = readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`DATA_DIR=${dataDir}\0`)
+          const isStore = readlinkSync(`/proc/${pid}/cwd`).startsWith(realpathSync(join(dataDir, 'stores')))
+          return isRole || isStore ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'latin1')}`] : []
+        } catch {
+          return []
+        }
+      })
   const nothingLeft = async (): Promise<void> => {
     while (leftovers().length > 0) await sleep(20)
   }
@@ -104,7 +120,8 @@ describe('mailstead start', function () {
     const worker = readFileSync(join(dataDir, 'run/worker.pid'), 'utf8')
     process.kill(postgres, 'SIGKILL')
     process.kill(Number(worker), 'SIGKILL')
-    while (!/PostgreSQL is running again/.test(one.output()) || !/worker is running again/.test(one.output())) await sleep(20)
+    while (!/PostgreSQL is running again/.test(one.output()) || !/worker is running again/.test(one.output()))
+      await sleep(20)
     assert.equal(await query('SELECT x FROM kept'), 42)
     assert.notEqual(readFileSync(join(dataDir, 'run/worker.pid'), 'utf8'), worker)
     one.child.kill('SIGTERM')

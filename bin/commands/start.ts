@@ -70,8 +70,12 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
 
 async function startRoles(config: Config, stores: Stores, signal: AbortSignal): Promise<Children> {
   const env = {
-    ...process.env, DATABASE_URL: stores.databaseUrl, REDIS_URL: stores.redisUrl,
-    DATA_DIR: config.dataDir, HTTP_PORT: String(config.httpPort), ...await sandboxPorts(config),
+    ...process.env,
+    DATABASE_URL: stores.databaseUrl,
+    REDIS_URL: stores.redisUrl,
+    DATA_DIR: config.dataDir,
+    HTTP_PORT: String(config.httpPort),
+    ...(await sandboxPorts(config)),
   }
   return startChildren(rolesFor(config.isSandbox), { logDir: join(config.dataDir, 'log'), env, say, signal })
 }
@@ -94,8 +98,10 @@ async function settlePort(config: Config): Promise<Config> {
 
 function portTrouble(port: number, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : ''
-  if (code === 'EADDRINUSE') return new Trouble(`Port ${port} is taken by another program. Choose another: HTTP_PORT=${port + 1} npm start`)
-  if (code === 'EACCES') return new Trouble(`Port ${port} may not be used by this user. Choose one above 1023: HTTP_PORT=3000 npm start`)
+  if (code === 'EADDRINUSE')
+    return new Trouble(`Port ${port} is taken by another program. Choose another: HTTP_PORT=${port + 1} npm start`)
+  if (code === 'EACCES')
+    return new Trouble(`Port ${port} may not be used by this user. Choose one above 1023: HTTP_PORT=3000 npm start`)
   return error
 }
 
@@ -105,11 +111,15 @@ function lockData({ dataDir }: Config): Lock {
     mkdirSync(dirname(file), { recursive: true })
     const lock = takeLock(file)
     if (typeof lock !== 'number') return lock
-    throw new Trouble(`Mailstead is already running with the data in ${dataDir} (process ${lock}). `
-      + 'Stop it first, or set DATA_DIR to another folder.')
+    throw new Trouble(
+      `Mailstead is already running with the data in ${dataDir} (process ${lock}). ` +
+        'Stop it first, or set DATA_DIR to another folder.',
+    )
   } catch (error) {
     if (error instanceof Trouble) throw error
-    throw new Trouble(`The data folder ${dataDir} cannot be used: ${reasonOf(error)}. Set DATA_DIR to a folder that this user may write.`)
+    throw new Trouble(
+      `The data folder ${dataDir} cannot be used: ${reasonOf(error)}. Set DATA_DIR to a folder that this user may write.`,
+    )
   }
 }
 
@@ -123,7 +133,8 @@ async function migrateWhenUp(databaseUrl: string, stop: AbortSignal): Promise<vo
     } catch (error) {
       if (!isDatabaseAway(error) || stop.aborted) throw error
       const reason = reasonOf(error)
-      if (Date.now() > end) throw new Trouble(`PostgreSQL at ${placeOf(databaseUrl)} cannot be reached (${reason}). Check DATABASE_URL.`)
+      if (Date.now() > end)
+        throw new Trouble(`PostgreSQL at ${placeOf(databaseUrl)} cannot be reached (${reason}). Check DATABASE_URL.`)
       if (!isToldOf) say(`Waiting for PostgreSQL at ${placeOf(databaseUrl)} (${reason})...`)
     }
     await sleep(300, undefined, { signal: stop })

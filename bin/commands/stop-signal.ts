@@ -23,7 +23,10 @@ export function watchForStop(atOnce: () => void = () => process.exit(1)): AbortS
   }
   for (const signal of SIGNALS) process.on(signal, wish)
   process.on('SIGHUP', isatty(0) ? wish : () => undefined)
-  if (process.connected) process.once('disconnect', () => { if (firstAt === 0) wish() })
+  if (process.connected)
+    process.once('disconnect', () => {
+      if (firstAt === 0) wish()
+    })
   return stop.signal
 }
 

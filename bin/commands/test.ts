@@ -3,5 +3,8 @@ import { runTests } from '#test/run.ts'
 import { watchForStop } from './stop-signal.ts'
 
 export async function run(args: string[]): Promise<number> {
-  return runTests(args, watchForStop(() => process.exit(130)))
+  return runTests(
+    args,
+    watchForStop(() => process.exit(130)),
+  )
 }

@@ -5,7 +5,9 @@ import { run } from './tls.ts'
 
 describe('mailstead tls', () => {
   let database: TestDatabase
-  before(async () => { database = await createDatabase() })
+  before(async () => {
+    database = await createDatabase()
+  })
   after(() => database.drop())
 
   const call = (...args: string[]): Promise<Ended> => runCommand(run, args, { DATABASE_URL: database.url })
@@ -14,13 +16,25 @@ describe('mailstead tls', () => {
     assert.equal((await call('set', 'Bücher.example', 'required')).code, 0)
     assert.equal((await call('set', 'b.example', 'required')).code, 0)
     assert.match((await call('set', 'b.example', 'opportunistic')).out, /TLS with b\.example is opportunistic/)
-    const rules = [{ domain: 'b.example', level: 'opportunistic' }, { domain: 'xn--bcher-kva.example', level: 'required' }]
+    const rules = [
+      { domain: 'b.example', level: 'opportunistic' },
+      { domain: 'xn--bcher-kva.example', level: 'required' },
+    ]
     assert.deepEqual(JSON.parse((await call('list', '--json')).out), rules)
     assert.equal((await call('unset', 'b.example')).code, 0)
-    assert.partialDeepStrictEqual(await call('unset', 'b.example'), { code: 1, err: 'There is no rule for b.example; mailstead tls list shows those that there are.\n' })
+    assert.partialDeepStrictEqual(await call('unset', 'b.example'), {
+      code: 1,
+      err: 'There is no rule for b.example; mailstead tls list shows those that there are.\n',
+    })
     assert.match((await call('list')).out, /xn--bcher-kva\.example +required/)
   })
 
-  for (const args of [['set', 'b.example'], ['set', 'b.example', 'maybe'], ['set', 'a b', 'required'], ['set', '*', 'required'], ['unset']])
+  for (const args of [
+    ['set', 'b.example'],
+    ['set', 'b.example', 'maybe'],
+    ['set', 'a b', 'required'],
+    ['set', '*', 'required'],
+    ['unset'],
+  ])
     it(`does not understand: ${args.join(' ')}`, async () => assert.equal((await call(...args)).code, 2))
 })

@@ -23,7 +23,8 @@ const ACTIONS: Actions = {
       return withContext(call.io, async ({ db, config }) => {
         const plan = call.option('plan') ?? config.defaultPlan
         const plans = Object.keys(loadPlans(config.plansFile))
-        if (!plans.includes(plan)) throw new UsageError(`there is no plan ${JSON.stringify(plan)}; there are ${plans.join(', ')}`)
+        if (!plans.includes(plan))
+          throw new UsageError(`there is no plan ${JSON.stringify(plan)}; there are ${plans.join(', ')}`)
         const { id, keyPart } = await createWorkspace(db, { name, plan })
         const text = `Workspace ${id} (${name}, plan ${plan})\nNext: mailstead key create --workspace ${id} --type admin`
         return call.answer(text, { id, key_part: keyPart, name, plan })
@@ -31,32 +32,46 @@ const ACTIONS: Actions = {
     },
   },
   pause: {
-    usage: 'pause ID [--reason WHY]', options: ['reason'], words: [1, 1],
-    run: (call) => withContext(call.io, async (ctx) => {
-      const { id } = await workspaceOf(ctx.db, call.word(0))
-      await whenReady(ctx.redis, REDIS_WAIT_MS)
-      await suspend(ctx, { kind: 'workspace', subject: id }, call.option('reason') ?? 'paused by the operator')
-      return call.answer(`Mail of ${id} is accepted and waits until: mailstead workspace resume ${id}`, { paused: id })
-    }),
+    usage: 'pause ID [--reason WHY]',
+    options: ['reason'],
+    words: [1, 1],
+    run: (call) =>
+      withContext(call.io, async (ctx) => {
+        const { id } = await workspaceOf(ctx.db, call.word(0))
+        await whenReady(ctx.redis, REDIS_WAIT_MS)
+        await suspend(ctx, { kind: 'workspace', subject: id }, call.option('reason') ?? 'paused by the operator')
+        return call.answer(`Mail of ${id} is accepted and waits until: mailstead workspace resume ${id}`, {
+          paused: id,
+        })
+      }),
   },
   resume: {
-    usage: 'resume ID', words: [1, 1],
-    run: (call) => withContext(call.io, async (ctx) => {
-      const { id } = await workspaceOf(ctx.db, call.word(0))
-      await whenReady(ctx.redis, REDIS_WAIT_MS)
-      await forgetCounts(ctx.db, id)
-      if (!await resume(ctx, { kind: 'workspace', subject: id })) return call.fail(`${id} is not paused.`)
-      return call.answer(`Mail of ${id} goes out again.`, { resumed: id })
-    }),
+    usage: 'resume ID',
+    words: [1, 1],
+    run: (call) =>
+      withContext(call.io, async (ctx) => {
+        const { id } = await workspaceOf(ctx.db, call.word(0))
+        await whenReady(ctx.redis, REDIS_WAIT_MS)
+        await forgetCounts(ctx.db, id)
+        if (!(await resume(ctx, { kind: 'workspace', subject: id }))) return call.fail(`${id} is not paused.`)
+        return call.answer(`Mail of ${id} goes out again.`, { resumed: id })
+      }),
   },
   list: {
     usage: 'list',
-    run: (call) => withContext(call.io, async ({ db }) => {
-      const rows = await listWorkspaces(db, MAX_LISTED)
-      const cells = rows.map(({ id, plan, createdAt, name }) => [id, plan, createdAt.toISOString(), name])
-      const json = rows.map(({ id, keyPart, name, plan, createdAt }) => ({ id, key_part: keyPart, name, plan, created_at: createdAt }))
-      return call.answer(tableText(['ID', 'PLAN', 'CREATED', 'NAME'], cells), json)
-    }),
+    run: (call) =>
+      withContext(call.io, async ({ db }) => {
+        const rows = await listWorkspaces(db, MAX_LISTED)
+        const cells = rows.map(({ id, plan, createdAt, name }) => [id, plan, createdAt.toISOString(), name])
+        const json = rows.map(({ id, keyPart, name, plan, createdAt }) => ({
+          id,
+          key_part: keyPart,
+          name,
+          plan,
+          created_at: createdAt,
+        }))
+        return call.answer(tableText(['ID', 'PLAN', 'CREATED', 'NAME'], cells), json)
+      }),
   },
 }
 

@@ -16,10 +16,15 @@ export const BOUNCES: Check = {
     }
     const outages = (await countHeld(db)).filter(({ hold }) => hold === 'outage')
     if (outages.length > 0) {
-      const list = outages.slice(0, 3).map(({ receiver, count }) => `${receiver} (${count})`).join(', ')
+      const list = outages
+        .slice(0, 3)
+        .map(({ receiver, count }) => `${receiver} (${count})`)
+        .join(', ')
       const todo = 'mailstead bounces held shows all; they end by themselves (docs/bounces.md)'
       return warning(`hard bounces jumped at ${list}: suppressions are held`, todo)
     }
-    return ok(letters === 0 ? 'all are read' : `all are read; ${letters} letters in a week: mailstead bounces list --letters`)
+    return ok(
+      letters === 0 ? 'all are read' : `all are read; ${letters} letters in a week: mailstead bounces list --letters`,
+    )
   },
 }

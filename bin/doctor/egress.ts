@@ -23,22 +23,30 @@ const SOURCES: Check = {
     const detail = sources.map(({ name, state }) => `${name} ${state}`).join(', ')
     const usable = sources.filter(({ state, pools }) => (state === 'active' || state === 'warming') && pools.length > 0)
     const homes = new Set(sources.flatMap(({ pools }) => pools.map(({ pool }) => pool)))
-    if (usable.length === 0) return failed(detail, 'resume a source, or bring an address back: while none sends, mail waits')
+    if (usable.length === 0)
+      return failed(detail, 'resume a source, or bring an address back: while none sends, mail waits')
     const home = REGIONS[DEFAULT_REGION].pool
     if (!homes.has(home)) return warning(detail, `put a source into ${home}: mail whose own pool is empty leaves by it`)
     const gone = sources.filter(({ state }) => state === 'gone').map(({ address }) => address)
-    return gone.length === 0 ? ok(detail) : warning(detail, `bring ${gone.join(', ')} back to a machine that sends, or remove the source`)
+    return gone.length === 0
+      ? ok(detail)
+      : warning(detail, `bring ${gone.join(', ')} back to a machine that sends, or remove the source`)
   },
 }
 
 function checkOf(name: CheckName): Check {
   return {
-    name: `egress ${name}`, withinMs: WITHIN_MS,
+    name: `egress ${name}`,
+    withinMs: WITHIN_MS,
     look: async (patient) => {
       const sources = await sourcesOf(patient)
       if (!('map' in sources)) return sources
       const means = createCheckMeans(patient.config)
-      return sum(await Promise.all(sources.map(async (source) => ({ source: source.name, ...await checkSource(means, name, source) }))))
+      return sum(
+        await Promise.all(
+          sources.map(async (source) => ({ source: source.name, ...(await checkSource(means, name, source)) })),
+        ),
+      )
     },
   }
 }
@@ -47,7 +55,9 @@ function checkOf(name: CheckName): Check {
 function sum(findings: readonly (Finding & { readonly source: string })[]): Finding {
   const status = STATUSES.find((one) => findings.some((finding) => finding.status === one)) ?? 'skipped'
   const meant = findings.filter((finding) => finding.status === status)
-  const detail = [...new Set(meant.map((one) => status === 'skipped' ? one.detail : `${one.source}: ${one.detail}`))].join('; ')
+  const detail = [
+    ...new Set(meant.map((one) => (status === 'skipped' ? one.detail : `${one.source}: ${one.detail}`))),
+  ].join('; ')
   return { status, detail, todo: [...new Set(meant.map(({ todo }) => todo))].filter((todo) => todo !== '').join('; ') }
 }
 

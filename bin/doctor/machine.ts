@@ -12,7 +12,9 @@ export const NODE: Check = {
   look: () => {
     const { node } = process.versions
     const isNew = Number.parseInt(node, 10) >= OLDEST_NODE
-    return Promise.resolve(isNew ? ok(node) : failed(`${node} is too old`, `start it by bin/mailstead, which brings Node ${OLDEST_NODE}`))
+    return Promise.resolve(
+      isNew ? ok(node) : failed(`${node} is too old`, `start it by bin/mailstead, which brings Node ${OLDEST_NODE}`),
+    )
   },
 }
 
@@ -22,7 +24,9 @@ export const MODE: Check = {
     if (config.isSandbox) return Promise.resolve(ok('sandbox: no mail leaves this machine'))
     const isNamed = config.hostname?.toLowerCase() === config.serverName
     const todo = 'set HOSTNAME to the public name of this server: receivers look at it'
-    return Promise.resolve(isNamed ? ok(`mail leaves this machine as ${config.serverName}`) : warning('HOSTNAME is no public name', todo))
+    return Promise.resolve(
+      isNamed ? ok(`mail leaves this machine as ${config.serverName}`) : warning('HOSTNAME is no public name', todo),
+    )
   },
 }
 

@@ -66,7 +66,8 @@ function reaches(host: string, port: number): Promise<boolean> {
   return promise.finally(() => socket.destroy())
 }
 
-const BLOCKED = 'many providers block outgoing port 25: ask yours to open it, or send through a relay (ROUTES=*=smtp://relay:25)'
+const BLOCKED =
+  'many providers block outgoing port 25: ask yours to open it, or send through a relay (ROUTES=*=smtp://relay:25)'
 
 export const WAY_OUT: Check = {
   name: 'way out',
@@ -77,7 +78,7 @@ export const WAY_OUT: Check = {
     const target = await findTarget(config)
     if (target === null) return skipped(`DNS does not tell the mail server of ${KNOWN_DOMAIN}`)
     const where = `port ${config.smtpOutPort} of ${KNOWN_DOMAIN}'s mail server (${target})`
-    return await reaches(target, config.smtpOutPort)
+    return (await reaches(target, config.smtpOutPort))
       ? ok(`${where} can be reached`)
       : warning(`${where} cannot be reached`, BLOCKED)
   },

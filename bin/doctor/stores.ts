@@ -15,11 +15,17 @@ const SKEW_FAILURE_MS = 30_000
 
 /** A check that needs the database. */
 function withDb(name: string, look: (db: Db, patient: Patient) => Promise<Finding>): Check {
-  return { name, look: (patient) => patient.db === null ? Promise.resolve(skipped('PostgreSQL is away')) : look(patient.db, patient) }
+  return {
+    name,
+    look: (patient) =>
+      patient.db === null ? Promise.resolve(skipped('PostgreSQL is away')) : look(patient.db, patient),
+  }
 }
 
 async function setting(db: Db, name: string): Promise<string> {
-  const { rows: [row] } = await db.query<{ value: string }>('SELECT current_setting($1) AS value', [name])
+  const {
+    rows: [row],
+  } = await db.query<{ value: string }>('SELECT current_setting($1) AS value', [name])
   return row?.value ?? ''
 }
 
@@ -28,8 +34,9 @@ export const POSTGRES: Check = {
   look: async ({ db, trouble }) => {
     if (db === null) return failed(trouble, 'start Mailstead (npm start), or check DATABASE_URL')
     const version = await setting(db, 'server_version')
-    if (Number(await setting(db, 'server_version_num')) < OLDEST_POSTGRES) return failed(`version ${version} is too old`, 'use PostgreSQL 15 or newer')
-    if (await setting(db, 'fsync') === 'on') return ok(`version ${version}`)
+    if (Number(await setting(db, 'server_version_num')) < OLDEST_POSTGRES)
+      return failed(`version ${version} is too old`, 'use PostgreSQL 15 or newer')
+    if ((await setting(db, 'fsync')) === 'on') return ok(`version ${version}`)
     return warning(`version ${version}, and fsync is off: a power cut loses accepted mail`, 'set fsync = on')
   },
 }
@@ -38,9 +45,12 @@ export const POSTGRES: Check = {
 const CONNECTIONS_WANTED = 100
 
 export const CONNECTIONS = withDb('PostgreSQL connections', async (db) => {
-  const { rows: [row] } = await db.query<{ used: number; most: number }>(
+  const {
+    rows: [row],
+  } = await db.query<{ used: number; most: number }>(
     `SELECT count(*)::int AS used, current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS most
-     FROM pg_stat_activity WHERE backend_type = 'client backend'`)
+     FROM pg_stat_activity WHERE backend_type = 'client backend'`,
+  )
   const { used, most } = row ?? { used: 0, most: 0 }
   const detail = `${used} of ${most} in use`
   const todo = 'raise max_connections; each process of Mailstead may open 16'
@@ -48,18 +58,29 @@ export const CONNECTIONS = withDb('PostgreSQL connections', async (db) => {
 })
 
 export const MIGRATIONS = withDb('migrations', async (db) => {
-  const { rows: [found] } = await db.query<{ isThere: boolean }>(`SELECT to_regclass('migrations') IS NOT NULL AS "isThere"`)
-  const { rows } = found?.isThere === true ? await db.query<{ name: string }>('SELECT name FROM migrations') : { rows: [] }
+  const {
+    rows: [found],
+  } = await db.query<{ isThere: boolean }>(`SELECT to_regclass('migrations') IS NOT NULL AS "isThere"`)
+  const { rows } =
+    found?.isThere === true ? await db.query<{ name: string }>('SELECT name FROM migrations') : { rows: [] }
   const applied = rows.map((row) => row.name)
   const all = listMigrations()
-  const [pending, unknown] = [all.filter((name) => !applied.includes(name)), applied.filter((name) => !all.includes(name))]
-  if (unknown.length > 0) return failed(`the database is newer than this program (${unknown.join(', ')})`, 'run the newer program')
-  return pending.length > 0 ? failed(`pending: ${pending.join(', ')}`, 'run bin/mailstead migrate') : ok(`${all.length} of ${all.length}`)
+  const [pending, unknown] = [
+    all.filter((name) => !applied.includes(name)),
+    applied.filter((name) => !all.includes(name)),
+  ]
+  if (unknown.length > 0)
+    return failed(`the database is newer than this program (${unknown.join(', ')})`, 'run the newer program')
+  return pending.length > 0
+    ? failed(`pending: ${pending.join(', ')}`, 'run bin/mailstead migrate')
+    : ok(`${all.length} of ${all.length}`)
 })
 
 export const CLOCK = withDb('clock', async (db) => {
   const before = Date.now()
-  const { rows: [row] } = await db.query<{ ms: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms')
+  const {
+    rows: [row],
+  } = await db.query<{ ms: number }>('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms')
   const skewMs = Math.round((row?.ms ?? before) - (before + Date.now()) / 2)
   const detail = `PostgreSQL is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead'}`
   if (Math.abs(skewMs) < SKEW_WARNING_MS) return ok(detail)
@@ -72,8 +93,9 @@ const SEALED = [
   ['webhook', 'SELECT secret AS sealed FROM webhook_endpoints ORDER BY created_at DESC LIMIT 1'],
 ] as const
 
-const RESTORE = 'bring back the MASTER_KEY, or the file master.key in DATA_DIR, that the keys were sealed with; '
-  + 'without it domains need new DKIM keys and webhooks new secrets'
+const RESTORE =
+  'bring back the MASTER_KEY, or the file master.key in DATA_DIR, that the keys were sealed with; ' +
+  'without it domains need new DKIM keys and webhooks new secrets'
 
 export const MASTER_KEY = withDb('master key', async (db, { config }) => {
   const sealed: [purpose: string, value: Buffer][] = []
@@ -116,25 +138,45 @@ function withRedis(name: string, away: (reason: string) => Finding, look: (redis
 
 async function info(redis: Redis, section: string): Promise<ReadonlyMap<string, string>> {
   const text = await redis.info(section)
-  return new Map(text.split('\r\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
+  return new Map(
+    text.split('\r\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]),
+  )
 }
 
-export const REDIS = withRedis('Redis', (reason) => failed(reason, 'start Mailstead (npm start), or check REDIS_URL'), async (redis) => {
-  const server = await info(redis, 'server')
-  const version = server.get('redis_version') ?? '0'
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const isNew = major > OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor >= OLDEST_REDIS[1])
-  return isNew ? ok(`version ${version}`) : failed(`version ${version} is too old`, 'use Redis 6.2 or newer')
-})
+export const REDIS = withRedis(
+  'Redis',
+  (reason) => failed(reason, 'start Mailstead (npm start), or check REDIS_URL'),
+  async (redis) => {
+    const server = await info(redis, 'server')
+    const version = server.get('redis_version') ?? '0'
+    const [major = 0, minor = 0] = version.split('.').map(Number)
+    const isNew = major > OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor >= OLDEST_REDIS[1])
+    return isNew ? ok(`version ${version}`) : failed(`version ${version} is too old`, 'use Redis 6.2 or newer')
+  },
+)
 
-export const REDIS_MEMORY = withRedis('Redis eviction', () => skipped('Redis is away'), async (redis) => {
-  const policy = (await info(redis, 'memory')).get('maxmemory_policy') ?? 'unknown'
-  if (policy === 'noeviction') return ok(policy)
-  return failed(`maxmemory-policy is ${policy}: parts of the schedule may be dropped`, 'set maxmemory-policy noeviction')
-})
+export const REDIS_MEMORY = withRedis(
+  'Redis eviction',
+  () => skipped('Redis is away'),
+  async (redis) => {
+    const policy = (await info(redis, 'memory')).get('maxmemory_policy') ?? 'unknown'
+    if (policy === 'noeviction') return ok(policy)
+    return failed(
+      `maxmemory-policy is ${policy}: parts of the schedule may be dropped`,
+      'set maxmemory-policy noeviction',
+    )
+  },
+)
 
-export const REDIS_AOF = withRedis('Redis persistence', () => skipped('Redis is away'), async (redis) => {
-  const isOn = (await info(redis, 'persistence')).get('aof_enabled') === '1'
-  if (isOn) return ok('append-only file')
-  return warning('no append-only file: after a restart the schedule is rebuilt from PostgreSQL', 'set appendonly yes, and a restart is quicker')
-})
+export const REDIS_AOF = withRedis(
+  'Redis persistence',
+  () => skipped('Redis is away'),
+  async (redis) => {
+    const isOn = (await info(redis, 'persistence')).get('aof_enabled') === '1'
+    if (isOn) return ok('append-only file')
+    return warning(
+      'no append-only file: after a restart the schedule is rebuilt from PostgreSQL',
+      'set appendonly yes, and a restart is quicker',
+    )
+  },
+)

@@ -19,10 +19,24 @@ describe('doctor: transport security', () => {
   }
 
   const RECORDS: readonly (readonly [what: string, zone: Zone, status: Finding['status'], says: RegExp])[] = [
-    ['asked for by mail', { [NAME]: { TXT: ['v=TLSRPTv1; rua=mailto:tls-reports@bounces.mta.sender.example'] } }, 'ok', /are asked/],
-    ['asked for by post', { [NAME]: { TXT: ['v=TLSRPTv1; rua=https://api.sender.example/api/v1/tls-reports'] } }, 'ok', /are asked/],
-    ['sent elsewhere', { [NAME]: { TXT: ['v=TLSRPTv1; rua=mailto:x@other.example'] } }, 'warning',
-      /publish _smtp\._tls\.bounces\.mta\.sender\.example TXT "v=TLSRPTv1; rua=mailto:tls-reports@bounces/],
+    [
+      'asked for by mail',
+      { [NAME]: { TXT: ['v=TLSRPTv1; rua=mailto:tls-reports@bounces.mta.sender.example'] } },
+      'ok',
+      /are asked/,
+    ],
+    [
+      'asked for by post',
+      { [NAME]: { TXT: ['v=TLSRPTv1; rua=https://api.sender.example/api/v1/tls-reports'] } },
+      'ok',
+      /are asked/,
+    ],
+    [
+      'sent elsewhere',
+      { [NAME]: { TXT: ['v=TLSRPTv1; rua=mailto:x@other.example'] } },
+      'warning',
+      /publish _smtp\._tls\.bounces\.mta\.sender\.example TXT "v=TLSRPTv1; rua=mailto:tls-reports@bounces/,
+    ],
     ['not asked for', {}, 'warning', /nobody is told/],
     ['DNS fails', { [NAME]: { trouble: 'servfail' } }, 'skipped', /does not tell/],
   ]
@@ -37,8 +51,12 @@ describe('doctor: transport security', () => {
   const SIGNED = { A: ['192.0.2.1'], isSecure: true }
   const RESOLVERS: readonly (readonly [what: string, zone: Zone, status: Finding['status'], says: RegExp])[] = [
     ['validates', { 'ietf.org': SIGNED, 'dnssec-failed.org': { trouble: 'servfail' } }, 'ok', /vouched for/],
-    ['does not validate', { 'ietf.org': { A: ['192.0.2.1'] }, 'dnssec-failed.org': { A: ['192.0.2.1'] } }, 'failed',
-      /DANE finds nothing.*DNSSEC_RESOLVER=no/],
+    [
+      'does not validate',
+      { 'ietf.org': { A: ['192.0.2.1'] }, 'dnssec-failed.org': { A: ['192.0.2.1'] } },
+      'failed',
+      /DANE finds nothing.*DNSSEC_RESOLVER=no/,
+    ],
     ['vouches for all', { 'ietf.org': SIGNED, 'dnssec-failed.org': SIGNED }, 'failed', /vouches without looking/],
     ['fails', { '*': { trouble: 'servfail' } }, 'warning', /SERVFAIL.*waits/],
   ]

@@ -18,10 +18,14 @@ export const TLS_REPORTS: Check = {
     const record = await createDomainDns(config).txt(name)
     if (record.kind === 'failed') return skipped(`DNS does not tell ${name}`)
     const url = `${config.publicUrl}/api/v1/tls-reports`
-    const ours = readDestinations(record.records).filter((to) => to.kind === 'mail' ? to.address === address : to.url === url)
+    const ours = readDestinations(record.records).filter((to) =>
+      to.kind === 'mail' ? to.address === address : to.url === url,
+    )
     if (ours.length > 0) return ok(`others are asked for them at ${name}`)
-    return warning(`nobody is told where to report on TLS with ${config.bounceDomain}`,
-      `publish ${name} TXT "v=TLSRPTv1; rua=mailto:${address}" (docs/transport-security.md)`)
+    return warning(
+      `nobody is told where to report on TLS with ${config.bounceDomain}`,
+      `publish ${name} TXT "v=TLSRPTv1; rua=mailto:${address}" (docs/transport-security.md)`,
+    )
   },
 }
 
@@ -37,8 +41,11 @@ export const DNSSEC: Check = {
     if (config.isSandbox || config.dnssecResolver === 'no') return skipped('DNSSEC_RESOLVER is no: DANE is not done')
     const servers = serversOf(config)
     const findings = await Promise.all(servers.map(examine))
-    return findings.find(({ status }) => status === 'failed') ?? findings.find(({ status }) => status === 'warning')
-      ?? ok(`${servers.join(', ')}: what is signed is vouched for, and what is wrongly signed refused`)
+    return (
+      findings.find(({ status }) => status === 'failed') ??
+      findings.find(({ status }) => status === 'warning') ??
+      ok(`${servers.join(', ')}: what is signed is vouched for, and what is wrongly signed refused`)
+    )
   },
 }
 
@@ -50,11 +57,18 @@ async function examine(server: string): Promise<Finding> {
   const dns = openSecureDns({ servers: [server] })
   const [signed, broken] = await Promise.all([dns.owner(SIGNED), dns.owner(BROKEN)])
   if (signed.kind === 'failed') {
-    return warning(`${server} does not tell ${SIGNED} (${signed.text})`, 'while it is so, mail to domains with DANE waits')
+    return warning(
+      `${server} does not tell ${SIGNED} (${signed.text})`,
+      'while it is so, mail to domains with DANE waits',
+    )
   }
-  if (signed.isSecure !== true) return failed(`${server} does not vouch for ${SIGNED}, which is signed: DANE finds nothing`, TODO)
-  if (broken.kind !== 'failed') return failed(`${server} vouches without looking: it answers for ${BROKEN}, which is wrongly signed`, TODO)
+  if (signed.isSecure !== true)
+    return failed(`${server} does not vouch for ${SIGNED}, which is signed: DANE finds nothing`, TODO)
+  if (broken.kind !== 'failed')
+    return failed(`${server} vouches without looking: it answers for ${BROKEN}, which is wrongly signed`, TODO)
   if (isLoopback(parseServer(server).host)) return ok(server)
-  return warning(`${server} validates, but is not on this machine: who is on the way to it can forge its word`,
-    'run a validating resolver on this machine')
+  return warning(
+    `${server} validates, but is not on this machine: who is on the way to it can forge its word`,
+    'run a validating resolver on this machine',
+  )
 }

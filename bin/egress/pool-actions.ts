@@ -10,52 +10,85 @@ import { readWeight } from './source-actions.ts'
 
 export const POOL_ACTIONS: Actions = {
   add: {
-    usage: 'add NAME', words: [1, 1],
+    usage: 'add NAME',
+    words: [1, 1],
     run: (call) => {
       const name = call.word(0)
-      return change(call, (ctx) => addPool(ctx, name), `Pool ${name} is made; put sources into it with mailstead egress pool join.`)
+      return change(
+        call,
+        (ctx) => addPool(ctx, name),
+        `Pool ${name} is made; put sources into it with mailstead egress pool join.`,
+      )
     },
   },
   list: {
     usage: 'list',
-    run: (call) => withContext(call.io, async ({ db }) => {
-      const pools = await listPools(db)
-      const rows = pools.map(({ name, members, workspaces, domains }) => [
-        name, regionsOf(name).join(', '), String(workspaces), String(domains),
-        members.map(({ source, weight }) => `${source} (${weight})`).join(', '),
-      ])
-      const table = tableText(['NAME', 'REGIONS', 'WORKSPACES', 'DOMAINS', 'SOURCES (WEIGHT)'], rows)
-      const text = rows.length === 0 ? 'There is no pool: the system chooses the address.' : table
-      return call.answer(text, pools.map((pool) => ({ ...pool, regions: regionsOf(pool.name) })))
-    }),
+    run: (call) =>
+      withContext(call.io, async ({ db }) => {
+        const pools = await listPools(db)
+        const rows = pools.map(({ name, members, workspaces, domains }) => [
+          name,
+          regionsOf(name).join(', '),
+          String(workspaces),
+          String(domains),
+          members.map(({ source, weight }) => `${source} (${weight})`).join(', '),
+        ])
+        const table = tableText(['NAME', 'REGIONS', 'WORKSPACES', 'DOMAINS', 'SOURCES (WEIGHT)'], rows)
+        const text = rows.length === 0 ? 'There is no pool: the system chooses the address.' : table
+        return call.answer(
+          text,
+          pools.map((pool) => ({ ...pool, regions: regionsOf(pool.name) })),
+        )
+      }),
   },
   join: {
-    usage: 'join POOL SOURCE [--weight N]', options: ['weight'], words: [2, 2],
+    usage: 'join POOL SOURCE [--weight N]',
+    options: ['weight'],
+    words: [2, 2],
     run: (call) => {
       const [pool, source, weight] = [call.word(0), call.word(1), readWeight(call)]
-      return change(call, ({ db }) => joinPool(db, pool, { source, weight }), `${source} is in ${pool} with weight ${weight}.`)
+      return change(
+        call,
+        ({ db }) => joinPool(db, pool, { source, weight }),
+        `${source} is in ${pool} with weight ${weight}.`,
+      )
     },
   },
   leave: {
-    usage: 'leave POOL SOURCE', words: [2, 2],
-    run: (call) => change(call, ({ db }) => leavePool(db, call.word(0), call.word(1)), `${call.word(1)} is no more in ${call.word(0)}.`),
+    usage: 'leave POOL SOURCE',
+    words: [2, 2],
+    run: (call) =>
+      change(
+        call,
+        ({ db }) => leavePool(db, call.word(0), call.word(1)),
+        `${call.word(1)} is no more in ${call.word(0)}.`,
+      ),
   },
   use: {
-    usage: 'use POOL|none --workspace ID [--domain D]', options: ['workspace', 'domain'], words: [1, 1],
+    usage: 'use POOL|none --workspace ID [--domain D]',
+    options: ['workspace', 'domain'],
+    words: [1, 1],
     run: (call) => {
       const pool = call.word(0) === 'none' ? null : call.word(0)
       const workspace = call.required('workspace')
       const whose = call.option('domain') ?? workspace
-      const text = pool === null ? `${whose} leaves by the pool of its region.` : `${whose} leaves by ${pool}, within seconds.`
-      return change(call, async ({ db }) => {
-        const user = await userOf(db, workspace, call.option('domain'))
-        return user === null ? `the workspace has no domain ${whose}` : usePool(db, user, pool)
-      }, text)
+      const text =
+        pool === null ? `${whose} leaves by the pool of its region.` : `${whose} leaves by ${pool}, within seconds.`
+      return change(
+        call,
+        async ({ db }) => {
+          const user = await userOf(db, workspace, call.option('domain'))
+          return user === null ? `the workspace has no domain ${whose}` : usePool(db, user, pool)
+        },
+        text,
+      )
     },
   },
   remove: {
-    usage: 'remove NAME', words: [1, 1],
-    run: (call) => change(call, ({ db }) => removePool(db, call.word(0)), `Pool ${call.word(0)} is removed; its sources stay.`),
+    usage: 'remove NAME',
+    words: [1, 1],
+    run: (call) =>
+      change(call, ({ db }) => removePool(db, call.word(0)), `Pool ${call.word(0)} is removed; its sources stay.`),
   },
 }
 
@@ -77,5 +110,7 @@ function change(call: Call, act: (ctx: Means) => Promise<string | null>, text: s
 }
 
 function regionsOf(pool: string): string[] {
-  return Object.entries(REGIONS).filter(([, row]) => row.pool === pool).map(([name]) => name)
+  return Object.entries(REGIONS)
+    .filter(([, row]) => row.pool === pool)
+    .map(([name]) => name)
 }

@@ -3,7 +3,16 @@ import { type Actions, type Call, tableText, UsageError } from '#bin/cli.ts'
 import { withContext } from '#bin/cli-context.ts'
 import { DEFAULT_REGION, REGION_NAMES, type Region } from '#config/regions.ts'
 import { listFindings, type StoredFinding } from '#src/egress/check-store.ts'
-import { addSource, findSource, listSources, pauseSource, removeSource, resumeSource, setWarmUp, type Source } from '#src/egress/sources.ts'
+import {
+  addSource,
+  findSource,
+  listSources,
+  pauseSource,
+  removeSource,
+  resumeSource,
+  setWarmUp,
+  type Source,
+} from '#src/egress/sources.ts'
 
 export const SOURCE_ACTIONS: Actions = {
   add: {
@@ -13,8 +22,13 @@ export const SOURCE_ACTIONS: Actions = {
     words: [1, 1],
     run: (call) => {
       const order = {
-        name: call.word(0), address: call.required('address'), ehloName: call.required('ehlo').toLowerCase(),
-        region: readRegion(call.option('region')), pool: call.option('pool'), weight: readWeight(call), isWarmingUp: call.has('warm-up'),
+        name: call.word(0),
+        address: call.required('address'),
+        ehloName: call.required('ehlo').toLowerCase(),
+        region: readRegion(call.option('region')),
+        pool: call.option('pool'),
+        weight: readWeight(call),
+        isWarmingUp: call.has('warm-up'),
       }
       return withContext(call.io, async (ctx) => {
         const added = await addSource(ctx, order)
@@ -27,46 +41,78 @@ export const SOURCE_ACTIONS: Actions = {
   },
   list: {
     usage: 'list',
-    run: (call) => withContext(call.io, async ({ db }) => {
-      const [sources, findings] = [await listSources(db), await listFindings(db)]
-      const rows = sources.map((one) =>
-        [one.name, one.address, one.ehloName, one.state, poolsText(one), troubleText(findings.get(one.id) ?? [])])
-      const table = tableText(['NAME', 'ADDRESS', 'EHLO', 'STATE', 'POOLS', 'TROUBLE'], rows)
-      const text = rows.length === 0 ? 'There is no source: the system chooses the address.' : table
-      return call.answer(text, sources.map((one) => jsonOf(one, findings.get(one.id) ?? [])))
-    }),
+    run: (call) =>
+      withContext(call.io, async ({ db }) => {
+        const [sources, findings] = [await listSources(db), await listFindings(db)]
+        const rows = sources.map((one) => [
+          one.name,
+          one.address,
+          one.ehloName,
+          one.state,
+          poolsText(one),
+          troubleText(findings.get(one.id) ?? []),
+        ])
+        const table = tableText(['NAME', 'ADDRESS', 'EHLO', 'STATE', 'POOLS', 'TROUBLE'], rows)
+        const text = rows.length === 0 ? 'There is no source: the system chooses the address.' : table
+        return call.answer(
+          text,
+          sources.map((one) => jsonOf(one, findings.get(one.id) ?? [])),
+        )
+      }),
   },
   pause: {
-    usage: 'pause NAME', words: [1, 1],
-    run: (call) => change(call, pauseSource, (name) => `${name} sends no more until: mailstead egress source resume ${name}`),
+    usage: 'pause NAME',
+    words: [1, 1],
+    run: (call) =>
+      change(call, pauseSource, (name) => `${name} sends no more until: mailstead egress source resume ${name}`),
   },
   resume: {
-    usage: 'resume NAME', words: [1, 1],
-    run: (call) => change(call, ({ db }, name) => resumeSource(db, name), (name) => `${name} sends again.`),
+    usage: 'resume NAME',
+    words: [1, 1],
+    run: (call) =>
+      change(
+        call,
+        ({ db }, name) => resumeSource(db, name),
+        (name) => `${name} sends again.`,
+      ),
   },
   'warm-up': {
-    usage: 'warm-up NAME [--end]', flags: ['end'], words: [1, 1],
+    usage: 'warm-up NAME [--end]',
+    flags: ['end'],
+    words: [1, 1],
     run: (call) => {
       const isOn = !call.has('end')
       const what = isOn ? 'warms up, from the first step.' : 'is warm: it sends as much as there is.'
-      return change(call, (ctx, name) => setWarmUp(ctx, name, isOn), (name) => `${name} ${what}`)
+      return change(
+        call,
+        (ctx, name) => setWarmUp(ctx, name, isOn),
+        (name) => `${name} ${what}`,
+      )
     },
   },
   remove: {
-    usage: 'remove NAME', words: [1, 1],
-    run: (call) => withContext(call.io, async ({ db }) => {
-      if (!await removeSource(db, call.word(0))) return noSource(call)
-      return call.answer(`${call.word(0)} is removed; its mail goes by the others of its pools.`, { removed: call.word(0) })
-    }),
+    usage: 'remove NAME',
+    words: [1, 1],
+    run: (call) =>
+      withContext(call.io, async ({ db }) => {
+        if (!(await removeSource(db, call.word(0)))) return noSource(call)
+        return call.answer(`${call.word(0)} is removed; its mail goes by the others of its pools.`, {
+          removed: call.word(0),
+        })
+      }),
   },
 }
 
 type Means = Parameters<typeof pauseSource>[0]
 
-function change(call: Call, act: (ctx: Means, name: string) => Promise<boolean>, text: (name: string) => string): Promise<number> {
+function change(
+  call: Call,
+  act: (ctx: Means, name: string) => Promise<boolean>,
+  text: (name: string) => string,
+): Promise<number> {
   const name = call.word(0)
   return withContext(call.io, async (ctx) => {
-    const source = await act(ctx, name) ? await findSource(ctx.db, name) : null
+    const source = (await act(ctx, name)) ? await findSource(ctx.db, name) : null
     return source === null ? noSource(call) : call.answer(text(name), jsonOf(source))
   })
 }
@@ -83,22 +129,36 @@ function readRegion(text: string | null): Region {
 
 export function readWeight(call: Call): number {
   const weight = Number(call.option('weight') ?? 1)
-  if (!Number.isInteger(weight) || weight < 1 || weight > 1000) throw new UsageError('--weight takes a number from 1 to 1000')
+  if (!Number.isInteger(weight) || weight < 1 || weight > 1000)
+    throw new UsageError('--weight takes a number from 1 to 1000')
   return weight
 }
 
 function poolsText({ pools }: Source): string {
-  return pools.map(({ pool, weight }) => weight === 1 ? pool : `${pool} (${weight})`).join(', ')
+  return pools.map(({ pool, weight }) => (weight === 1 ? pool : `${pool} (${weight})`)).join(', ')
 }
 
 function troubleText(findings: readonly StoredFinding[]): string {
-  return findings.filter(({ status }) => status === 'failed' || status === 'warning').map(({ detail }) => detail).join('; ')
+  return findings
+    .filter(({ status }) => status === 'failed' || status === 'warning')
+    .map(({ detail }) => detail)
+    .join('; ')
 }
 
 function jsonOf(source: Source, findings: readonly StoredFinding[] = []): Record<string, unknown> {
   const { id, name, address, ehloName, region, state, warmingSince, goneSince, machine, createdAt, pools } = source
   return {
-    id, name, address, ehlo_name: ehloName, region, state, warming_since: warmingSince, gone_since: goneSince, machine,
-    created_at: createdAt, pools, checks: findings.map(({ checkedAt, ...finding }) => ({ ...finding, checked_at: checkedAt })),
+    id,
+    name,
+    address,
+    ehlo_name: ehloName,
+    region,
+    state,
+    warming_since: warmingSince,
+    gone_since: goneSince,
+    machine,
+    created_at: createdAt,
+    pools,
+    checks: findings.map(({ checkedAt, ...finding }) => ({ ...finding, checked_at: checkedAt })),
   }
 }

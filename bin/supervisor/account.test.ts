@@ -13,7 +13,11 @@ describe('the user that runs PostgreSQL and Redis', () => {
     ['postgres where there is one', ROOT_LINE + NOBODY + POSTGRES, { name: 'postgres', uid: 101, gid: 104 }],
     ['else nobody', ROOT_LINE + NOBODY, { name: 'nobody', uid: 65534, gid: 65533 }],
     ['the usual number of nobody where the list is missing', '', { name: '65534', uid: 65534, gid: 65534 }],
-    ['never one with the rights of root', `postgres:x:0:0::/:/bin/sh\n${NOBODY}`, { name: 'nobody', uid: 65534, gid: 65533 }],
+    [
+      'never one with the rights of root',
+      `postgres:x:0:0::/:/bin/sh\n${NOBODY}`,
+      { name: 'nobody', uid: 65534, gid: 65533 },
+    ],
   ]
   for (const [what, passwd, account] of cases) {
     it(`started by root: ${what}; by another user: himself`, () => {

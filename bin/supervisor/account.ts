@@ -7,7 +7,11 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 
-export interface Account { readonly name: string; readonly uid: number; readonly gid: number }
+export interface Account {
+  readonly name: string
+  readonly uid: number
+  readonly gid: number
+}
 
 const PREFERRED = ['postgres', 'nobody']
 
@@ -29,7 +33,9 @@ export function chooseAccount(dir: string, passwd: string = readPasswd()): Accou
 
 /** True when that account can enter `dir`. The kernel answers, so access lists and mounts count too. */
 export function mayEnter(dir: string, account: Account | null): boolean {
-  return spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', dir], { ...identity(account), cwd: '/', stdio: 'ignore' }).status === 0
+  return (
+    spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', dir], { ...identity(account), cwd: '/', stdio: 'ignore' }).status === 0
+  )
 }
 
 /** The part of spawn's options that switches the user. */

@@ -24,9 +24,19 @@ describe('the roles of a start', function () {
     taken.close()
     rmSync(dir, { recursive: true })
   })
-  const start = (rows: Parameters<typeof startChildren>[0], signal = new AbortController().signal): ReturnType<typeof startChildren> => {
+  const start = (
+    rows: Parameters<typeof startChildren>[0],
+    signal = new AbortController().signal,
+  ): ReturnType<typeof startChildren> => {
     const { port } = taken.address() as AddressInfo
-    const env = { PATH: process.env['PATH'], ...AWAY, DATA_DIR: dir, MASTER_KEY: '5a'.repeat(32), HTTP_PORT: String(port), LOG_LEVEL: 'error' }
+    const env = {
+      PATH: process.env['PATH'],
+      ...AWAY,
+      DATA_DIR: dir,
+      MASTER_KEY: '5a'.repeat(32),
+      HTTP_PORT: String(port),
+      LOG_LEVEL: 'error',
+    }
     return startChildren(rows, { logDir: `${dir}/log`, env, say: () => undefined, signal })
   }
 

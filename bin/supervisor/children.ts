@@ -60,10 +60,12 @@ export async function startChildren(rows: readonly (readonly Role[])[], setting:
   }
   const failing = new AbortController()
   const signal = AbortSignal.any([setting.signal, failing.signal])
-  const starts = rows.flatMap((row, index) => row.map(async (role) => {
-    const first = await startRole(role, { ...setting, signal })
-    kept[index]?.push(keep(role.name, first, (again) => startRole(role, { ...setting, signal: again }), setting.say))
-  }))
+  const starts = rows.flatMap((row, index) =>
+    row.map(async (role) => {
+      const first = await startRole(role, { ...setting, signal })
+      kept[index]?.push(keep(role.name, first, (again) => startRole(role, { ...setting, signal: again }), setting.say))
+    }),
+  )
   try {
     await Promise.all(starts)
     return { stop }
@@ -81,7 +83,11 @@ async function startRole(role: Role, { logDir, env, say, signal }: Setting): Pro
   const logFile = join(logDir, `${role.name}.log`)
   const log = openLogFile(logFile)
   const show = showWarnings(role.name, logFile, say)
-  const child = spawn(process.execPath, [...process.execArgv, ...role.nodeArgs ?? [], PROGRAM, ...role.args], { detached: true, env, stdio: ['ignore', log.fd, log.fd, 'ipc'] })
+  const child = spawn(process.execPath, [...process.execArgv, ...(role.nodeArgs ?? []), PROGRAM, ...role.args], {
+    detached: true,
+    env,
+    stdio: ['ignore', log.fd, log.fd, 'ipc'],
+  })
   const watching = setInterval(() => show(log.read()), LOOK_MS)
   const endLog = (): void => {
     clearInterval(watching)
@@ -98,6 +104,9 @@ async function startRole(role: Role, { logDir, env, say, signal }: Setting): Pro
   signal.addEventListener('abort', giveUp, { once: true })
   const isReady = await Promise.race([once(child, 'message').then(() => true), started.exited.then(() => false)])
   signal.removeEventListener('abort', giveUp)
-  if (!isReady) throw new Trouble(`${role.name} did not start (${await started.exited}). The end of ${logFile}:\n${lastLines(logFile, 5)}`)
+  if (!isReady)
+    throw new Trouble(
+      `${role.name} did not start (${await started.exited}). The end of ${logFile}:\n${lastLines(logFile, 5)}`,
+    )
   return started
 }

@@ -8,8 +8,19 @@
  */
 import { createHash } from 'node:crypto'
 import {
-  chmodSync, chownSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync, renameSync, rmSync, rmdirSync,
-  statSync, symlinkSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Account, chooseAccount, mayEnter } from './account.ts'
@@ -34,15 +45,19 @@ export function openHome(dataDir: string, say: Say): Home {
   mkdirSync(resolve(dataDir), { recursive: true })
   const present = lstatSync(wanted, { throwIfNoEntry: false }) !== undefined
   if (present && !existsSync(wanted)) {
-    throw new Trouble(`${wanted} points to ${readlinkSync(wanted)}, which is gone. Bring it back, or remove the link to start empty.`)
+    throw new Trouble(
+      `${wanted} points to ${readlinkSync(wanted)}, which is gone. Bring it back, or remove the link to start empty.`,
+    )
   }
   const account = chooseAccount(wanted)
   if (!present) makeHome(wanted, account, say)
   const dir = realpathSync(wanted)
   own(dir, account)
   if (!mayEnter(dir, account)) {
-    throw new Trouble(`User ${account?.name ?? process.getuid?.()} cannot enter ${dir}, where PostgreSQL and Redis keep their data: `
-      + 'make all its parent folders enterable (chmod o+x).')
+    throw new Trouble(
+      `User ${account?.name ?? process.getuid?.()} cannot enter ${dir}, where PostgreSQL and Redis keep their data: ` +
+        'make all its parent folders enterable (chmod o+x).',
+    )
   }
   return { dir, account, sockets: openSockets(dir, account) }
 }
@@ -73,8 +88,10 @@ function makeHome(wanted: string, account: Account | null, say: Say): void {
     if (existsSync(target)) renameSync(target, `${target}.until-${Date.now()}`)
     makePrivate(target, account)
   } catch (error) {
-    throw new Trouble(`User ${account?.name} cannot enter ${wanted}, and ${SYSTEM_DIR} cannot be used instead (${reasonOf(error)}). `
-      + 'Set DATA_DIR to a folder that every user can enter.')
+    throw new Trouble(
+      `User ${account?.name} cannot enter ${wanted}, and ${SYSTEM_DIR} cannot be used instead (${reasonOf(error)}). ` +
+        'Set DATA_DIR to a folder that every user can enter.',
+    )
   }
   symlinkSync(target, wanted)
   say(`User ${account?.name} cannot enter ${resolve(wanted, '..')}: PostgreSQL and Redis keep their data in ${target}.`)
@@ -85,8 +102,10 @@ function own(dir: string, account: Account | null): void {
   const me = account?.uid ?? process.getuid?.() ?? uid
   if (account !== null && uid !== account.uid) chownSync(dir, account.uid, account.gid)
   else if (uid !== me) {
-    throw new Trouble(`${dir} belongs to user ${uid}: it was made by a start as root or as another user. `
-      + `Start as that user, or give it over: chown -R ${me} ${dir}`)
+    throw new Trouble(
+      `${dir} belongs to user ${uid}: it was made by a start as root or as another user. ` +
+        `Start as that user, or give it over: chown -R ${me} ${dir}`,
+    )
   }
   if ((mode & 0o777) !== 0o700) chmodSync(dir, 0o700)
 }

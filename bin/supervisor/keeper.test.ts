@@ -14,9 +14,19 @@ function listen(): { say: (line: string) => void; until: (pattern: RegExp) => Pr
   const lines: string[] = []
   let wake = (): void => {}
   const until = async (pattern: RegExp): Promise<void> => {
-    while (!lines.some((line) => pattern.test(line))) await new Promise<void>((resolve) => { wake = resolve })
+    while (!lines.some((line) => pattern.test(line)))
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
   }
-  return { say: (line) => { lines.push(line); wake() }, until, lines }
+  return {
+    say: (line) => {
+      lines.push(line)
+      wake()
+    },
+    until,
+    lines,
+  }
 }
 
 describe('a process that is kept', () => {
@@ -40,11 +50,16 @@ describe('a process that is kept', () => {
     const one = fake(1)
     const { say, until, lines } = listen()
     let tries = 0
-    const kept = keep('PostgreSQL', one, async () => {
-      tries += 1
-      if (tries === 1) throw new Error('no space left')
-      return fake(2)
-    }, say)
+    const kept = keep(
+      'PostgreSQL',
+      one,
+      async () => {
+        tries += 1
+        if (tries === 1) throw new Error('no space left')
+        return fake(2)
+      },
+      say,
+    )
     one.end('exit code 2')
     await until(/running again/)
     assert.ok(lines.includes('PostgreSQL ended (no space left); starting it again in 200 ms'), lines.join('\n'))
@@ -56,13 +71,20 @@ describe('a process that is kept', () => {
     const { say, until } = listen()
     let told: AbortSignal | null = null
     const { promise: isStarting, resolve: starting } = Promise.withResolvers<void>()
-    const kept = keep('api', one, async (signal) => {
-      told = signal
-      starting()
-      // A start that hangs until nobody wants it any more.
-      await new Promise<void>((resolve) => { signal.addEventListener('abort', () => resolve()) })
-      return two
-    }, say)
+    const kept = keep(
+      'api',
+      one,
+      async (signal) => {
+        told = signal
+        starting()
+        // A start that hangs until nobody wants it any more.
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => resolve())
+        })
+        return two
+      },
+      say,
+    )
     one.end('exit code 1')
     await until(/starting it again/)
     await isStarting

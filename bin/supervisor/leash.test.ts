@@ -18,7 +18,9 @@ process.stdout.write(child.pid + '\\n')
 `
 
 async function startMaster(dir: string): Promise<{ master: ReturnType<typeof spawn>; identity: string }> {
-  const master = spawn(process.execPath, ['--input-type=module-typescript', '-e', MASTER, dir], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const master = spawn(process.execPath, ['--input-type=module-typescript', '-e', MASTER, dir], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   const [chunk] = await once(master.stdout, 'data')
   return { master, identity: identify(Number(String(chunk))) ?? '' }
 }

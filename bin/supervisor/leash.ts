@@ -17,11 +17,17 @@ const SCRIPT = join(import.meta.dirname, 'leash.sh')
 /** Ties `pid` to the life of this process: `signal` when this process is gone, SIGKILL after 30 s, then `removeDir` is removed. */
 export function leash(pid: number, signal: 'INT' | 'TERM' | 'QUIT', removeDir = ''): Leash {
   const shell = spawn('/bin/sh', [SCRIPT, String(pid), signal, removeDir], {
-    cwd: '/', detached: true, stdio: ['pipe', 'ignore', 'ignore'],
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
   })
   shell.on('error', () => {})
   shell.stdin.on('error', () => {})
   shell.unref()
   if ('unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref()
-  return { release: () => { shell.stdin.end('released\n') } }
+  return {
+    release: () => {
+      shell.stdin.end('released\n')
+    },
+  }
 }

@@ -36,7 +36,7 @@ describe('the lock of a data folder', () => {
   })
 
   const leftovers: readonly (readonly [string, string])[] = [
-    ['whose pid is somebody else\'s by now', `${process.pid} 1`],
+    ["whose pid is somebody else's by now", `${process.pid} 1`],
     ['with a pid that was never there', '4194400 17'],
     ['that is empty (the disk was full)', ''],
     ['that holds nonsense', 'x\0y'],

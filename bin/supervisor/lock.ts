@@ -5,7 +5,9 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { identify, isAlive } from './process-id.ts'
 
-export interface Lock { release(): void }
+export interface Lock {
+  release(): void
+}
 
 /** The lock, or the pid of the living process that has it. Throws when the folder cannot be written. */
 export function takeLock(file: string): Lock | number {

@@ -5,7 +5,9 @@ import { lastLines, openLogFile } from './log-file.ts'
 
 describe('a log file', () => {
   let dir: string
-  beforeEach(() => { dir = mkdtempSync('/tmp/mailstead-log-') })
+  beforeEach(() => {
+    dir = mkdtempSync('/tmp/mailstead-log-')
+  })
   afterEach(() => rmSync(dir, { recursive: true }))
 
   it('hands over what is new, moves on when it is full, and keeps four', () => {

@@ -3,7 +3,17 @@
  * would break with it, and then the child could neither log nor, with a logger that insists, stop. The supervisor reads what is new,
  * and when the file is full copies it to .1 (.1 to .2 …) and empties it; a line written just then may be lost.
  */
-import { closeSync, copyFileSync, fstatSync, ftruncateSync, openSync, readFileSync, readSync, renameSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 
 const FULL_BYTES = 32 * 1024 * 1024
 const KEPT = 4

@@ -31,11 +31,15 @@ export function findPostgres(account: Account | null, dataMajor: number | null):
     tried.push(major)
   }
   if (tried.length === 0) {
-    throw new Trouble(`PostgreSQL ${OLDEST_MAJOR} or newer is missing, without a package for ${process.platform}-${process.arch}. `
-      + 'Set DATABASE_URL to a PostgreSQL of yours, or install it (Debian: apt-get install postgresql).')
+    throw new Trouble(
+      `PostgreSQL ${OLDEST_MAJOR} or newer is missing, without a package for ${process.platform}-${process.arch}. ` +
+        'Set DATABASE_URL to a PostgreSQL of yours, or install it (Debian: apt-get install postgresql).',
+    )
   }
-  throw new Trouble(`The data were written by PostgreSQL ${dataMajor}, and this machine has only ${[...new Set(tried)].join(', ')}. `
-    + `Install PostgreSQL ${dataMajor} beside it to go on, or dump there (pg_dumpall) and restore into a new DATA_DIR.`)
+  throw new Trouble(
+    `The data were written by PostgreSQL ${dataMajor}, and this machine has only ${[...new Set(tried)].join(', ')}. ` +
+      `Install PostgreSQL ${dataMajor} beside it to go on, or dump there (pg_dumpall) and restore into a new DATA_DIR.`,
+  )
 }
 
 function* candidates(account: Account | null): Generator<string> {
@@ -44,11 +48,16 @@ function* candidates(account: Account | null): Generator<string> {
     yield join(embedded.root, 'native/bin')
     if (account !== null) yield copyEmbedded(embedded)
   }
-  yield* globSync('/usr/lib/postgresql/*/bin').toSorted((a, b) => Number(b.split('/').at(-2)) - Number(a.split('/').at(-2)))
+  yield* globSync('/usr/lib/postgresql/*/bin').toSorted(
+    (a, b) => Number(b.split('/').at(-2)) - Number(a.split('/').at(-2)),
+  )
   for (const dir of (process.env['PATH'] ?? '').split(delimiter)) if (existsSync(join(dir, 'initdb'))) yield dir
 }
 
-interface Embedded { readonly root: string; readonly version: string }
+interface Embedded {
+  readonly root: string
+  readonly version: string
+}
 
 function findEmbedded(): Embedded | null {
   try {

@@ -29,7 +29,13 @@ describe('the embedded PostgreSQL', function () {
     root = mkdtempSync('/tmp/mailstead-pg, \'a "b?#%41-')
     makePrivate(root, account)
     makePrivate(join(root, 'sock'), account)
-    options = { dir: join(root, 'postgres'), sockets: join(root, 'sock'), account, logFile: join(root, 'log'), removeAtDeath: root }
+    options = {
+      dir: join(root, 'postgres'),
+      sockets: join(root, 'sock'),
+      account,
+      logFile: join(root, 'log'),
+      removeAtDeath: root,
+    }
     const server = await startPostgres(options)
     await ask(server.url, 'CREATE TABLE kept AS SELECT 42 AS x')
     await server.stop()
@@ -40,7 +46,8 @@ describe('the embedded PostgreSQL', function () {
     const server = await startPostgres(options)
     assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)
     const settings = { listen_addresses: '', fsync: 'on', synchronous_commit: 'on', server_encoding: 'UTF8' }
-    for (const [name, value] of Object.entries(settings)) assert.equal(await ask(server.url, `SHOW ${name}`), value, name)
+    for (const [name, value] of Object.entries(settings))
+      assert.equal(await ask(server.url, `SHOW ${name}`), value, name)
     await server.stop()
     assert.equal(existsSync(join(options.dir, 'postmaster.pid')), false)
   })
@@ -54,7 +61,10 @@ describe('the embedded PostgreSQL', function () {
     await second.stop()
   })
 
-  for (const [what, damage] of [['missing', null], ['damaged', '']] as const) {
+  for (const [what, damage] of [
+    ['missing', null],
+    ['damaged', ''],
+  ] as const) {
     it(`does not begin anew over data whose version is ${what}`, async () => {
       const file = join(options.dir, 'PG_VERSION')
       const version = readFileSync(file)
@@ -71,7 +81,10 @@ describe('the embedded PostgreSQL', function () {
   it('starts although the pid in a leftover postmaster.pid is alive, as somebody else', async () => {
     const stranger = spawn('/bin/sleep', ['60'])
     await once(stranger, 'spawn')
-    writeFileSync(join(options.dir, 'postmaster.pid'), `${stranger.pid}\n${options.dir}\n1\n5432\n${options.sockets}\n\n\nready   \n`)
+    writeFileSync(
+      join(options.dir, 'postmaster.pid'),
+      `${stranger.pid}\n${options.dir}\n1\n5432\n${options.sockets}\n\n\nready   \n`,
+    )
     writeFileSync(join(options.sockets, '.s.PGSQL.5432.lock'), `${stranger.pid}\n`)
     const server = await startPostgres(options)
     assert.equal(await ask(server.url, 'SELECT x FROM kept'), 42)

@@ -33,7 +33,9 @@ export interface PostgresOptions {
 }
 
 /** A running PostgreSQL: `url` is the database `mailstead`, as a superuser of this cluster. */
-export interface Postgres extends Running { readonly url: string }
+export interface Postgres extends Running {
+  readonly url: string
+}
 
 const STOP_GRACE_MS = 30_000
 /** Crash recovery of a full WAL (2 GB) takes its time; a start that is refused ends at once. */
@@ -48,8 +50,13 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   if (dataMajor(dir) === null) makeCluster(options, binaries)
   writeSettings(options, binaries)
   const server = await launch({
-    file: join(binaries.bin, 'postgres'), args: ['-D', dir], cwd: dir, account, logFile,
-    stopSignals: ['SIGINT', 'SIGQUIT'], graceMs: STOP_GRACE_MS,
+    file: join(binaries.bin, 'postgres'),
+    args: ['-D', dir],
+    cwd: dir,
+    account,
+    logFile,
+    stopSignals: ['SIGINT', 'SIGQUIT'],
+    graceMs: STOP_GRACE_MS,
   })
   const tie = leash(server.pid, options.removeAtDeath === undefined ? 'INT' : 'QUIT', options.removeAtDeath)
   void server.exited.then(tie.release)
@@ -73,8 +80,10 @@ function dataMajor(dir: string): number | null {
   const major = existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : null
   if (major === null && !hasAnything(dir)) return null
   if (major !== null && major > 0) return major
-  throw new Trouble(`${dir} is not empty, and ${file}, which says what wrote it, is ${major === null ? 'not there' : 'damaged'}. `
-    + 'Bring the data back from a backup, or move the folder away to begin empty.')
+  throw new Trouble(
+    `${dir} is not empty, and ${file}, which says what wrote it, is ${major === null ? 'not there' : 'damaged'}. ` +
+      'Bring the data back from a backup, or move the folder away to begin empty.',
+  )
 }
 
 function hasAnything(dir: string): boolean {
@@ -99,10 +108,15 @@ function makeCluster({ dir, account, durable = true }: PostgresOptions, { bin }:
   const args = ['-D', half, '-U', NAME, '-E', 'UTF8', '--locale=C', '--auth-local=trust', '--auth-host=reject']
   if (!durable) args.push('--no-sync')
   const run = spawnSync(join(bin, 'initdb'), args, {
-    ...identity(account), cwd: half, encoding: 'utf8', env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
+    ...identity(account),
+    cwd: half,
+    encoding: 'utf8',
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
   })
   if (run.status !== 0) {
-    throw new Trouble(`PostgreSQL could not make its data folder ${dir}: ${run.error?.message ?? (run.stderr || run.stdout).trim()}`)
+    throw new Trouble(
+      `PostgreSQL could not make its data folder ${dir}: ${run.error?.message ?? (run.stderr || run.stdout).trim()}`,
+    )
   }
   rmSync(dir, { recursive: true, force: true })
   renameSync(half, dir)

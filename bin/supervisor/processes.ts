@@ -52,8 +52,13 @@ export async function launch(order: Order): Promise<Running> {
 }
 
 /** A started child with its ways to end. The caller's event loop is not held by it. */
-export function running(child: ChildProcess, { stopSignals, graceMs }: Pick<Order, 'stopSignals' | 'graceMs'>): Running {
-  const exited = once(child, 'exit').then(([code, signal]) => (signal === null ? `exit code ${code}` : `signal ${signal}`))
+export function running(
+  child: ChildProcess,
+  { stopSignals, graceMs }: Pick<Order, 'stopSignals' | 'graceMs'>,
+): Running {
+  const exited = once(child, 'exit').then(([code, signal]) =>
+    signal === null ? `exit code ${code}` : `signal ${signal}`,
+  )
   const stop = async (): Promise<void> => {
     child.ref()
     for (const signal of stopSignals) {
@@ -82,14 +87,23 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
 }
 
 /** How long to wait for a process to be ready, and what ends the wait. */
-export interface Patience { readonly ms: number; readonly signal?: AbortSignal | undefined }
+export interface Patience {
+  readonly ms: number
+  readonly signal?: AbortSignal | undefined
+}
 
 /** Asks every 10 ms whether it is ready; answers why it is not when the process ended first, it took too long, or nobody waits any more. */
 export async function awaitReady(
-  process: Running, isReady: () => boolean | Promise<boolean>, { ms, signal }: Patience,
+  process: Running,
+  isReady: () => boolean | Promise<boolean>,
+  { ms, signal }: Patience,
 ): Promise<'ready' | 'it ended' | 'it took too long' | 'it was told to stop'> {
   let gone = false
-  process.exited.finally(() => { gone = true }).catch(() => {})
+  process.exited
+    .finally(() => {
+      gone = true
+    })
+    .catch(() => {})
   for (const end = Date.now() + ms; Date.now() < end; await sleep(10)) {
     if (signal?.aborted === true) return 'it was told to stop'
     if (gone) return 'it ended'
@@ -121,7 +135,9 @@ export async function sweep(dir: string, signal: NodeJS.Signals, graceMs: number
 
 function listPids(): number[] {
   try {
-    return readdirSync('/proc').map(Number).filter((pid) => pid > 1 && pid !== process.pid)
+    return readdirSync('/proc')
+      .map(Number)
+      .filter((pid) => pid > 1 && pid !== process.pid)
   } catch {
     return []
   }

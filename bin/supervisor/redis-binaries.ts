@@ -39,8 +39,10 @@ export function findRedis(account: Account | null, say: Say): RedisBinary {
   if (fetched !== null) return fetched
   const command = INSTALL.find(([program]) => onPath(program))?.[1]
   const reason = failure ?? 'the unpacked server does not run'
-  throw new Trouble(`Redis ${OLDEST.join('.')} or newer (or Valkey) is missing and could not be fetched: ${reason}.\n`
-    + `Set REDIS_URL to a Redis of yours, or install it${command === undefined ? '' : `: ${command}`}`)
+  throw new Trouble(
+    `Redis ${OLDEST.join('.')} or newer (or Valkey) is missing and could not be fetched: ${reason}.\n` +
+      `Set REDIS_URL to a Redis of yours, or install it${command === undefined ? '' : `: ${command}`}`,
+  )
 }
 
 function installed(account: Account | null): RedisBinary | null {
@@ -81,7 +83,12 @@ function binaryIn(root: string): RedisBinary | null {
 /** True when the account can run it and it is new enough. */
 function runs({ file, libraries }: RedisBinary, account: Account | null): boolean {
   if (!existsSync(file)) return false
-  const run = spawnSync(file, ['--version'], { ...identity(account), cwd: '/', encoding: 'utf8', env: { LD_LIBRARY_PATH: libraries } })
+  const run = spawnSync(file, ['--version'], {
+    ...identity(account),
+    cwd: '/',
+    encoding: 'utf8',
+    env: { LD_LIBRARY_PATH: libraries },
+  })
   const version = /v=(\d+)\.(\d+)/.exec(run.stdout ?? '')
   if (version === null) return false
   const [major, minor] = [Number(version[1]), Number(version[2])]
@@ -90,17 +97,26 @@ function runs({ file, libraries }: RedisBinary, account: Account | null): boolea
 
 /** Downloads and unpacks the package and what it needs; null, or why that failed. */
 function fetch(say: Say): string | null {
-  say('Redis is not installed: fetching the package of this system (nothing is installed, it is kept in node_modules/.cache).')
+  say(
+    'Redis is not installed: fetching the package of this system (nothing is installed, it is kept in node_modules/.cache).',
+  )
   const work = join(CACHE, `fetch.${process.pid}`)
   try {
     mkdirSync(join(work, 'lists/partial'), { recursive: true })
     mkdirSync(join(work, 'cache/archives/partial'), { recursive: true })
-    const own = ['-o', `Dir::State::lists=${work}/lists`, '-o', `Dir::Cache=${work}/cache`, '-o', 'APT::Sandbox::User=root']
+    const own = [
+      '-o',
+      `Dir::State::lists=${work}/lists`,
+      '-o',
+      `Dir::Cache=${work}/cache`,
+      '-o',
+      'APT::Sandbox::User=root',
+    ]
     if (download(work, []) === null) return unpack(work)
     // One source of many that fails is no reason to give up, but it explains why nothing was found.
     const stale = refresh(work, own)
     const failure = download(work, own)
-    return failure === null ? unpack(work) : stale ?? failure
+    return failure === null ? unpack(work) : (stale ?? failure)
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
@@ -116,7 +132,9 @@ function download(work: string, options: readonly string[]): string | null {
   let failure: string | null = null
   for (const name of NAMES) {
     // A dry run of the install, which any user may do, names exactly the packages that this machine lacks.
-    const plan = spawnSync('apt-get', [...options, '-s', '--no-install-recommends', 'install', name], { encoding: 'utf8' })
+    const plan = spawnSync('apt-get', [...options, '-s', '--no-install-recommends', 'install', name], {
+      encoding: 'utf8',
+    })
     const packages = [...(plan.stdout ?? '').matchAll(/^Inst (\S+)/gm)].map((match) => match[1] ?? '')
     if (!packages.includes(name)) {
       failure ??= plan.status === 0 ? `the ${name} of this system is too old` : `apt-get: ${firstError(plan.stderr)}`
@@ -143,7 +161,11 @@ function unpack(work: string): string | null {
 
 /** Runs a program; null, or the first line of what it complained about. */
 function complaint(program: string, args: readonly string[], cwd: string): string | null {
-  const done = spawnSync(program, args, { cwd, encoding: 'utf8', env: { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' } })
+  const done = spawnSync(program, args, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' },
+  })
   return done.status === 0 ? null : `${program}: ${done.error?.message ?? firstError(done.stderr)}`
 }
 

@@ -28,20 +28,34 @@ describe('the embedded Redis', function () {
     makePrivate(root, account)
     makePrivate(join(root, 'sock'), account)
     const say = (line: string): void => void said.push(line)
-    options = { dir: join(root, 'redis'), sockets: join(root, 'sock'), account, logFile: join(root, 'log'), say, removeAtDeath: root }
+    options = {
+      dir: join(root, 'redis'),
+      sockets: join(root, 'sock'),
+      account,
+      logFile: join(root, 'log'),
+      say,
+      removeAtDeath: root,
+    }
     const server = await startRedis(options)
     await ask(server.url, (redis) => redis.mset('one', '1', 'two', '2'))
     await server.stop()
   })
   afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-  const lastFile = (): string => globSync('redis/appendonlydir/*.incr.aof', { cwd: root }).map((name) => join(root, name)).toSorted().at(-1) ?? ''
+  const lastFile = (): string =>
+    globSync('redis/appendonlydir/*.incr.aof', { cwd: root })
+      .map((name) => join(root, name))
+      .toSorted()
+      .at(-1) ?? ''
 
   it('keeps its data, refuses to evict, and has no port', async () => {
     const server = await startRedis(options)
     const kept = await ask(server.url, (redis) => redis.mget('one', 'two'))
     assert.deepEqual(kept, ['1', '2'])
-    assert.deepEqual(await ask(server.url, (redis) => redis.config('GET', 'maxmemory-policy')), ['maxmemory-policy', 'noeviction'])
+    assert.deepEqual(await ask(server.url, (redis) => redis.config('GET', 'maxmemory-policy')), [
+      'maxmemory-policy',
+      'noeviction',
+    ])
     assert.deepEqual(await ask(server.url, (redis) => redis.config('GET', 'port')), ['port', '0'])
     await server.stop()
   })

@@ -31,7 +31,9 @@ export interface RedisOptions {
 }
 
 /** A running Redis: `url` is `unix:///path/redis.sock`. */
-export interface Redis extends Running { readonly url: string }
+export interface Redis extends Running {
+  readonly url: string
+}
 
 const STOP_GRACE_MS = 10_000
 /** Reading back a large append-only file takes its time; a start that is refused ends at once. */
@@ -55,13 +57,27 @@ export async function startRedis(options: RedisOptions): Promise<Redis> {
 }
 
 /** The running server, or why it did not start. */
-async function attempt({ dir, sockets, account, logFile, say, removeAtDeath, signal }: RedisOptions): Promise<Redis | string> {
+async function attempt({
+  dir,
+  sockets,
+  account,
+  logFile,
+  say,
+  removeAtDeath,
+  signal,
+}: RedisOptions): Promise<Redis | string> {
   const { file, libraries } = findRedis(account, say)
   const socket = join(sockets, 'redis.sock')
   rmSync(socket, { force: true })
   const server = await launch({
-    file, args: argumentsFor(dir, socket), cwd: dir, account, logFile,
-    env: { LD_LIBRARY_PATH: libraries }, stopSignals: ['SIGTERM'], graceMs: STOP_GRACE_MS,
+    file,
+    args: argumentsFor(dir, socket),
+    cwd: dir,
+    account,
+    logFile,
+    env: { LD_LIBRARY_PATH: libraries },
+    stopSignals: ['SIGTERM'],
+    graceMs: STOP_GRACE_MS,
   })
   const tie = leash(server.pid, 'TERM', removeAtDeath)
   void server.exited.then(tie.release)

@@ -32,6 +32,9 @@ describe('sandbox ports', () => {
   })
 
   it('are told outside of sandbox mode too, for captured mail', async () => {
-    assert.deepEqual(Object.keys(await sandboxPorts(loadConfig({ HOSTNAME: 'mail.example.com' }))), ['SANDBOX_DNS_PORT', 'SANDBOX_SMTP_PORT'])
+    assert.deepEqual(Object.keys(await sandboxPorts(loadConfig({ HOSTNAME: 'mail.example.com' }))), [
+      'SANDBOX_DNS_PORT',
+      'SANDBOX_SMTP_PORT',
+    ])
   })
 })

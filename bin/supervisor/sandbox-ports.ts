@@ -11,9 +11,14 @@ import type { Config } from '#config/load.ts'
 const HOST = '127.0.0.1'
 
 /** Environment for the roles. */
-export async function sandboxPorts(config: Pick<Config, 'sandboxDnsPort' | 'sandboxSmtpPort'>): Promise<NodeJS.ProcessEnv> {
+export async function sandboxPorts(
+  config: Pick<Config, 'sandboxDnsPort' | 'sandboxSmtpPort'>,
+): Promise<NodeJS.ProcessEnv> {
   const taken: number[] = []
-  for (const [wanted, isFree] of [[config.sandboxDnsPort, isFreeForDns], [config.sandboxSmtpPort, isFreeForTcp]] as const) {
+  for (const [wanted, isFree] of [
+    [config.sandboxDnsPort, isFreeForDns],
+    [config.sandboxSmtpPort, isFreeForTcp],
+  ] as const) {
     taken.push(await firstFree(wanted, (port) => (taken.includes(port) ? Promise.resolve(false) : isFree(port))))
   }
   return { SANDBOX_DNS_PORT: String(taken[0]), SANDBOX_SMTP_PORT: String(taken[1]) }
@@ -22,7 +27,7 @@ export async function sandboxPorts(config: Pick<Config, 'sandboxDnsPort' | 'sand
 /** The port, or one that the system gives. */
 async function firstFree(wanted: number, isFree: (port: number) => Promise<boolean>): Promise<number> {
   for (let port = wanted; ; port = await anyPort()) {
-    if (port !== 0 && await isFree(port)) return port
+    if (port !== 0 && (await isFree(port))) return port
   }
 }
 
@@ -36,7 +41,7 @@ async function anyPort(): Promise<number> {
 }
 
 async function isFreeForDns(port: number): Promise<boolean> {
-  return await isFreeForUdp(port) && await isFreeForTcp(port)
+  return (await isFreeForUdp(port)) && (await isFreeForTcp(port))
 }
 
 async function isFreeForTcp(port: number): Promise<boolean> {

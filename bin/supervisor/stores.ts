@@ -13,7 +13,10 @@ import { isAlive } from './process-id.ts'
 import { startRedis } from './redis.ts'
 import { type Say, Trouble } from './trouble.ts'
 
-export interface StoreUrls { readonly databaseUrl: string; readonly redisUrl: string }
+export interface StoreUrls {
+  readonly databaseUrl: string
+  readonly redisUrl: string
+}
 
 export interface Stores extends StoreUrls {
   stop(): Promise<void>
@@ -36,14 +39,21 @@ export async function openStores(config: Config, say: Say, signal: AbortSignal):
     if (home !== null) closeHome(home)
   }
   const embed = { home, logDir, say, signal, kept }
-  const [database, redis] = await Promise.allSettled([config.databaseUrl ?? embedPostgres(embed), config.redisUrl ?? embedRedis(embed)])
+  const [database, redis] = await Promise.allSettled([
+    config.databaseUrl ?? embedPostgres(embed),
+    config.redisUrl ?? embedRedis(embed),
+  ])
   if (database.status === 'fulfilled' && redis.status === 'fulfilled') {
     const urls = { databaseUrl: database.value, redisUrl: redis.value }
     writeFileSync(urlFile(config.dataDir), JSON.stringify(urls), { mode: 0o600 })
     return { ...urls, stop }
   }
   await stop()
-  throw database.status === 'rejected' ? database.reason : redis.status === 'rejected' ? redis.reason : new Error('unreachable')
+  throw database.status === 'rejected'
+    ? database.reason
+    : redis.status === 'rejected'
+      ? redis.reason
+      : new Error('unreachable')
 }
 
 /** The configuration with both URLs: those given, else those of the running `start` of this data folder. Throws Trouble when none runs. */
@@ -52,8 +62,10 @@ export function attachStores(config: Config): Config & StoreUrls {
   if (databaseUrl !== null && redisUrl !== null) return { ...config, databaseUrl, redisUrl }
   const running = readUrls(config.dataDir)
   if (running === null) {
-    throw new Trouble(`Mailstead is not running with the data in ${config.dataDir}. `
-      + 'Start it (npm start), or set DATABASE_URL and REDIS_URL.')
+    throw new Trouble(
+      `Mailstead is not running with the data in ${config.dataDir}. ` +
+        'Start it (npm start), or set DATABASE_URL and REDIS_URL.',
+    )
   }
   return { ...config, databaseUrl: databaseUrl ?? running.databaseUrl, redisUrl: redisUrl ?? running.redisUrl }
 }
@@ -68,7 +80,12 @@ interface Embedding {
 
 async function embedPostgres({ home, logDir, say, signal, kept }: Embedding): Promise<string> {
   if (home === null) throw new Error('no home for PostgreSQL')
-  const options = { dir: join(home.dir, 'postgres'), sockets: home.sockets, account: home.account, logFile: join(logDir, 'postgres.log') }
+  const options = {
+    dir: join(home.dir, 'postgres'),
+    sockets: home.sockets,
+    account: home.account,
+    logFile: join(logDir, 'postgres.log'),
+  }
   const first = await startPostgres({ ...options, signal })
   kept.push(keep('PostgreSQL', first, (stopping) => startPostgres({ ...options, signal: stopping }), say))
   return first.url
@@ -76,7 +93,13 @@ async function embedPostgres({ home, logDir, say, signal, kept }: Embedding): Pr
 
 async function embedRedis({ home, logDir, say, signal, kept }: Embedding): Promise<string> {
   if (home === null) throw new Error('no home for Redis')
-  const options = { dir: join(home.dir, 'redis'), sockets: home.sockets, account: home.account, logFile: join(logDir, 'redis.log'), say }
+  const options = {
+    dir: join(home.dir, 'redis'),
+    sockets: home.sockets,
+    account: home.account,
+    logFile: join(logDir, 'redis.log'),
+    say,
+  }
   const first = await startRedis({ ...options, signal })
   kept.push(keep('Redis', first, (stopping) => startRedis({ ...options, signal: stopping }), say))
   return first.url

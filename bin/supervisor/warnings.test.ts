@@ -7,9 +7,16 @@ describe('what of a log a person sees', () => {
   const cases: readonly (readonly [string, string, readonly string[]])[] = [
     ['no information', line(30, 'delivered'), []],
     ['a warning', line(40, 'Redis is away'), ['api: warning: Redis is away']],
-    ['an error with its cause', line(50, 'no claim', { err: { message: 'connect ENOENT' } }), ['api: error: no claim (connect ENOENT)']],
-    ['no steering of the terminal', `${line(50, 'x', { err: { message: 'no \u001b[2J\u009b1m\nsecond' } })}at \u001b[31mplace\n`,
-      ['api: error: x (no ?[2J?1m?second)', 'api: at ?[31mplace']],
+    [
+      'an error with its cause',
+      line(50, 'no claim', { err: { message: 'connect ENOENT' } }),
+      ['api: error: no claim (connect ENOENT)'],
+    ],
+    [
+      'no steering of the terminal',
+      `${line(50, 'x', { err: { message: 'no \u001b[2J\u009b1m\nsecond' } })}at \u001b[31mplace\n`,
+      ['api: error: x (no ?[2J?1m?second)', 'api: at ?[31mplace'],
+    ],
     ['the end of a process', line(60, 'bug'), ['api: fatal: bug']],
     ['no word about a level in a message', line(30, 'a subject: {"level":50}'), []],
     ['what is no JSON', '"level":50 but broken\n', ['api: "level":50 but broken']],
@@ -33,7 +40,12 @@ describe('what of a log a person sees', () => {
   it('ten of a flood, then where the rest is, then again after a while', () => {
     const said: string[] = []
     let now = 0
-    const show = showWarnings('mta', 'data/log/mta.log', (one) => said.push(one), () => now)
+    const show = showWarnings(
+      'mta',
+      'data/log/mta.log',
+      (one) => said.push(one),
+      () => now,
+    )
     show(Buffer.from(Array.from({ length: 500 }, (_, n) => line(40, `w${n}`)).join('')))
     assert.equal(said.length, 11)
     assert.equal(said.at(-1), 'mta: further messages are in data/log/mta.log')

@@ -8,11 +8,20 @@ import type { Say } from './trouble.ts'
 const MOST = 10
 const WINDOW_MS = 10_000
 /** pino's numbers: 40 warn, 50 error, 60 fatal. */
-const LEVELS: ReadonlyMap<unknown, string> = new Map([[40, 'warning'], [50, 'error'], [60, 'fatal']])
+const LEVELS: ReadonlyMap<unknown, string> = new Map([
+  [40, 'warning'],
+  [50, 'error'],
+  [60, 'fatal'],
+])
 const MAY_MATTER = /"level":[456]0|^[^{]/m
 
 /** Takes a piece of the child's log, cut anywhere. `now` is the clock in ms. */
-export function showWarnings(name: string, logFile: string, say: Say, now: () => number = Date.now): (chunk: Buffer) => void {
+export function showWarnings(
+  name: string,
+  logFile: string,
+  say: Say,
+  now: () => number = Date.now,
+): (chunk: Buffer) => void {
   let rest = ''
   let windowStart = -Infinity
   let shown = 0

@@ -33,11 +33,14 @@ interface Operation {
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly webhooks: Readonly<Record<string, { readonly post: { readonly requestBody: { readonly content: Content } } }>>
+  readonly webhooks: Readonly<
+    Record<string, { readonly post: { readonly requestBody: { readonly content: Content } } }>
+  >
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-const HEADER = "// The client of Mailstead's API, in one file without dependencies. Made by generate.ts: change the routes, not this.\n"
+const HEADER =
+  "// The client of Mailstead's API, in one file without dependencies. Made by generate.ts: change the routes, not this.\n"
 
 /** The text of `mailstead.ts`. */
 export function generate(): string {
@@ -78,7 +81,10 @@ function typesFor(text: string, schemas: Readonly<Record<string, Schema>>): stri
     }
   }
   add(text)
-  return [...made].toSorted(([a], [b]) => a.localeCompare(b)).map(([, type]) => type).join('\n')
+  return [...made]
+    .toSorted(([a], [b]) => a.localeCompare(b))
+    .map(([, type]) => type)
+    .join('\n')
 }
 
 function methodOf(method: string, path: string, operation: Operation): string {
@@ -86,7 +92,10 @@ function methodOf(method: string, path: string, operation: Operation): string {
   const input = inputOf(operation)
   const what = `{ method: '${method.toUpperCase()}', path: '${path}'${isIdempotent ? ', isIdempotent: true' : ''} }`
   const comment = [operation.summary.replace(/[^.]$/, '$&.'), operation.description ?? ''].join(' ').trim()
-  const parameters = [...(input === null ? [] : [`input: ${input.type}${input.isRequired ? '' : ' = {}'}`]), 'options?: CallOptions']
+  const parameters = [
+    ...(input === null ? [] : [`input: ${input.type}${input.isRequired ? '' : ' = {}'}`]),
+    'options?: CallOptions',
+  ]
   return `
 ${commentOf(comment, '  ')}  ${operation.operationId}(${parameters.join(', ')}): Promise<${answerOf(operation)}> {
     return this.#transport.call(${what}, ${input === null ? '{}' : 'input'}, options)
@@ -115,14 +124,19 @@ interface Part extends Input {
 function partOf(name: string, parameters: readonly Parameter[], place: string): Part | null {
   const found = parameters.filter((one) => one.in === place && one.deprecated !== true)
   if (found.length === 0) return null
-  const fields = found.map((one) => fieldOf(one.name, { ...one.schema, description: one.description }, one.required, '      '))
+  const fields = found.map((one) =>
+    fieldOf(one.name, { ...one.schema, description: one.description }, one.required, '      '),
+  )
   return { name, type: `{\n${fields.join('')}    }`, isRequired: found.some(({ required }) => required) }
 }
 
 function bodyOf(body: Operation['requestBody']): Part | null {
   if (body === undefined) return null
   const json = jsonOf(body.content)
-  const types = [...(json === null ? [] : [typeOf(json, '    ')]), ...('text/csv' in body.content ? ['string', 'Blob'] : [])]
+  const types = [
+    ...(json === null ? [] : [typeOf(json, '    ')]),
+    ...('text/csv' in body.content ? ['string', 'Blob'] : []),
+  ]
   return { name: 'body', type: types.join(' | '), isRequired: body.required }
 }
 

@@ -24,17 +24,29 @@ describe('the generated client', () => {
       const { data: audience } = await admin.addAudience({ body: { name: 'News' } })
       const { data: added } = await admin.addContact({
         body: {
-          email: 'anna+x@example.org', audience_id: audience.id, first_name: 'Anna', tags: ['a', 'b'], custom_attributes: { cake: true },
+          email: 'anna+x@example.org',
+          audience_id: audience.id,
+          first_name: 'Anna',
+          tags: ['a', 'b'],
+          custom_attributes: { cake: true },
         },
       })
-      const { data: contact } = await admin.getContact({ query: { email: 'anna+x@example.org', audienceId: audience.id } })
-      assert.deepEqual([contact.id, contact.firstName, contact.status, contact.tags], [added.id, 'Anna', 'subscribed', ['a', 'b']])
+      const { data: contact } = await admin.getContact({
+        query: { email: 'anna+x@example.org', audienceId: audience.id },
+      })
+      assert.deepEqual(
+        [contact.id, contact.firstName, contact.status, contact.tags],
+        [added.id, 'Anna', 'subscribed', ['a', 'b']],
+      )
       await admin.updateContact({ query: { id: added.id }, body: { first_name: null } })
       const { data: page } = await admin.getContacts({ query: { audienceId: audience.id, limit: 10, sortBy: 'email' } })
       assert.deepEqual([page.total, page.contacts[0]?.firstName], [1, null])
       assert.equal(await admin.deleteContact({ query: { id: added.id } }), undefined)
       assert.equal(await admin.deleteAudience({ query: { id: audience.id } }), undefined)
-      await assert.rejects(admin.getAudience({ query: { id: audience.id } }), ({ code }: MailsteadError) => code === 'NOT_FOUND')
+      await assert.rejects(
+        admin.getAudience({ query: { id: audience.id } }),
+        ({ code }: MailsteadError) => code === 'NOT_FOUND',
+      )
     })
     it('sends, under one key once, and sees what became of it', async () => {
       const body = { from: `shop@${api.domain}`, to: ['anna@example.org'], subject: 'Your order', html: '<p>Hello</p>' }
@@ -44,7 +56,10 @@ describe('the generated client', () => {
       const { data: found } = await sender.getEmail({ query: { id: sent.email_id } })
       assert.deepEqual([found.status, found.recipients.map(({ address }) => address)], ['queued', ['anna@example.org']])
       const batch = await sender.sendBatch({ body: { messages: [body, { ...body, to: [] }] } })
-      assert.deepEqual(batch.data.results.map(({ success }) => success), [true, false])
+      assert.deepEqual(
+        batch.data.results.map(({ success }) => success),
+        [true, false],
+      )
     })
     it('schedules, and takes back', async () => {
       const at = new Date(Date.now() + 86_400_000).toISOString()
@@ -54,8 +69,13 @@ describe('the generated client', () => {
       assert.equal((await sender.cancelScheduled({ params: { id } })).data.status, 'cancelled')
     })
     it('tells what is wrong, field by field', async () => {
-      const wrong = sender.sendInstant({ body: { from: `shop@${api.domain}`, to: ['nonsense'], subject: 's', text: 'x' } })
-      const error: unknown = await wrong.then(() => null, (thrown: unknown) => thrown)
+      const wrong = sender.sendInstant({
+        body: { from: `shop@${api.domain}`, to: ['nonsense'], subject: 's', text: 'x' },
+      })
+      const error: unknown = await wrong.then(
+        () => null,
+        (thrown: unknown) => thrown,
+      )
       assert.ok(error instanceof MailsteadError)
       assert.deepEqual([error.status, error.code, error.details[0]?.path], [400, 'VALIDATION_ERROR', 'to.0'])
       assert.match(error.requestId ?? '', /^[0-9a-f-]{36}$/)

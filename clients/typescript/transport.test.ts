@@ -27,11 +27,17 @@ function play(replies: readonly Reply[], options: Partial<MailsteadOptions> = {}
     const type = typeof body === 'string' ? 'text/html' : 'application/json'
     return Promise.resolve(new Response(text, { status, headers: { 'content-type': type, ...headers } }))
   }
-  return { client: new Mailstead({ baseUrl: 'https://mail.example/', apiKey: 'k', fetch: serve as typeof fetch, ...options }), sent }
+  return {
+    client: new Mailstead({ baseUrl: 'https://mail.example/', apiKey: 'k', fetch: serve as typeof fetch, ...options }),
+    sent,
+  }
 }
 
 async function errorOf(work: Promise<unknown>): Promise<MailsteadError> {
-  const error: unknown = await work.then(() => null, (thrown: unknown) => thrown)
+  const error: unknown = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
   assert.ok(error instanceof MailsteadError)
   return error
 }
@@ -42,7 +48,13 @@ describe('the TypeScript client', () => {
     await client.sendInstant({ body: BODY })
     await client.sendInstant({ body: BODY }, { idempotencyKey: 'order-1' })
     assert.deepEqual(
-      [sent[0]?.url, sent[0]?.method, sent[0]?.headers.get('authorization'), sent[0]?.headers.get('content-type'), sent[0]?.body],
+      [
+        sent[0]?.url,
+        sent[0]?.method,
+        sent[0]?.headers.get('authorization'),
+        sent[0]?.headers.get('content-type'),
+        sent[0]?.body,
+      ],
       ['https://mail.example/api/v1/send-email/instant', 'POST', 'Bearer k', 'application/json', JSON.stringify(BODY)],
     )
     assert.match(sent[0]?.headers.get('idempotency-key') ?? '', /^[0-9a-f-]{36}$/)
@@ -54,10 +66,15 @@ describe('the TypeScript client', () => {
     await client.listScheduled({ query: { page: 2 } })
     await client.listScheduled()
     await client.getEmail({ query: { id: 'em_1&x' } })
-    assert.deepEqual(sent.map(({ method, url }) => `${method} ${url.slice('https://mail.example/api/v1'.length)}`), [
-      'DELETE /send-email/schedule/a%2Fb%20%3F', 'GET /send-email/scheduled?page=2', 'GET /send-email/scheduled',
-      'GET /public/emails/get-email?id=em_1%26x',
-    ])
+    assert.deepEqual(
+      sent.map(({ method, url }) => `${method} ${url.slice('https://mail.example/api/v1'.length)}`),
+      [
+        'DELETE /send-email/schedule/a%2Fb%20%3F',
+        'GET /send-email/scheduled?page=2',
+        'GET /send-email/scheduled',
+        'GET /public/emails/get-email?id=em_1%26x',
+      ],
+    )
     assert.equal(sent[0]?.headers.get('idempotency-key'), null)
   })
   it('answers nothing for 204', async () => {
@@ -71,13 +88,30 @@ describe('the TypeScript client', () => {
     ['503 to a deletion', away, (client) => client.deleteWebhook({ params: { id: 'x' } }), 3],
     ['503 to a creation is not tried again: it may be done', away, (client) => client.createWebhook({ body: HOOK }), 1],
     ['429 to anything: it is not done', tooMany, (client) => client.createWebhook({ body: HOOK }), 3],
-    ['a twin under way', [409, { success: false, error: 'IDEMPOTENCY_IN_PROGRESS', message: '' }, { 'retry-after': '0' }],
-      (client) => client.sendInstant({ body: BODY }), 3],
-    ['a conflict is final', [409, { success: false, error: 'CONFLICT', message: '' }, { 'retry-after': '0' }],
-      (client) => client.verifyKey(), 1],
-    ['a wait over the bound is not waited', [429, { success: false, error: 'RATE_LIMITED', message: '' }, { 'retry-after': '31' }],
-      (client) => client.verifyKey(), 1],
-    ['500 is not tried again', [500, { success: false, error: 'INTERNAL_ERROR', message: '' }], (client) => client.verifyKey(), 1],
+    [
+      'a twin under way',
+      [409, { success: false, error: 'IDEMPOTENCY_IN_PROGRESS', message: '' }, { 'retry-after': '0' }],
+      (client) => client.sendInstant({ body: BODY }),
+      3,
+    ],
+    [
+      'a conflict is final',
+      [409, { success: false, error: 'CONFLICT', message: '' }, { 'retry-after': '0' }],
+      (client) => client.verifyKey(),
+      1,
+    ],
+    [
+      'a wait over the bound is not waited',
+      [429, { success: false, error: 'RATE_LIMITED', message: '' }, { 'retry-after': '31' }],
+      (client) => client.verifyKey(),
+      1,
+    ],
+    [
+      '500 is not tried again',
+      [500, { success: false, error: 'INTERNAL_ERROR', message: '' }],
+      (client) => client.verifyKey(),
+      1,
+    ],
   ]
   for (const [name, reply, ask, count] of tries) {
     it(`${name}: ${count}`, async () => {
@@ -96,7 +130,9 @@ describe('the TypeScript client', () => {
     assert.equal(once.sent.length, 1)
   })
   it('stops waiting when it is told to', async () => {
-    const { client, sent } = play([[429, { success: false, error: 'RATE_LIMITED', message: '' }, { 'retry-after': '30' }]])
+    const { client, sent } = play([
+      [429, { success: false, error: 'RATE_LIMITED', message: '' }, { 'retry-after': '30' }],
+    ])
     const stop = new AbortController()
     const waiting = client.verifyKey({ signal: stop.signal })
     setTimeout(() => stop.abort(new Error('enough')), 20)
@@ -108,8 +144,10 @@ describe('the TypeScript client', () => {
     const reply = { success: false, error: 'VALIDATION_ERROR', message: 'to: is required', details }
     const { client } = play([[400, reply, { 'x-request-id': 'r1' }]])
     const { name, status, code, message, details: told, retryAfter, requestId } = await errorOf(client.verifyKey())
-    assert.deepEqual([name, status, code, message, told, retryAfter, requestId],
-      ['MailsteadError', 400, 'VALIDATION_ERROR', 'to: is required', details, null, 'r1'])
+    assert.deepEqual(
+      [name, status, code, message, told, retryAfter, requestId],
+      ['MailsteadError', 400, 'VALIDATION_ERROR', 'to: is required', details, null, 'r1'],
+    )
   })
   it('makes an error of what a proxy answers', async () => {
     const { client } = play([[502, '<html>Bad Gateway</html>']])

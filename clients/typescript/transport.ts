@@ -87,13 +87,20 @@ export class Transport {
       const response = await this.#send(operation, input, key, options.signal)
       if (response.ok) return (await read(response)) as T
       const error = new MailsteadError(response, await read(response))
-      const mayTryAgain = response.status === 429 || (isSafe && (response.status === 503 || error.code === 'IDEMPOTENCY_IN_PROGRESS'))
-      if (!mayTryAgain || tries >= retries || error.retryAfter === null || error.retryAfter > maxRetrySeconds) throw error
+      const mayTryAgain =
+        response.status === 429 || (isSafe && (response.status === 503 || error.code === 'IDEMPOTENCY_IN_PROGRESS'))
+      if (!mayTryAgain || tries >= retries || error.retryAfter === null || error.retryAfter > maxRetrySeconds)
+        throw error
       await pause(error.retryAfter * 1000, options.signal)
     }
   }
 
-  #send({ method, path }: Operation, input: Input, key: string | undefined, signal: AbortSignal | undefined): Promise<Response> {
+  #send(
+    { method, path }: Operation,
+    input: Input,
+    key: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Response> {
     const { body } = input
     const isRaw = typeof body === 'string' || body instanceof Blob
     return (this.#options.fetch ?? fetch)(addressOf(this.#options.baseUrl, path, input), {
@@ -112,7 +119,8 @@ export class Transport {
 function addressOf(baseUrl: string, path: string, { params = {}, query = {} }: Input): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null) search.append(name, String(value))
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== null) search.append(name, String(value))
   return `${baseUrl.replace(/\/+$/, '')}${filled}${search.size === 0 ? '' : `?${search.toString()}`}`
 }
 

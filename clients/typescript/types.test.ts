@@ -14,18 +14,29 @@ const rows: readonly (readonly [Schema, string])[] = [
   [{ oneOf: [{ type: 'string' }, {}] }, 'unknown'],
   [{ allOf: [{ pattern: 'a' }, { pattern: 'b' }], type: 'string' }, 'string'],
   [{ $ref: '#/components/schemas/Message' }, 'Message'],
-  [{ allOf: [{ $ref: '#/components/schemas/A' }, { anyOf: [{ type: 'string' }, { type: 'number' }] }] }, 'A & (string | number)'],
+  [
+    { allOf: [{ $ref: '#/components/schemas/A' }, { anyOf: [{ type: 'string' }, { type: 'number' }] }] },
+    'A & (string | number)',
+  ],
   [{ type: 'array', items: { type: 'string' } }, 'readonly string[]'],
   [{ type: 'array', items: { type: ['string', 'null'] } }, 'readonly (string | null)[]'],
   [{ type: 'array', items: { type: 'array', items: {} } }, 'readonly (readonly unknown[])[]'],
   [{ type: 'array' }, 'readonly unknown[]'],
   [{ type: 'object' }, 'Readonly<Record<string, unknown>>'],
   [{ type: 'object', additionalProperties: { type: 'number' } }, 'Readonly<Record<string, number>>'],
-  [{ type: 'object', properties: { a: { type: 'string' }, 'b-c': {} }, required: ['a'] },
-    '{\n  readonly a: string\n  readonly "b-c"?: unknown\n}'],
-  [{ type: 'object', properties: { a: { description: 'one\ntwo */' } } }, '{\n  /** one two *\\/ */\n  readonly a?: unknown\n}'],
+  [
+    { type: 'object', properties: { a: { type: 'string' }, 'b-c': {} }, required: ['a'] },
+    '{\n  readonly a: string\n  readonly "b-c"?: unknown\n}',
+  ],
+  [
+    { type: 'object', properties: { a: { description: 'one\ntwo */' } } },
+    '{\n  /** one two *\\/ */\n  readonly a?: unknown\n}',
+  ],
   [{ type: 'object', properties: { a: {}, b: { deprecated: true } } }, '{\n  readonly a?: unknown\n}'],
-  [{ type: 'object', properties: { a: {} }, additionalProperties: {} }, '{\n  readonly a?: unknown\n} & Readonly<Record<string, unknown>>'],
+  [
+    { type: 'object', properties: { a: {} }, additionalProperties: {} },
+    '{\n  readonly a?: unknown\n} & Readonly<Record<string, unknown>>',
+  ],
 ]
 
 describe('TypeScript types of schemas', () => {

@@ -54,7 +54,13 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [value]
 }
 
-const PLAIN: Readonly<Record<string, string>> = { string: 'string', boolean: 'boolean', null: 'null', integer: 'number', number: 'number' }
+const PLAIN: Readonly<Record<string, string>> = {
+  string: 'string',
+  boolean: 'boolean',
+  null: 'null',
+  integer: 'number',
+  number: 'number',
+}
 
 function plain(type: string, schema: Schema, indent: string): string {
   if (type === 'array') return `readonly ${bracket(typeOf((schema['items'] ?? {}) as Schema, indent))}[]`
@@ -62,7 +68,10 @@ function plain(type: string, schema: Schema, indent: string): string {
 }
 
 function objectOf(schema: Schema, indent: string): string {
-  const { properties, additionalProperties } = schema as { properties?: Readonly<Record<string, Schema>>; additionalProperties?: unknown }
+  const { properties, additionalProperties } = schema as {
+    properties?: Readonly<Record<string, Schema>>
+    additionalProperties?: unknown
+  }
   const others = typeof additionalProperties === 'object' ? typeOf(additionalProperties as Schema, indent) : null
   const rest = others === null ? null : `Readonly<Record<string, ${others}>>`
   if (properties === undefined) return rest ?? 'Readonly<Record<string, unknown>>'

@@ -29,8 +29,12 @@ describe('the examples', () => {
   after(() => api.stop())
 
   const environment = (change: Readonly<Record<string, string>> = {}): Record<string, string> => ({
-    ...plainPath, MAILSTEAD_URL: api.url, MAILSTEAD_KEY: api.regular, MAILSTEAD_FROM: `shop@${api.domain}`,
-    MAILSTEAD_TO: 'anna@example.org', ...change,
+    ...plainPath,
+    MAILSTEAD_URL: api.url,
+    MAILSTEAD_KEY: api.regular,
+    MAILSTEAD_FROM: `shop@${api.domain}`,
+    MAILSTEAD_TO: 'anna@example.org',
+    ...change,
   })
   const start = (file: string, program: string, env: Record<string, string>): ReturnType<typeof run> =>
     file.endsWith('.sh') ? run('sh', [join(HERE, file)], { env }) : run(program, [join(HERE, file)], { env })
@@ -47,16 +51,21 @@ describe('the examples', () => {
       if (!has(program)) this.skip() // there is no such program here
       const { stdout } = await start(file, program, environment({ ORDER_ID: file }))
       assert.match(String(stdout), said)
-      const { rows } = await api.db.query<{ count: number }>(`SELECT count(*)::int AS count FROM messages WHERE tags = '{order}'`)
+      const { rows } = await api.db.query<{ count: number }>(
+        `SELECT count(*)::int AS count FROM messages WHERE tags = '{order}'`,
+      )
       assert.equal(rows[0]?.count, 1)
       await api.db.query('DELETE FROM messages')
     })
     it(`${file} fails with what the server says`, async function () {
       if (!has(program)) this.skip() // there is no such program here
-      await assert.rejects(start(file, program, environment({ MAILSTEAD_KEY: 'wrong' })), (error: { stdout: string; stderr: string }) => {
-        assert.match(error.stdout + error.stderr, /UNAUTHORIZED/)
-        return true
-      })
+      await assert.rejects(
+        start(file, program, environment({ MAILSTEAD_KEY: 'wrong' })),
+        (error: { stdout: string; stderr: string }) => {
+          assert.match(error.stdout + error.stderr, /UNAUTHORIZED/)
+          return true
+        },
+      )
     })
   }
 
@@ -74,10 +83,12 @@ describe('the examples', () => {
         },
         onData: (stream, _session, done) => {
           const chunks: Buffer[] = []
-          stream.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-            mails.push(Buffer.concat(chunks).toString())
-            done()
-          })
+          stream
+            .on('data', (chunk: Buffer) => chunks.push(chunk))
+            .on('end', () => {
+              mails.push(Buffer.concat(chunks).toString())
+              done()
+            })
         },
       })
       await new Promise<void>((resolve) => void server.listen(0, 'localhost', resolve))
@@ -89,8 +100,10 @@ describe('the examples', () => {
       // the one thing that a test cannot have is port 465
       const script = port === 'tls' ? source.replace("MAILSTEAD_SMTP_PORT === '465'", 'true') : source
       try {
-        await run(process.execPath, ['--input-type=module', '-e', script],
-          { cwd: HERE, env: environment({ MAILSTEAD_SMTP_HOST: 'localhost', MAILSTEAD_SMTP_PORT: smtp, NODE_EXTRA_CA_CERTS: ca }) })
+        await run(process.execPath, ['--input-type=module', '-e', script], {
+          cwd: HERE,
+          env: environment({ MAILSTEAD_SMTP_HOST: 'localhost', MAILSTEAD_SMTP_PORT: smtp, NODE_EXTRA_CA_CERTS: ca }),
+        })
         assert.deepEqual(logins, [`true ${api.regular}`])
         assert.match(mails[0] ?? '', /^X-Priority-Tier: instant\r$/m)
       } finally {

@@ -23,4 +23,7 @@ const sent = await call('POST', '/send-email/instant', message, { 'idempotency-k
 console.log(sent.email_id, sent.status)
 
 const { data } = await call('GET', `/public/emails/get-email?id=${sent.email_id}`)
-console.log(data.status, data.events.map(({ type }) => type))
+console.log(
+  data.status,
+  data.events.map(({ type }) => type),
+)

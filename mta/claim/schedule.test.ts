@@ -14,25 +14,53 @@ describe('the schedule in Redis', () => {
   after(() => own.close())
   beforeEach(() => redis.flushall())
 
-  const entry = (member: string, tier: ReadyEntry['tier'] = 'bulk', owner = 'a'): ReadyEntry => ({ member: `${member}:0:${owner.repeat(12)}:d.example`, tier })
+  const entry = (member: string, tier: ReadyEntry['tier'] = 'bulk', owner = 'a'): ReadyEntry => ({
+    member: `${member}:0:${owner.repeat(12)}:d.example`,
+    tier,
+  })
   const namesOf = (entries: readonly ReadyEntry[]): string[] => entries.map(({ member }) => member.split(':')[0] ?? '')
 
   it('gives what is due, soonest first, once, and tells when the next one is', async () => {
     await redis.zadd(dueKey('high'), 30, 'c', 10, 'a', 20, 'b', 500, 'later')
-    assert.deepEqual(await takeDue(redis, 'high', 100, 2), { taken: [{ member: 'a', dueMs: 10 }, { member: 'b', dueMs: 20 }], nextMs: 30 })
+    assert.deepEqual(await takeDue(redis, 'high', 100, 2), {
+      taken: [
+        { member: 'a', dueMs: 10 },
+        { member: 'b', dueMs: 20 },
+      ],
+      nextMs: 30,
+    })
     assert.deepEqual(await takeDue(redis, 'high', 100, 2), { taken: [{ member: 'c', dueMs: 30 }], nextMs: 500 })
     assert.deepEqual(await takeDue(redis, 'high', 100, 2), { taken: [], nextMs: 500 })
     assert.deepEqual(await takeDue(redis, 'instant', 100, 2), { taken: [], nextMs: null })
   })
   it('claims strictly by tier within the room for instant and for all others', async () => {
-    await addReady(redis, new Map([['site', [entry('b1'), entry('n1', 'normal'), entry('i1', 'instant'), entry('h1', 'high'), entry('i2', 'instant'), entry('b2')]]]))
+    await addReady(
+      redis,
+      new Map([
+        [
+          'site',
+          [
+            entry('b1'),
+            entry('n1', 'normal'),
+            entry('i1', 'instant'),
+            entry('h1', 'high'),
+            entry('i2', 'instant'),
+            entry('b2'),
+          ],
+        ],
+      ]),
+    )
     const claimed = await claimReady(redis, 'site', { instant: 1, others: 3 })
-    assert.deepEqual(claimed.map(({ tier }, i) => `${tier} ${namesOf(claimed)[i]}`), ['instant i1', 'high h1', 'normal n1', 'bulk b1'])
+    assert.deepEqual(
+      claimed.map(({ tier }, i) => `${tier} ${namesOf(claimed)[i]}`),
+      ['instant i1', 'high h1', 'normal n1', 'bulk b1'],
+    )
     assert.deepEqual((await claimReady(redis, 'site', { instant: 0, others: 0 })).length, 0)
     assert.deepEqual(namesOf(await claimReady(redis, 'site', { instant: 9, others: 9 })), ['i2', 'b2'])
   })
   it('an entry that is added twice stands once, and keeps its turn', async () => {
-    for (const batch of [['m', 'n'], ['m']]) await addReady(redis, new Map([['site', batch.map((name) => entry(name))]]))
+    for (const batch of [['m', 'n'], ['m']])
+      await addReady(redis, new Map([['site', batch.map((name) => entry(name))]]))
     assert.deepEqual(namesOf(await claimReady(redis, 'site', { instant: 9, others: 9 })), ['m', 'n'])
   })
   it('what is put back goes first', async () => {
@@ -42,8 +70,9 @@ describe('the schedule in Redis', () => {
     await putBackReady(redis, 'site', claimed)
     assert.deepEqual(namesOf(await claimReady(redis, 'site', { instant: 0, others: 9 })).slice(0, 2), ['a', 'b'])
   })
-  it('a workspace\'s many do not delay another\'s few, whenever they come; each keeps its own order', async () => {
-    const many = (count: number, owner: string, prefix = owner): ReadyEntry[] => Array.from({ length: count }, (_, i) => entry(`${prefix}${String(i).padStart(5, '0')}`, 'bulk', owner))
+  it("a workspace's many do not delay another's few, whenever they come; each keeps its own order", async () => {
+    const many = (count: number, owner: string, prefix = owner): ReadyEntry[] =>
+      Array.from({ length: count }, (_, i) => entry(`${prefix}${String(i).padStart(5, '0')}`, 'bulk', owner))
     await addReady(redis, new Map([['site', many(5000, 'a')]]))
     await claimReady(redis, 'site', { instant: 0, others: 1000 })
     await addReady(redis, new Map([['site', many(100, 'b')]]))
@@ -53,11 +82,21 @@ describe('the schedule in Redis', () => {
     assert.deepEqual([of('b').length, of('c').length, of('a').length], [100, 50, 110])
     for (const prefix of ['a', 'b', 'c']) assert.deepEqual(of(prefix), of(prefix).toSorted())
     await addReady(redis, new Map([['site', many(10, 'b', 'b-again')]]))
-    assert.equal(namesOf(await claimReady(redis, 'site', { instant: 0, others: 22 })).filter((name) => name.startsWith('b-again')).length, 10, 'it waits for nothing that it had before')
+    assert.equal(
+      namesOf(await claimReady(redis, 'site', { instant: 0, others: 22 })).filter((name) => name.startsWith('b-again'))
+        .length,
+      10,
+      'it waits for nothing that it had before',
+    )
   })
   it('two claims at once never get the same, and nothing stays when all is claimed', async () => {
-    await addReady(redis, new Map([['site', Array.from({ length: 1000 }, (_, i) => entry(`m${i}`, 'bulk', i % 2 === 0 ? 'a' : 'b'))]]))
-    const claims = await Promise.all(Array.from({ length: 20 }, () => claimReady(redis, 'site', { instant: 5, others: 60 })))
+    await addReady(
+      redis,
+      new Map([['site', Array.from({ length: 1000 }, (_, i) => entry(`m${i}`, 'bulk', i % 2 === 0 ? 'a' : 'b'))]]),
+    )
+    const claims = await Promise.all(
+      Array.from({ length: 20 }, () => claimReady(redis, 'site', { instant: 5, others: 60 })),
+    )
     const members = claims.flat().map(({ member }) => member)
     assert.equal(members.length, 1000)
     assert.equal(new Set(members).size, 1000)
@@ -65,7 +104,13 @@ describe('the schedule in Redis', () => {
     assert.deepEqual(await redis.keys('*'), [])
   })
   it('forgets a site only when it is empty', async () => {
-    await addReady(redis, new Map([['full', [entry('m')]], ['empty', []]]))
+    await addReady(
+      redis,
+      new Map([
+        ['full', [entry('m')]],
+        ['empty', []],
+      ]),
+    )
     await forgetSite(redis, 'full')
     await forgetSite(redis, 'empty')
     assert.deepEqual(await listSites(redis), ['full'])

@@ -109,17 +109,24 @@ function entriesOf(flat: readonly string[]): Entry[] {
 }
 
 /** Takes at most `limit` recipients of a tier whose time has come; `nextMs` is when the next one is due, null when there is none. */
-export async function takeDue(redis: Redis, tier: Tier, nowMs: number, limit: number): Promise<{ taken: Entry[]; nextMs: number | null }> {
+export async function takeDue(
+  redis: Redis,
+  tier: Tier,
+  nowMs: number,
+  limit: number,
+): Promise<{ taken: Entry[]; nextMs: number | null }> {
   const [flat, next] = await scripted(redis).takeDue(dueKey(tier), nowMs, limit)
   return { taken: entriesOf(flat), nextMs: next === '' ? null : Number(next) }
 }
 
 /** Makes recipients ready at their sites, behind what their workspaces have there, and tells the other outbound processes. */
 export async function addReady(redis: Redis, bySite: ReadonlyMap<string, readonly ReadyEntry[]>): Promise<void> {
-  const adding = [...bySite].flatMap(([site, entries]) => TIER_NAMES.flatMap((tier) => {
-    const mine = entries.filter((entry) => entry.tier === tier).map(({ member }) => member)
-    return slicesOf(mine).map((slice) => scripted(redis).addReady(...keysOf(site, tier), ...byOwner(slice)))
-  }))
+  const adding = [...bySite].flatMap(([site, entries]) =>
+    TIER_NAMES.flatMap((tier) => {
+      const mine = entries.filter((entry) => entry.tier === tier).map(({ member }) => member)
+      return slicesOf(mine).map((slice) => scripted(redis).addReady(...keysOf(site, tier), ...byOwner(slice)))
+    }),
+  )
   // sent behind them on the same connection, in the same turn of the event loop
   const pipeline = redis.pipeline()
   for (const site of bySite.keys()) pipeline.zadd(SITES_KEY, Date.now(), site).publish(READY_CHANNEL, site)
@@ -133,7 +140,9 @@ function keysOf(site: string, tier: Tier): [string, string] {
 }
 
 function slicesOf(members: readonly string[]): (readonly string[])[] {
-  return Array.from({ length: Math.ceil(members.length / MOST_ADDED) }, (_, i) => members.slice(i * MOST_ADDED, (i + 1) * MOST_ADDED))
+  return Array.from({ length: Math.ceil(members.length / MOST_ADDED) }, (_, i) =>
+    members.slice(i * MOST_ADDED, (i + 1) * MOST_ADDED),
+  )
 }
 
 function byOwner(members: readonly string[]): (string | number)[] {
@@ -160,10 +169,12 @@ export async function claimReady(redis: Redis, site: string, { instant, others }
 
 /** What was claimed and cannot be sent now is ready again, and goes first. Nobody is told: whoever may send it knows already. */
 export async function putBackReady(redis: Redis, site: string, entries: readonly ReadyEntry[]): Promise<void> {
-  await Promise.all(TIER_NAMES.flatMap((tier) => {
-    const mine = entries.filter((entry) => entry.tier === tier).map(({ member }) => member)
-    return mine.length === 0 ? [] : [scripted(redis).putBackReady(...keysOf(site, tier), ...mine)]
-  }))
+  await Promise.all(
+    TIER_NAMES.flatMap((tier) => {
+      const mine = entries.filter((entry) => entry.tier === tier).map(({ member }) => member)
+      return mine.length === 0 ? [] : [scripted(redis).putBackReady(...keysOf(site, tier), ...mine)]
+    }),
+  )
   await redis.zadd(SITES_KEY, Date.now(), site)
 }
 

@@ -6,9 +6,15 @@ import { parseAddress } from '#src/mail/address.ts'
 
 /** Null where there is none, such as in a local name. */
 export function bareAddress(value: string): string | null {
-  const written = value.replace(/^\s*[\w-]+\s*;/, '').replace(/\([^)]*\)\s*$/, '').trim()
+  const written = value
+    .replace(/^\s*[\w-]+\s*;/, '')
+    .replace(/\([^)]*\)\s*$/, '')
+    .trim()
   const inner = /<([^<>]*)>[\s.;,]*$/.exec(written)?.[1] ?? written.replace(/[;,]+$/, '')
-  const bare = inner.replace(/^@[^:]*:/, '').replace(/^(?:smtp|mailto):/i, '').trim()
+  const bare = inner
+    .replace(/^@[^:]*:/, '')
+    .replace(/^(?:smtp|mailto):/i, '')
+    .trim()
   const text = /^\s*utf-8\s*;/i.test(value) ? bare.replace(EMBEDDED, character) : bare
   return parseAddress(text).ok || /^[^\s@<>]+@[^\s@<>]+$/.test(text) ? text : null
 }
@@ -21,5 +27,8 @@ function character(_: string, hex: string): string {
 
 /** Of a field that holds several. */
 export function bareAddresses(value: string | null): string[] {
-  return (value ?? '').split(',').map((one) => bareAddress(one.trim())).filter((address) => address !== null)
+  return (value ?? '')
+    .split(',')
+    .map((one) => bareAddress(one.trim()))
+    .filter((address) => address !== null)
 }

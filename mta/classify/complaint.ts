@@ -28,13 +28,18 @@ export function readComplaint(mail: Part, returned: readonly Field[]): Complaint
 }
 
 function isHotmail(mail: Part): boolean {
-  return /^complaint about message from\b/i.test(valueOf(mail.fields, 'subject') ?? '')
-    && /\bstaff@(?:hotmail|outlook|live|msn)\./i.test(valueOf(mail.fields, 'from') ?? '')
+  return (
+    /^complaint about message from\b/i.test(valueOf(mail.fields, 'subject') ?? '') &&
+    /\bstaff@(?:hotmail|outlook|live|msn)\./i.test(valueOf(mail.fields, 'from') ?? '')
+  )
 }
 
 function readFeedback(fields: readonly Field[], returned: readonly Field[]): Complaint {
   const told = fields.filter(({ name }) => name === 'original-rcpt-to' || name === 'removal-recipient')
   const addresses = told.map(({ value }) => bareAddress(value)).filter((address) => address !== null)
   const found = addresses.length > 0 ? addresses : addressesIn(valueOf(returned, 'to') ?? '')
-  return { feedbackType: valueOf(fields, 'feedback-type')?.trim().toLowerCase() ?? 'abuse', addresses: [...new Set(found)] }
+  return {
+    feedbackType: valueOf(fields, 'feedback-type')?.trim().toLowerCase() ?? 'abuse',
+    addresses: [...new Set(found)],
+  }
 }

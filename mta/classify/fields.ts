@@ -33,7 +33,8 @@ export function readFields(text: string): { readonly fields: readonly Field[]; r
     } else {
       const field = FIELD.exec(line)
       // mbox files and some relays put such a line first
-      if (field === null && !/^>?From /.test(line)) return fields.length === 0 ? { fields, rest: text } : { fields, rest: text.slice(at) }
+      if (field === null && !/^>?From /.test(line))
+        return fields.length === 0 ? { fields, rest: text } : { fields, rest: text.slice(at) }
       const [, name = '', value = ''] = field ?? []
       if (field !== null && fields.length < MAX_FIELDS) fields.push({ name: name.toLowerCase(), value: value.trim() })
     }

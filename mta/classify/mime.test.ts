@@ -10,7 +10,12 @@ describe('fields', () => {
     ['plain', 'A: 1\nB: 2\n\nrest', ['a=1', 'b=2'], 'rest'],
     ['folded', 'A: 1\n 2\n\t3\n\n', ['a=1 2 3'], ''],
     ['an mbox line first', 'From x Mon\n>From y\nA: 1\n\n', ['a=1'], ''],
-    ['a boundary that was not folded', 'C: multipart/report;\nboundary="x"\n\n', ['c=multipart/report; boundary="x"'], ''],
+    [
+      'a boundary that was not folded',
+      'C: multipart/report;\nboundary="x"\n\n',
+      ['c=multipart/report; boundary="x"'],
+      '',
+    ],
     ['space before the colon', 'A : 1\n\n', ['a=1'], ''],
     ['no empty line', 'A: 1\nhello world', ['a=1'], 'hello world'],
     ['no field at all', 'hello world', [], 'hello world'],
@@ -28,22 +33,28 @@ describe('fields', () => {
   })
   it('stand in groups, with noise between them', () => {
     const groups = readGroups('A: 1\n\n\nsome noise\nB: 2\nC: 3\n\nmore noise')
-    assert.deepEqual(groups.map((fields) => fields.map(({ name }) => name).join()), ['a', 'b,c'])
+    assert.deepEqual(
+      groups.map((fields) => fields.map(({ name }) => name).join()),
+      ['a', 'b,c'],
+    )
   })
 })
 
 describe('parts', () => {
-  const REPORT = 'Content-Type: multipart/report; boundary="b"\n\nprologue\n--b\n\nhello\n'
-    + '--b\nContent-Type: message/delivery-status\n\nA: 1\n--b--\nepilogue\n'
-  it('of a report', () => assert.deepEqual(typesIn(REPORT), ['multipart/report', 'text/plain', 'message/delivery-status']))
+  const REPORT =
+    'Content-Type: multipart/report; boundary="b"\n\nprologue\n--b\n\nhello\n' +
+    '--b\nContent-Type: message/delivery-status\n\nA: 1\n--b--\nepilogue\n'
+  it('of a report', () =>
+    assert.deepEqual(typesIn(REPORT), ['multipart/report', 'text/plain', 'message/delivery-status']))
   it('with other line ends', () => assert.deepEqual(typesIn(REPORT.replaceAll('\n', '\r\n')), typesIn(REPORT)))
   it('whose last boundary is missing', () => assert.deepEqual(typesIn(REPORT.replace('--b--', '')), typesIn(REPORT)))
   it('whose boundary is another one than was said', () => {
-    const text = 'Content-Type: multipart/report; boundary="said"\n\n--anotherone\nContent-Type: text/plain\n\nhello\n--anotherone--\n'
+    const text =
+      'Content-Type: multipart/report; boundary="said"\n\n--anotherone\nContent-Type: text/plain\n\nhello\n--anotherone--\n'
     assert.deepEqual(typesIn(text), ['multipart/report', 'text/plain'])
   })
-  it('of a mail in a mail', () => assert.deepEqual(
-    typesIn('Content-Type: message/rfc822\n\nSubject: x\n\nhello'), ['message/rfc822', 'text/plain']))
+  it('of a mail in a mail', () =>
+    assert.deepEqual(typesIn('Content-Type: message/rfc822\n\nSubject: x\n\nhello'), ['message/rfc822', 'text/plain']))
 
   const TEXTS: readonly (readonly [what: string, head: string, body: string, text: string])[] = [
     ['base64', 'Content-Transfer-Encoding: base64', 'SGVsbG8=', 'Hello'],
@@ -54,14 +65,22 @@ describe('parts', () => {
     ['a charset that it is not', 'Content-Type: text/plain; charset=utf-8', '\xe4', '\xe4'],
     ['a charset that nobody knows', 'Content-Type: text/plain; charset=x-klingon', 'abc', 'abc'],
   ]
-  for (const [what, head, body, text] of TEXTS) it(`in ${what}`, () => assert.equal(textOf(mail(`${head}\n\n${body}`)), text))
+  for (const [what, head, body, text] of TEXTS)
+    it(`in ${what}`, () => assert.equal(textOf(mail(`${head}\n\n${body}`)), text))
 
   it('are bounded in depth and number, and their lines in length', () => {
-    const deep = Array.from({ length: 500 }, (_, i) => `Content-Type: multipart/mixed; boundary="b${i}"\n\n--b${i}\n`).join('')
+    const deep = Array.from(
+      { length: 500 },
+      (_, i) => `Content-Type: multipart/mixed; boundary="b${i}"\n\n--b${i}\n`,
+    ).join('')
     const wide = `Content-Type: multipart/mixed; boundary=b\n\n${'--b\n\nx\n'.repeat(5000)}`
     assert.ok(typesIn(deep).length < 20)
     assert.ok(typesIn(wide).length <= 201)
-    const longest = Math.max(...mail(`A: b\n\n${'x'.repeat(100_000)}`).body.split('\n').map(({ length }) => length))
+    const longest = Math.max(
+      ...mail(`A: b\n\n${'x'.repeat(100_000)}`)
+        .body.split('\n')
+        .map(({ length }) => length),
+    )
     assert.ok(longest <= 2000)
   })
 })

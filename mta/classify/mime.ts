@@ -31,7 +31,10 @@ export function readMail(raw: Buffer): Part {
 
 function cutLines(text: string): string {
   if (!hasLongLine(text)) return text
-  return text.split('\n').map((line) => line.length <= MAX_LINE ? line : cutLine(line)).join('\n')
+  return text
+    .split('\n')
+    .map((line) => (line.length <= MAX_LINE ? line : cutLine(line)))
+    .join('\n')
 }
 
 function hasLongLine(text: string): boolean {
@@ -43,16 +46,27 @@ function hasLongLine(text: string): boolean {
 }
 
 function cutLine(line: string): string {
-  return Array.from({ length: Math.ceil(line.length / MAX_LINE) }, (_, i) => line.slice(i * MAX_LINE, (i + 1) * MAX_LINE)).join('\n')
+  return Array.from({ length: Math.ceil(line.length / MAX_LINE) }, (_, i) =>
+    line.slice(i * MAX_LINE, (i + 1) * MAX_LINE),
+  ).join('\n')
 }
 
 function readPart(text: string, depth: number, budget: { left: number }): Part {
   const { fields, rest: body } = readFields(text)
   const { type, params } = readContentType(valueOf(fields, 'content-type'))
-  return { fields, type, params, body, children: depth < MAX_DEPTH ? readChildren(type, params, body, { depth: depth + 1, budget }) : [] }
+  return {
+    fields,
+    type,
+    params,
+    body,
+    children: depth < MAX_DEPTH ? readChildren(type, params, body, { depth: depth + 1, budget }) : [],
+  }
 }
 
-interface Reach { readonly depth: number; readonly budget: { left: number } }
+interface Reach {
+  readonly depth: number
+  readonly budget: { left: number }
+}
 
 function readChildren(type: string, params: Part['params'], body: string, { depth, budget }: Reach): Part[] {
   if (type === 'message/rfc822' || type === 'message/global') return [readPart(body.replace(/^\n+/, ''), depth, budget)]
@@ -86,7 +100,10 @@ function cut(body: string, boundary: string, most: number): string[] {
 }
 
 /** Lines that consist of the mark, perhaps with `--` behind it. */
-function* marksIn(body: string, mark: string): Generator<{ readonly at: number; readonly end: number; readonly isLast: boolean }> {
+function* marksIn(
+  body: string,
+  mark: string,
+): Generator<{ readonly at: number; readonly end: number; readonly isLast: boolean }> {
   for (let at = body.startsWith(mark) ? 0 : after(body, mark, 0); at >= 0;) {
     const next = body.indexOf('\n', at)
     const end = next < 0 ? body.length : next
@@ -111,7 +128,9 @@ function readContentType(value: string | null): { type: string; params: Record<s
   const [first = '', ...rest] = (value ?? '').split(';')
   const type = first.trim().toLowerCase()
   const params: Record<string, string> = {}
-  for (const [, name = '', quoted, bare] of rest.join(';').matchAll(/([\w*-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))/g))
+  for (const [, name = '', quoted, bare] of rest
+    .join(';')
+    .matchAll(/([\w*-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))/g))
     params[name.toLowerCase()] ??= quoted?.replace(/\\(.)/g, '$1') ?? bare ?? ''
   return { type: /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : 'text/plain', params }
 }
@@ -143,7 +162,10 @@ export function textOf(part: Part): string {
 
 const DECODERS: ReadonlyMap<string, (text: string) => Buffer> = new Map([
   ['base64', (text: string) => Buffer.from(text, 'base64')],
-  ['quoted-printable', (text: string) => Buffer.from(text.replace(/[ \t]*=[ \t]*\n/g, '').replace(/=([0-9A-F]{2})/gi, unhex), 'latin1')],
+  [
+    'quoted-printable',
+    (text: string) => Buffer.from(text.replace(/[ \t]*=[ \t]*\n/g, '').replace(/=([0-9A-F]{2})/gi, unhex), 'latin1'),
+  ],
 ])
 
 function unhex(_: string, hex: string): string {

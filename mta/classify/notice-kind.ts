@@ -5,7 +5,16 @@ import { readHeaderText } from '#src/mail/header-text.ts'
 import type { Notice } from './notice.ts'
 import { type Part, valueOf } from './mime.ts'
 import {
-  ANSWER_SUBJECT, AWAY_WORDS, CHALLENGE, DAEMON, DELAY_SUBJECT, DELAY_WORDS, FAILURE_SUBJECT, FAILURE_WORDS, FINAL_WORDS, SURE_DELAY_WORDS,
+  ANSWER_SUBJECT,
+  AWAY_WORDS,
+  CHALLENGE,
+  DAEMON,
+  DELAY_SUBJECT,
+  DELAY_WORDS,
+  FAILURE_SUBJECT,
+  FAILURE_WORDS,
+  FINAL_WORDS,
+  SURE_DELAY_WORDS,
 } from './notice-words.ts'
 import { onOneLine } from './words.ts'
 
@@ -36,7 +45,9 @@ export function isFailureNotice(mail: Part, notice: Notice): boolean {
   if (isAnswer(mail)) return false
   if (!isSaid) return false
   // people write of payments that failed; a server names whom it could not reach
-  return (notice.entries.length > 0 && FAILURE_SUBJECT.test(head(mail, 'subject'))) || /^\s*[245]\d\d[ -]/m.test(notice.text)
+  return (
+    (notice.entries.length > 0 && FAILURE_SUBJECT.test(head(mail, 'subject'))) || /^\s*[245]\d\d[ -]/m.test(notice.text)
+  )
 }
 
 /** Somebody writes back, perhaps about a notice and with all of its words below. */
@@ -53,7 +64,13 @@ export function isDelayNotice(mail: Part, notice: Notice): boolean {
 }
 
 const ANSWER_FIELDS = [
-  'x-apple-action', 'x-autoreply', 'x-autorespond', 'x-autoresponder', 'x-auto-reply-from', 'x-mail-autoreply', 'auto-reply',
+  'x-apple-action',
+  'x-autoreply',
+  'x-autorespond',
+  'x-autoresponder',
+  'x-auto-reply-from',
+  'x-mail-autoreply',
+  'auto-reply',
 ]
 
 /** A person's mailbox answered by itself: out of office, a challenge, an acknowledgement. */
@@ -65,7 +82,10 @@ export function isAutomaticAnswer(mail: Part, notice: Notice): boolean {
   const precedences = `${head(mail, 'precedence')} ${head(mail, 'x-precedence')}`
   if (/\bauto[-_]?reply/i.test(precedences)) return true
   if (/\b(?:bulk|junk)\b/i.test(precedences) && AWAY_WORDS.test(beginning(notice, MAX_WORDS))) return true
-  return ANSWER_SUBJECT.test(head(mail, 'subject')) || CHALLENGE.test(`${head(mail, 'subject')}\n${beginning(notice, MAX_WORDS)}`)
+  return (
+    ANSWER_SUBJECT.test(head(mail, 'subject')) ||
+    CHALLENGE.test(`${head(mail, 'subject')}\n${beginning(notice, MAX_WORDS)}`)
+  )
 }
 
 /** Sent from nobody, so that nobody answers (RFC 3834 3.3), yet not by a server. */

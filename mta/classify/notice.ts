@@ -29,17 +29,20 @@ const WIDE = '：；，。、（）「」＜＞《》【】“”'
 const ADDRESS = String.raw`(?:"(?:[^"\\\n]|\\.){1,64}"|[^\s<>()\[\]:;,"'@${WIDE}]{1,128})@[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}`
 
 /** Where the mail given back begins. */
-const DIVIDERS = new RegExp([
-  String.raw`^[ \t>]*[-=_*+]{2,}[ \t]*(?:this is a copy|below this line|enclosed is a copy|here is a copy|`
-    + String.raw`original (?:message|mail)|(?:the )?(?:unsent|returned|rejected|failed|undelivered) (?:message|mail)|(?:your |`
-    + String.raw`the )?(?:message|mail)(?: (?:header|body|text|contents?|follows))|copy of|header|forwarded message|`
-    + String.raw`begin message|returned (?:message|mail)|start of (?:the )?(?:returned|original)|included is a copy)`,
-  String.raw`^[ \t]*(?:below is a copy of the original message|a copy of the original message|the (?:original|returned)`
-    + String.raw` message (?:follows|is (?:attached|below|included))|original message (?:follows|headers?:)|`
-    + String.raw`your original message (?:follows|is)|(?:the )?(?:message|mail) headers? follows?|\*+ original message|`
-    + String.raw`received headers:?)`,
-  String.raw`^(?:return-path|received|dkim-signature|x-received|domainkey-signature|x-google-dkim-signature|arc-seal):[ \t]`,
-].join('|'), 'im')
+const DIVIDERS = new RegExp(
+  [
+    String.raw`^[ \t>]*[-=_*+]{2,}[ \t]*(?:this is a copy|below this line|enclosed is a copy|here is a copy|` +
+      String.raw`original (?:message|mail)|(?:the )?(?:unsent|returned|rejected|failed|undelivered) (?:message|mail)|(?:your |` +
+      String.raw`the )?(?:message|mail)(?: (?:header|body|text|contents?|follows))|copy of|header|forwarded message|` +
+      String.raw`begin message|returned (?:message|mail)|start of (?:the )?(?:returned|original)|included is a copy)`,
+    String.raw`^[ \t]*(?:below is a copy of the original message|a copy of the original message|the (?:original|returned)` +
+      String.raw` message (?:follows|is (?:attached|below|included))|original message (?:follows|headers?:)|` +
+      String.raw`your original message (?:follows|is)|(?:the )?(?:message|mail) headers? follows?|\*+ original message|` +
+      String.raw`received headers:?)`,
+    String.raw`^(?:return-path|received|dkim-signature|x-received|domainkey-signature|x-google-dkim-signature|arc-seal):[ \t]`,
+  ].join('|'),
+  'im',
+)
 
 /** The texts a person would read, outside of mail that is given back. */
 export function readNotice(mail: Part): Notice {
@@ -49,7 +52,8 @@ export function readNotice(mail: Part): Notice {
   return { text, returned: at < 0 ? '' : whole.slice(at), entries: readEntries(text) }
 }
 
-const RETURNED_TYPES = /^(?:message\/(?:rfc822|global|partial|delivery-status|global-delivery-status|feedback-report)|text\/rfc822-headers)/
+const RETURNED_TYPES =
+  /^(?:message\/(?:rfc822|global|partial|delivery-status|global-delivery-status|feedback-report)|text\/rfc822-headers)/
 
 function bodyTexts(mail: Part): string[] {
   const plain: string[] = []
@@ -76,46 +80,69 @@ interface Shape {
 }
 
 /** What stands before a colon and the address. */
-const LABEL = String.raw`(?:recipients?|address(?:es)?|user(?:id)?|mailbox|addressed[ \t]to|error-for|destinataires?|destinat[áa]ri[oa]s?|`
-  + String.raw`empf[äa]e?nger|ontvanger|получатель|адрес|宛先|収信者|受信者|收件人|收件者)`
+const LABEL =
+  String.raw`(?:recipients?|address(?:es)?|user(?:id)?|mailbox|addressed[ \t]to|error-for|destinataires?|destinat[áa]ri[oa]s?|` +
+  String.raw`empf[äa]e?nger|ontvanger|получатель|адрес|宛先|収信者|受信者|收件人|收件者)`
 
 /** The address is the first group; what follows it on the line belongs to it. */
 const SHAPES: readonly Shape[] = [
   {
-    rank: 1, line: new RegExp(
-      String.raw`^[ \t]*(?:>{1,3}[ \t]*)?(?:[-*•][ \t]+)?["']?<?(${ADDRESS})>?["']?[ \t]*(?:<mailto:[^>]*>|\(mailto:[^)]*\)|`
-      + String.raw`<${ADDRESS}>|\([^)\n]*\)|\[[^\]\n]*\])?[ \t]*[.;,]?$`),
+    rank: 1,
+    line: new RegExp(
+      String.raw`^[ \t]*(?:>{1,3}[ \t]*)?(?:[-*•][ \t]+)?["']?<?(${ADDRESS})>?["']?[ \t]*(?:<mailto:[^>]*>|\(mailto:[^)]*\)|` +
+        String.raw`<${ADDRESS}>|\([^)\n]*\)|\[[^\]\n]*\])?[ \t]*[.;,]?$`,
+    ),
   },
   {
-    rank: 1, line: new RegExp(
-      String.raw`^[ \t]*(?:[-*•][ \t]+)?<?(${ADDRESS})>?[ \t]*(?:\([^)\n]*\))?[ \t]*(?::|\.\.\.|,[ \t](?=ERROR|error)|`
-      + String.raw`[ \t]+on[ \t]+\S|[ \t]-+[ \t])`),
+    rank: 1,
+    line: new RegExp(
+      String.raw`^[ \t]*(?:[-*•][ \t]+)?<?(${ADDRESS})>?[ \t]*(?:\([^)\n]*\))?[ \t]*(?::|\.\.\.|,[ \t](?=ERROR|error)|` +
+        String.raw`[ \t]+on[ \t]+\S|[ \t]-+[ \t])`,
+    ),
   },
   { rank: 1, line: new RegExp(String.raw`^[ \t]*[45]\d\d[ -](?:[245]\.\d+\.\d+[ \t])?<(${ADDRESS})>(?:\.\.\.|:|,)`) },
   { rank: 1, line: new RegExp(String.raw`^[ \t]*>>>[ \t]*RCPT TO:[ \t]*<?(${ADDRESS})>?`, 'i') },
   // an address of X.400, as old Exchange writes it
   { rank: 1, line: new RegExp(String.raw`\bSMTP[=:](${ADDRESS})[;\]]`, 'i') },
-  { rank: 1, line: new RegExp(String.raw`^[ \t]*(?:[\w-]{1,20}[ \t]){0,3}${LABEL}[ \t]*[:=：][ \t]*["'[]?(?:SMTP:)?<?(${ADDRESS})>?`, 'i') },
   {
-    rank: 2, line: new RegExp(
-      String.raw`\b(?:delivered to|did not reach|could not be (?:sent|delivered)|recipients?|rcpt to|addressed to|affected|`
-      + String.raw`permanent errors|undeliverable to|deliver(?:y)? (?:your |the |this )?(?:mail|message|e-?mail)? ?to)`
-      + String.raw`\b[^:<@\n]{0,80}[:<"' ]\s*<?(${ADDRESS})>?`, 'i'),
+    rank: 1,
+    line: new RegExp(
+      String.raw`^[ \t]*(?:[\w-]{1,20}[ \t]){0,3}${LABEL}[ \t]*[:=：][ \t]*["'[]?(?:SMTP:)?<?(${ADDRESS})>?`,
+      'i',
+    ),
+  },
+  {
+    rank: 2,
+    line: new RegExp(
+      String.raw`\b(?:delivered to|did not reach|could not be (?:sent|delivered)|recipients?|rcpt to|addressed to|affected|` +
+        String.raw`permanent errors|undeliverable to|deliver(?:y)? (?:your |the |this )?(?:mail|message|e-?mail)? ?to)` +
+        String.raw`\b[^:<@\n]{0,80}[:<"' ]\s*<?(${ADDRESS})>?`,
+      'i',
+    ),
   },
   { rank: 2, line: new RegExp(String.raw`\bgenerated (?:from|by) <?(${ADDRESS})>?`, 'i') },
-  { rank: 2, line: new RegExp(String.raw`\b(?:user|recipient|mailbox|account|address)\b[^@\n]{0,60}[(<" ](${ADDRESS})[)>" ]`, 'i') },
+  {
+    rank: 2,
+    line: new RegExp(
+      String.raw`\b(?:user|recipient|mailbox|account|address)\b[^@\n]{0,60}[(<" ](${ADDRESS})[)>" ]`,
+      'i',
+    ),
+  },
 ]
 
 /** Words of the notice that name a sender, not a recipient. */
 const NOT_RECIPIENT = words(
-  String.raw`\b(?:from|sender|sent by|contact|reply-to|questions|help|postmaster|administrator|envelope[- ]from|mail from|`
-    + String.raw`hello|dear)\b[^@\n]{0,60}$`,
+  String.raw`\b(?:from|sender|sent by|contact|reply-to|questions|help|postmaster|administrator|envelope[- ]from|mail from|` +
+    String.raw`hello|dear)\b[^@\n]{0,60}$`,
 )
 
 function readEntries(text: string): Entry[] {
   const lines = text.split('\n')
   for (const rank of [1, 2] as const) {
-    const entries = collect(lines, SHAPES.filter((shape) => shape.rank === rank))
+    const entries = collect(
+      lines,
+      SHAPES.filter((shape) => shape.rank === rank),
+    )
     if (entries.length > 0) return entries
   }
   return []
@@ -175,8 +202,13 @@ export function returnedFields(mail: Part, notice: Notice): { readonly name: str
     const inner = part.type.startsWith('message/rfc822') ? part.children[0] : undefined
     if (inner !== undefined && inner.fields.length > 0) return [...inner.fields]
   }
-  const headers = [...walk(mail)].find((part) => part.type === 'text/rfc822-headers' || part.type === 'message/rfc822-headers')
+  const headers = [...walk(mail)].find(
+    (part) => part.type === 'text/rfc822-headers' || part.type === 'message/rfc822-headers',
+  )
   const text = headers === undefined ? notice.returned : textOf(headers)
-  return [...text.matchAll(/^[ \t]*(to|from|message-id|return-path|cc|subject|x-failed-recipients):[ \t]*(.*(?:\n[ \t]+\S.*)*)/gim)]
-    .map(([, name = '', value = '']) => ({ name: name.toLowerCase(), value: value.replace(/\n[ \t]+/g, ' ').trim() }))
+  return [
+    ...text.matchAll(
+      /^[ \t]*(to|from|message-id|return-path|cc|subject|x-failed-recipients):[ \t]*(.*(?:\n[ \t]+\S.*)*)/gim,
+    ),
+  ].map(([, name = '', value = '']) => ({ name: name.toLowerCase(), value: value.replace(/\n[ \t]+/g, ' ').trim() }))
 }

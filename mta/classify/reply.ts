@@ -15,13 +15,35 @@ const COMMANDS: Readonly<Record<Stage, Command>> = { mail: 'mail', rcpt: 'rcpt',
 
 /** What each class of failure is about; every class of wordings.ts has its row. */
 const SCOPES: Readonly<Record<string, Scope>> = {
-  'no-such-user': 'recipient', 'no-such-domain': 'recipient', 'no-mail-accepted': 'recipient', 'bad-address': 'recipient',
-  moved: 'recipient', address: 'recipient', mailbox: 'recipient',
-  'mailbox-full': 'recipient', 'mailbox-disabled': 'recipient', 'recipient-filter': 'recipient',
-  'too-large': 'message', 'message-refused': 'message', virus: 'message', 'no-smtputf8': 'message',
-  spam: 'source', policy: 'source', blocked: 'source', authentication: 'source', 'no-reverse-dns': 'source', 'relay-denied': 'source',
-  'sender-refused': 'source', greylisted: 'source', throttled: 'source', tls: 'source',
-  network: 'destination', system: 'destination', expired: 'destination', loop: 'destination', protocol: 'destination',
+  'no-such-user': 'recipient',
+  'no-such-domain': 'recipient',
+  'no-mail-accepted': 'recipient',
+  'bad-address': 'recipient',
+  moved: 'recipient',
+  address: 'recipient',
+  mailbox: 'recipient',
+  'mailbox-full': 'recipient',
+  'mailbox-disabled': 'recipient',
+  'recipient-filter': 'recipient',
+  'too-large': 'message',
+  'message-refused': 'message',
+  virus: 'message',
+  'no-smtputf8': 'message',
+  spam: 'source',
+  policy: 'source',
+  blocked: 'source',
+  authentication: 'source',
+  'no-reverse-dns': 'source',
+  'relay-denied': 'source',
+  'sender-refused': 'source',
+  greylisted: 'source',
+  throttled: 'source',
+  tls: 'source',
+  network: 'destination',
+  system: 'destination',
+  expired: 'destination',
+  loop: 'destination',
+  protocol: 'destination',
 }
 
 /** Where neither words nor status say more, the stage does. */
@@ -29,7 +51,7 @@ const BY_STAGE: Readonly<Record<Stage, { readonly reason: string; readonly scope
   mail: { reason: 'sender-refused', scope: 'source' },
   rcpt: { reason: 'recipient-refused', scope: 'recipient' },
   data: { reason: 'message-refused', scope: 'message' },
-  dot:  { reason: 'message-refused', scope: 'message' },
+  dot: { reason: 'message-refused', scope: 'message' },
 }
 
 /** RFC 3463 3.8: security and policy, which condemn nobody whatever the words beside them say. */
@@ -49,7 +71,8 @@ function meaningOf(stage: Stage, reply: Reply, recipient: string | null): Meanin
   const reading = readFailure(recipient === null ? said : withoutRecipient(said, recipient), status, command)
   const scope = SCOPES[reading.class]
   // no mailbox was named yet: it is the server's own disk
-  if (stage === 'mail' && reading.class === 'mailbox-full') return { reason: 'system', scope: 'destination', isHard: false }
+  if (stage === 'mail' && reading.class === 'mailbox-full')
+    return { reason: 'system', scope: 'destination', isHard: false }
   // an address is judged where it is named: what MAIL is refused with is about us
   if (scope === undefined || (stage === 'mail' && scope === 'recipient')) return { ...BY_STAGE[stage], isHard: false }
   const isVague = reading.isHard || scope === 'destination'
@@ -69,7 +92,8 @@ export function classifyReply(stage: Stage, reply: Reply, recipient: string | nu
   const meaning = meaningOf(stage, reply, recipient)
   const detail = formatReply(reply)
   // 421: the server is closing; it says nothing about this message (RFC 5321 3.8)
-  if (reply.code === 421) return { kind: 'deferred', scope: 'host', reason: meaning.reason, detail, reply, isCounted: false }
+  if (reply.code === 421)
+    return { kind: 'deferred', scope: 'host', reason: meaning.reason, detail, reply, isCounted: false }
   if (reply.code < 500 || isTooMany(stage, reply, meaning))
     return { kind: 'deferred', scope: meaning.scope, reason: meaning.reason, detail, reply, isCounted: true }
   return { kind: 'bounced', scope: meaning.scope, reason: meaning.reason, isHard: meaning.isHard, detail, reply }

@@ -6,11 +6,23 @@ import { ANSWERS, REPORTS, type ReportSample } from './reports.test-data.ts'
 import { readReport } from './report.ts'
 
 function mailOf({ from = 'MAILER-DAEMON@mx.b.example', subject, header, text }: Sample): Buffer {
-  const head = [`From: ${from}`, 'To: shop@sender.example', `Subject: ${subject}`, ...(header === undefined ? [] : [header])]
+  const head = [
+    `From: ${from}`,
+    'To: shop@sender.example',
+    `Subject: ${subject}`,
+    ...(header === undefined ? [] : [header]),
+  ]
   return Buffer.from(`${head.join('\n')}\n${text}`.replaceAll('\n', '\r\n'))
 }
 
-function reportOf({ groups, type = 'message/delivery-status', returned, text, header, ...sample }: ReportSample): Buffer {
+function reportOf({
+  groups,
+  type = 'message/delivery-status',
+  returned,
+  text,
+  header,
+  ...sample
+}: ReportSample): Buffer {
   if (groups === undefined) return mailOf({ ...sample, text, ...(header === undefined ? {} : { header }) })
   const kind = `Content-Type: multipart/report; report-type=${type.slice('message/'.length)}; boundary="b1"`
   const original = returned === undefined ? [] : [`message/rfc822\n\n${returned}`]
@@ -27,12 +39,15 @@ function reading(raw: Buffer | string): string {
   return [kind, ...told].join(' ')
 }
 
-const inBase64 = (text: string): string => `Content-Transfer-Encoding: base64\r\n\r\n${Buffer.from(text).toString('base64')}`
+const inBase64 = (text: string): string =>
+  `Content-Transfer-Encoding: base64\r\n\r\n${Buffer.from(text).toString('base64')}`
 
 describe('reports', () => {
-  for (const sample of SAMPLES) it(`of ${sample.server}: ${sample.reading}`, () => assert.equal(reading(mailOf(sample)), sample.reading))
+  for (const sample of SAMPLES)
+    it(`of ${sample.server}: ${sample.reading}`, () => assert.equal(reading(mailOf(sample)), sample.reading))
 
-  for (const sample of REPORTS) it(`of ${sample.server}: ${sample.reading}`, () => assert.equal(reading(reportOf(sample)), sample.reading))
+  for (const sample of REPORTS)
+    it(`of ${sample.server}: ${sample.reading}`, () => assert.equal(reading(reportOf(sample)), sample.reading))
   for (const [who, subject, text, header] of ANSWERS) {
     it(`of nobody (away, ${who})`, () => {
       const sample = { server: who, from: 'Ann <ann@b.example>', subject, reading: 'autoreply', text: `\n${text}\n` }
@@ -43,42 +58,104 @@ describe('reports', () => {
   const DSN = dsnOf({ recipient: 'ann@b.example' })
   const MACHINE: readonly (readonly [what: string, raw: string, reading: string])[] = [
     ['a failure', DSN, 'bounce ann@b.example no-such-user!'],
-    ['a failure for now', dsnOf({ recipient: 'ann@b.example', status: '4.2.2', diagnostic: '452 4.2.2 full' }),
-    'bounce ann@b.example mailbox-full'],
-    ['a failure without a diagnostic', dsnOf({ recipient: 'ann@b.example', status: '5.1.1', diagnostic: '' }),
-    'bounce ann@b.example no-such-user!'],
-    ['a delay', dsnOf({ recipient: 'ann@b.example', action: 'delayed', status: '4.4.1', diagnostic: 'timed out' }), 'delay ann@b.example'],
-    ['a delivery', dsnOf({ recipient: 'ann@b.example', action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }),
-    'delivered ann@b.example'],
-    ['an action in other letters', DSN.replace('Action: failed', 'ACTION : Failed (no more)'), 'bounce ann@b.example no-such-user!'],
+    [
+      'a failure for now',
+      dsnOf({ recipient: 'ann@b.example', status: '4.2.2', diagnostic: '452 4.2.2 full' }),
+      'bounce ann@b.example mailbox-full',
+    ],
+    [
+      'a failure without a diagnostic',
+      dsnOf({ recipient: 'ann@b.example', status: '5.1.1', diagnostic: '' }),
+      'bounce ann@b.example no-such-user!',
+    ],
+    [
+      'a delay',
+      dsnOf({ recipient: 'ann@b.example', action: 'delayed', status: '4.4.1', diagnostic: 'timed out' }),
+      'delay ann@b.example',
+    ],
+    [
+      'a delivery',
+      dsnOf({ recipient: 'ann@b.example', action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }),
+      'delivered ann@b.example',
+    ],
+    [
+      'an action in other letters',
+      DSN.replace('Action: failed', 'ACTION : Failed (no more)'),
+      'bounce ann@b.example no-such-user!',
+    ],
     ['an address in brackets', dsnOf({ recipient: '<ann@b.example>' }), 'bounce ann@b.example no-such-user!'],
-    ['an action that is a name of every object', DSN.replace('Action: failed', 'Action: constructor'),
-    'bounce ann@b.example no-such-user!'],
-    ['an encoding that is none',
-    `Content-Transfer-Encoding: __proto__\r\n${textBounceOf('ann@b.example')}`, 'bounce ann@b.example no-such-user!'],
-    ['a report in base64', DSN.replace(/(delivery-status)\r\n\r\n([^]*?)\r\n\r\n--b1/, (_, type: string, fields: string) =>
-      `${type}\r\n${inBase64(fields)}\r\n--b1`), 'bounce ann@b.example no-such-user!'],
-    ['words in base64', textBounceOf('ann@b.example').replace(/\r\n\r\n([^]*)/, (_, text: string) => `\r\n${inBase64(text)}`),
-    'bounce ann@b.example no-such-user!'],
+    [
+      'an action that is a name of every object',
+      DSN.replace('Action: failed', 'Action: constructor'),
+      'bounce ann@b.example no-such-user!',
+    ],
+    [
+      'an encoding that is none',
+      `Content-Transfer-Encoding: __proto__\r\n${textBounceOf('ann@b.example')}`,
+      'bounce ann@b.example no-such-user!',
+    ],
+    [
+      'a report in base64',
+      DSN.replace(
+        /(delivery-status)\r\n\r\n([^]*?)\r\n\r\n--b1/,
+        (_, type: string, fields: string) => `${type}\r\n${inBase64(fields)}\r\n--b1`,
+      ),
+      'bounce ann@b.example no-such-user!',
+    ],
+    [
+      'words in base64',
+      textBounceOf('ann@b.example').replace(/\r\n\r\n([^]*)/, (_, text: string) => `\r\n${inBase64(text)}`),
+      'bounce ann@b.example no-such-user!',
+    ],
     ['lines that end in CR alone', DSN.replaceAll('\r\n', '\r'), 'bounce ann@b.example no-such-user!'],
-    ['an address of X.400 beside the one that was sent to', DSN.replace('Final-Recipient: rfc822; ann@b.example',
-      'Original-Recipient: rfc822; ann@b.example\r\nFinal-Recipient: X400; /PN=Ann/O=B/C=DE/'), 'bounce ann@b.example no-such-user!'],
-    ['a domain that is called by words of ours', dsnOf({ recipient: 'ann@spam.example', status: '5.4.4',
-      diagnostic: 'Host or domain name not found. Name service error for name=spam.example type=A: Host not found' }),
-    'bounce ann@spam.example no-such-domain!'],
+    [
+      'an address of X.400 beside the one that was sent to',
+      DSN.replace(
+        'Final-Recipient: rfc822; ann@b.example',
+        'Original-Recipient: rfc822; ann@b.example\r\nFinal-Recipient: X400; /PN=Ann/O=B/C=DE/',
+      ),
+      'bounce ann@b.example no-such-user!',
+    ],
+    [
+      'a domain that is called by words of ours',
+      dsnOf({
+        recipient: 'ann@spam.example',
+        status: '5.4.4',
+        diagnostic: 'Host or domain name not found. Name service error for name=spam.example type=A: Host not found',
+      }),
+      'bounce ann@spam.example no-such-domain!',
+    ],
     ['a report of UTF-8 kind', DSN.replace('message/d', 'message/global-d'), 'bounce ann@b.example no-such-user!'],
     ['a complaint', arfOf(), 'complaint'],
     ['a complaint whose fields are lost', arfOf().replace('message/feedback-report', 'text/plain'), 'complaint'],
-    ['a mail with the field of Microsoft\'s programme',
-    'X-HmXmrOriginalRecipient: ann@b.example\r\nFrom: shop@sender.example\r\n\r\nHello', 'complaint ann@b.example'],
-    ['a name before the address', DSN.replace('rfc822; ann@b.example', 'rfc822; "Ann" <ann@b.example>'),
-    'bounce ann@b.example no-such-user!'],
-    ['a mailbox of which the code says that it is there', dsnOf({ recipient: 'ann@b.example', status: '5.2.1',
-      diagnostic: '550 5.2.1 Mailbox not available' }), 'bounce ann@b.example mailbox-disabled'],
-    ['a notice that fears what the server did not say', dsnOf({ recipient: 'ann@b.example', status: '5.0.0', diagnostic: '554 Oops' })
-      .replace('This is the mail system', 'The user may be unknown: user unknown. This is the system'), 'bounce ann@b.example unknown'],
-    ['words that were wrapped', textBounceOf('ann@b.example').replace(/no mailbox[^\r\n]*/i, 'the account could not\r\n   be found'),
-    'bounce ann@b.example no-such-user!'],
+    [
+      "a mail with the field of Microsoft's programme",
+      'X-HmXmrOriginalRecipient: ann@b.example\r\nFrom: shop@sender.example\r\n\r\nHello',
+      'complaint ann@b.example',
+    ],
+    [
+      'a name before the address',
+      DSN.replace('rfc822; ann@b.example', 'rfc822; "Ann" <ann@b.example>'),
+      'bounce ann@b.example no-such-user!',
+    ],
+    [
+      'a mailbox of which the code says that it is there',
+      dsnOf({ recipient: 'ann@b.example', status: '5.2.1', diagnostic: '550 5.2.1 Mailbox not available' }),
+      'bounce ann@b.example mailbox-disabled',
+    ],
+    [
+      'a notice that fears what the server did not say',
+      dsnOf({ recipient: 'ann@b.example', status: '5.0.0', diagnostic: '554 Oops' }).replace(
+        'This is the mail system',
+        'The user may be unknown: user unknown. This is the system',
+      ),
+      'bounce ann@b.example unknown',
+    ],
+    [
+      'words that were wrapped',
+      textBounceOf('ann@b.example').replace(/no mailbox[^\r\n]*/i, 'the account could not\r\n   be found'),
+      'bounce ann@b.example no-such-user!',
+    ],
     ['an old bounce', textBounceOf('ann@b.example'), 'bounce ann@b.example no-such-user!'],
     ['out of office', outOfOfficeOf(), 'autoreply'],
     ['nothing', '', 'other'],
@@ -93,20 +170,56 @@ describe('reports', () => {
 
   it('never throws, and never tells more than is bounded, whatever comes', () => {
     const words = fc.constantFrom(
-      '--b', '\n', '\n\n', 'Content-Type: multipart/report; boundary=b\n', 'Content-Type: message/delivery-status\n\n',
+      '--b',
+      '\n',
+      '\n\n',
+      'Content-Type: multipart/report; boundary=b\n',
+      'Content-Type: message/delivery-status\n\n',
       'Final-Recipient: rfc822; ',
-      'a@b.example', 'Action: failed\n', '550 5.1.1 ', 'user unknown', '<', '>', ':', '"', '\\', '=\n', '=?utf-8?q?', '\0', '\xff', ' ',
-      'From: mailer-daemon@x\n', 'Subject: failure\n', 'Content-Transfer-Encoding: base64\n\n', 'Content-Type: text/html\n\n<p>',
-      'Feedback-Type: abuse\n', 'X-HmXmrOriginalRecipient: ', 'SMTP=a@b;', 'Recipient: [SMTP:', 'host x ', 'user ', 'not ', '\u540d',
-      'Empf\xe4nger ', 'Return-Path: <>\n', 'Auto-Submitted: auto-generated\n', 'In-Reply-To: <1>\n', 'Re: ')
+      'a@b.example',
+      'Action: failed\n',
+      '550 5.1.1 ',
+      'user unknown',
+      '<',
+      '>',
+      ':',
+      '"',
+      '\\',
+      '=\n',
+      '=?utf-8?q?',
+      '\0',
+      '\xff',
+      ' ',
+      'From: mailer-daemon@x\n',
+      'Subject: failure\n',
+      'Content-Transfer-Encoding: base64\n\n',
+      'Content-Type: text/html\n\n<p>',
+      'Feedback-Type: abuse\n',
+      'X-HmXmrOriginalRecipient: ',
+      'SMTP=a@b;',
+      'Recipient: [SMTP:',
+      'host x ',
+      'user ',
+      'not ',
+      '\u540d',
+      'Empf\xe4nger ',
+      'Return-Path: <>\n',
+      'Auto-Submitted: auto-generated\n',
+      'In-Reply-To: <1>\n',
+      'Re: ',
+    )
     const mails = fc.oneof(
       fc.array(words, { maxLength: 60 }).map((list) => Buffer.from(list.join(''), 'latin1')),
-      fc.uint8Array({ maxLength: 2000 }).map((bytes) => Buffer.from(bytes)))
-    fc.assert(fc.property(mails, (raw) => {
-      const { recipients } = readReport(raw)
-      assert.ok(recipients.length <= 500)
-      for (const { address, diagnostic } of recipients) assert.ok(address.length <= 8200 && (diagnostic ?? '').length <= 2000)
-    }))
+      fc.uint8Array({ maxLength: 2000 }).map((bytes) => Buffer.from(bytes)),
+    )
+    fc.assert(
+      fc.property(mails, (raw) => {
+        const { recipients } = readReport(raw)
+        assert.ok(recipients.length <= 500)
+        for (const { address, diagnostic } of recipients)
+          assert.ok(address.length <= 8200 && (diagnostic ?? '').length <= 2000)
+      }),
+    )
   })
   it('a report that gives a report back is about whom the outer one names', () => {
     const inner = dsnOf({ recipient: 'bob@b.example' }).replaceAll('b1', 'b9')
@@ -114,13 +227,23 @@ describe('reports', () => {
   })
 
   it('a report that was cut names nobody else', () => {
-    fc.assert(fc.property(fc.nat(DSN.length), (length) => {
-      for (const { address } of readReport(Buffer.from(DSN.slice(0, length))).recipients) assert.ok('ann@b.example'.startsWith(address))
-    }))
+    fc.assert(
+      fc.property(fc.nat(DSN.length), (length) => {
+        for (const { address } of readReport(Buffer.from(DSN.slice(0, length))).recipients)
+          assert.ok('ann@b.example'.startsWith(address))
+      }),
+    )
   })
 
   const UNITS = [
-    'user ', '<a@b.example>: not ', 'recipient: a@b.example\n', 'SMTP=a@', 'does not have any ', 'mailbox exceeded ', '用户', '> ',
+    'user ',
+    '<a@b.example>: not ',
+    'recipient: a@b.example\n',
+    'SMTP=a@',
+    'does not have any ',
+    'mailbox exceeded ',
+    '用户',
+    '> ',
   ]
   for (const unit of UNITS) {
     it(`reads on over ${JSON.stringify(unit)} without end`, () => {
@@ -129,6 +252,7 @@ describe('reports', () => {
     })
   }
   for (let kind = 0; kind < 6; kind++) {
-    it(`reads on after a bomb (${kind})`, () => assert.ok(readReport(Buffer.from(bombOf(kind))).recipients.length <= 500))
+    it(`reads on after a bomb (${kind})`, () =>
+      assert.ok(readReport(Buffer.from(bombOf(kind))).recipients.length <= 500))
   }
 })

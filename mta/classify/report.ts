@@ -49,14 +49,24 @@ export function readReport(raw: Buffer): Report {
   const reported = readDeliveryStatus(mail, notice)
   const isNotice = reported.length > 0 || isFailureNotice(mail, notice) || isDelayNotice(mail, notice)
   const about = { feedbackType: null, originalMessageId }
-  if (!isNotice) return { kind: isAutomaticAnswer(mail, notice) || isFromNobody(mail) ? 'autoreply' : 'other', recipients: [], ...about }
+  if (!isNotice)
+    return {
+      kind: isAutomaticAnswer(mail, notice) || isFromNobody(mail) ? 'autoreply' : 'other',
+      recipients: [],
+      ...about,
+    }
   const recipients = reported.length > 0 ? reported : readWords(mail, notice, returned)
   return { kind: kindOf(recipients) ?? (isDelayNotice(mail, notice) ? 'delay' : 'bounce'), recipients, ...about }
 }
 
 function describeComplaint({ feedbackType, addresses }: Complaint, originalMessageId: string | null): Report {
   const about = { hard: false, status: null, class: feedbackType, action: 'delivered', diagnostic: null } as const
-  return { kind: 'complaint', recipients: addresses.map((address) => ({ address, ...about })), feedbackType, originalMessageId }
+  return {
+    kind: 'complaint',
+    recipients: addresses.map((address) => ({ address, ...about })),
+    feedbackType,
+    originalMessageId,
+  }
 }
 
 /** Null where nobody is named. */
@@ -80,8 +90,13 @@ function noticeFor(notice: Notice, place: number): Notice {
 }
 
 const ACTIONS: ReadonlyMap<string, Action> = new Map([
-  ['failed', 'failed'], ['failure', 'failed'], ['delayed', 'delayed'], ['delivered', 'delivered'], ['deliverable', 'delivered'],
-  ['relayed', 'relayed'], ['expanded', 'expanded'],
+  ['failed', 'failed'],
+  ['failure', 'failed'],
+  ['delayed', 'delayed'],
+  ['delivered', 'delivered'],
+  ['deliverable', 'delivered'],
+  ['relayed', 'relayed'],
+  ['expanded', 'expanded'],
 ])
 
 /** Recipients of the delivery-status part; where there is none, of fields that stand in the notice itself. */
@@ -91,7 +106,8 @@ function readDeliveryStatus(mail: Part, notice: Notice): ReportedRecipient[] {
   const failed = bareAddresses(valueOf(mail.fields, 'x-failed-recipients'))
   const about = groups.filter((fields) => RECIPIENT_FIELDS.some((name) => valueOf(fields, name) !== null))
   const named = about.length === 1 ? failed : []
-  const recipients = about.slice(0, MAX_RECIPIENTS)
+  const recipients = about
+    .slice(0, MAX_RECIPIENTS)
     .map((fields, i) => readGroup(fields, noticeFor(notice, i), named))
     .filter((recipient) => recipient !== null)
   return [...new Map(recipients.map((recipient) => [recipient.address.toLowerCase(), recipient])).values()]
@@ -101,8 +117,9 @@ function readDeliveryStatus(mail: Part, notice: Notice): ReportedRecipient[] {
 function inlineGroups(notice: Notice): (readonly Field[])[] {
   const text = notice.text + notice.returned
   return /^[ \t]*(?:final|original)-recipient:/im.test(text) && /^[ \t]*(?:action|status|diagnostic-code):/im.test(text)
-    ? readGroups(text.replace(/^[ \t]+(?=[A-Z][\w-]+:)/gm, ''))
-      .filter((fields) => valueOf(fields, 'action') !== null || valueOf(fields, 'status') !== null)
+    ? readGroups(text.replace(/^[ \t]+(?=[A-Z][\w-]+:)/gm, '')).filter(
+        (fields) => valueOf(fields, 'action') !== null || valueOf(fields, 'status') !== null,
+      )
     : []
 }
 
@@ -114,8 +131,17 @@ function readGroup(fields: readonly Field[], notice: Notice, failed: readonly st
   const told = valueOf(fields, 'status')
   const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(told ?? '')?.[0] ?? null
   const diagnostic = cleanDiagnostic(valueOf(fields, 'diagnostic-code'))
-  const action = ACTIONS.get(/^[a-z]+/.exec((valueOf(fields, 'action') ?? '').toLowerCase())?.[0] ?? '') ?? actionOf(status)
-  return describe({ address, action, status, diagnostic, comment: told, entry: entryOf(notice, address), notice: notice.text })
+  const action =
+    ACTIONS.get(/^[a-z]+/.exec((valueOf(fields, 'action') ?? '').toLowerCase())?.[0] ?? '') ?? actionOf(status)
+  return describe({
+    address,
+    action,
+    status,
+    diagnostic,
+    comment: told,
+    entry: entryOf(notice, address),
+    notice: notice.text,
+  })
 }
 
 function actionOf(status: string | null): Action {
@@ -142,9 +168,17 @@ function cleanDiagnostic(value: string | null): string | null {
 
 function readWords(mail: Part, notice: Notice, returned: readonly Field[]): ReportedRecipient[] {
   const action = isDelayNotice(mail, notice) ? 'delayed' : 'failed'
-  return chooseEntries(mail, notice, returned).map((entry, i) => describe({
-    address: entry.address, action, status: null, diagnostic: null, comment: null, entry, notice: noticeFor(notice, i).text,
-  }))
+  return chooseEntries(mail, notice, returned).map((entry, i) =>
+    describe({
+      address: entry.address,
+      action,
+      status: null,
+      diagnostic: null,
+      comment: null,
+      entry,
+      notice: noticeFor(notice, i).text,
+    }),
+  )
 }
 
 interface Known {
@@ -181,7 +215,13 @@ function describe(known: Known): ReportedRecipient {
  */
 function readSaid({ address, diagnostic, entry, comment, notice }: Known, command: Command | null): Reading | null {
   const said = entry?.text ?? null
-  for (const text of [diagnostic, firstReply(said), said, said === null ? null : onOneLine(said.slice(0, MAX_SAID)), comment]) {
+  for (const text of [
+    diagnostic,
+    firstReply(said),
+    said,
+    said === null ? null : onOneLine(said.slice(0, MAX_SAID)),
+    comment,
+  ]) {
     const reading = readText(text, address, command)
     if (reading !== null) return reading
   }

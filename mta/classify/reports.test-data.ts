@@ -1523,16 +1523,51 @@ Your message was deleted without being read on Monday.
     groups: `Final-Recipient: rfc822;ann@b.example
 Disposition: automatic-action/MDN-sent-automatically; deleted`,
   },
-  ...([
-    ['German', 'Verzögerte Zustellung: Hallo', 'Die Zustellung an folgende Empfänger ist verzögert:', 'Es wird weiterhin versucht.'],
-    ['French', 'Remise retardée : Bonjour', 'La remise à ces destinataires ou groupes est retardée :', 'Le serveur continuera à essayer.'],
-    ['Spanish', 'Entrega retrasada: Hola', 'El mensaje aún no se ha entregado a los siguientes destinatarios:', 'Se seguirá intentando.'],
-    ['Italian', 'Recapito in ritardo: Ciao', 'Il messaggio non è ancora stato recapitato a:', 'Il server continuerà a provare.'],
-    ['Portuguese', 'Entrega atrasada: Olá', 'A mensagem ainda não foi entregue a:', 'O servidor continuará tentando.'],
-    ['Japanese', '配信の遅延: Hello', '次の受信者またはグループへの配信が遅れています:', 'メッセージの配信は引き続き試行されます。'],
-    ['Russian', 'Задержка доставки', 'Сообщение ещё не доставлено:', 'Попытки доставки будут продолжены.'],
-  ] as const).map(([language, subject, before, after]) => ({
-    server: `a server that goes on trying, in ${language}`, from: 'postmaster@b.example', subject, reading: 'delay ann@b.example',
+  ...(
+    [
+      [
+        'German',
+        'Verzögerte Zustellung: Hallo',
+        'Die Zustellung an folgende Empfänger ist verzögert:',
+        'Es wird weiterhin versucht.',
+      ],
+      [
+        'French',
+        'Remise retardée : Bonjour',
+        'La remise à ces destinataires ou groupes est retardée :',
+        'Le serveur continuera à essayer.',
+      ],
+      [
+        'Spanish',
+        'Entrega retrasada: Hola',
+        'El mensaje aún no se ha entregado a los siguientes destinatarios:',
+        'Se seguirá intentando.',
+      ],
+      [
+        'Italian',
+        'Recapito in ritardo: Ciao',
+        'Il messaggio non è ancora stato recapitato a:',
+        'Il server continuerà a provare.',
+      ],
+      [
+        'Portuguese',
+        'Entrega atrasada: Olá',
+        'A mensagem ainda não foi entregue a:',
+        'O servidor continuará tentando.',
+      ],
+      [
+        'Japanese',
+        '配信の遅延: Hello',
+        '次の受信者またはグループへの配信が遅れています:',
+        'メッセージの配信は引き続き試行されます。',
+      ],
+      ['Russian', 'Задержка доставки', 'Сообщение ещё не доставлено:', 'Попытки доставки будут продолжены.'],
+    ] as const
+  ).map(([language, subject, before, after]) => ({
+    server: `a server that goes on trying, in ${language}`,
+    from: 'postmaster@b.example',
+    subject,
+    reading: 'delay ann@b.example',
     text: `\n${before}\n\nann@b.example\n\n${after}\n`,
   })),
   {
@@ -1604,14 +1639,34 @@ export const ANSWERS: readonly (readonly [who: string, subject: string, text: st
   ['Indonesian', 'Balasan otomatis: Hello', 'Saya sedang cuti'],
   ['Croatian', 'Automatski odgovor: Hello', 'Na godišnjem odmoru'],
   ['Bulgarian', 'Автоматичен отговор: Hello', 'В отпуск съм'],
-  ['English, from a person who left', 'Re: Hello', 'I have left. This mailbox does not exist any more; please write to bob@b.example.',
-    'Auto-Submitted: auto-replied'],
+  [
+    'English, from a person who left',
+    'Re: Hello',
+    'I have left. This mailbox does not exist any more; please write to bob@b.example.',
+    'Auto-Submitted: auto-replied',
+  ],
   ['an acknowledgement of a helpdesk', '[Ticket #4711] Hello', 'Your request has been received.', 'X-Autoreply: yes'],
-  ['a challenge of Boxbe', 'Hello (Action Required)', 'Your message about "Hello" was waitlisted. Please add yourself to my Guest List',
-    'Auto-Submitted: auto-replied'],
+  [
+    'a challenge of Boxbe',
+    'Hello (Action Required)',
+    'Your message about "Hello" was waitlisted. Please add yourself to my Guest List',
+    'Auto-Submitted: auto-replied',
+  ],
   ['a challenge of UOL', 'AntiSpam UOL » Hello', 'Para que sua mensagem seja entregue, confirme o seu endereço'],
-  ['a challenge of Earthlink', 'Re: Hello', 'To control spam, I now allow incoming messages only from senders I have approved beforehand.'],
-  ['a challenge that names a list of senders', 'Re: Hello', 'To be added to my Allowed Sender list, click the link below.'],
-  ['English, from a mailbox that is given up', 'I have retired', 'This address is no longer valid.',
-    'Auto-Submitted: auto-generated\nIn-Reply-To: <1@sender.example>'],
+  [
+    'a challenge of Earthlink',
+    'Re: Hello',
+    'To control spam, I now allow incoming messages only from senders I have approved beforehand.',
+  ],
+  [
+    'a challenge that names a list of senders',
+    'Re: Hello',
+    'To be added to my Allowed Sender list, click the link below.',
+  ],
+  [
+    'English, from a mailbox that is given up',
+    'I have retired',
+    'This address is no longer valid.',
+    'Auto-Submitted: auto-generated\nIn-Reply-To: <1@sender.example>',
+  ],
 ]

@@ -6,11 +6,14 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   // no such user
   ['Sorry, no mailbox here by that name. (#5.1.1)', 'no-such-user!'],
   ['550 5.1.1 <x>: Recipient address rejected: User unknown in virtual mailbox table', 'no-such-user!'],
-  ['550-5.1.1 The email account that you tried to reach does not exist. Please try double-checking the address', 'no-such-user!'],
+  [
+    '550-5.1.1 The email account that you tried to reach does not exist. Please try double-checking the address',
+    'no-such-user!',
+  ],
   ['550 Requested action not taken: mailbox unavailable', 'no-such-user!'],
   ['550 5.1.1 RESOLVER.ADR.RecipNotFound; not found', 'no-such-user!'],
   ['User x (x@b.example) not listed in Domino Directory', 'no-such-user!'],
-  ['554 delivery error: dd This user doesn\'t have a yahoo.com account (x@yahoo.com)', 'no-such-user!'],
+  ["554 delivery error: dd This user doesn't have a yahoo.com account (x@yahoo.com)", 'no-such-user!'],
   ['550 Unrouteable address', 'no-such-domain!'],
   ['550 No such person at this address', 'no-such-user!'],
   ['Name service error for name=b.example type=MX: Host not found, try again', 'network'],
@@ -29,7 +32,7 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['553 This address no longer accepts mail', 'no-such-user!'],
   ['550 We do not have an account here by that name', 'no-such-user!'],
   ['550 <x@b.example> is invalid', 'no-such-user!'],
-  ['554 RCPT (x@b.example) dosn\'t exist', 'no-such-user!'],
+  ["554 RCPT (x@b.example) dosn't exist", 'no-such-user!'],
   ['550 Unable to find the alias user', 'no-such-user!'],
   ['Invalid final delivery userid: x', 'no-such-user!'],
   ['550 x was not found in LDAP', 'no-such-user!'],
@@ -40,19 +43,22 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['550 The recipient cannot be verified. Please check all recipients', 'no-such-user!'],
   ['550 RecipientAddress is invalid', 'no-such-user!'],
   ['550 5.4.1 All recipient addresses rejected : Access denied AS(201806281)', 'no-such-user!'],
-  ['host d1.ess.barracudanetworks.com[192.0.2.1] said: 550 permanent failure for one or more recipients (x@b.example:\n'
-    + '550 5.1.1 User unknown)', 'no-such-user!'],
+  [
+    'host d1.ess.barracudanetworks.com[192.0.2.1] said: 550 permanent failure for one or more recipients (x@b.example:\n' +
+      '550 5.1.1 User unknown)',
+    'no-such-user!',
+  ],
   ['... while talking to mx.blocked.example: 550 no such user', 'no-such-user!'],
   // no such domain, no mail
   ['no valid MX hosts found', 'no-such-domain!'],
   ['No MX found for destination', 'no-such-domain!'],
   ['554 because the domain is not reachable. Please check the domain', 'no-such-domain!'],
   ['all relevant MX records point to non-existent hosts', 'no-such-domain!'],
-  ['Sorry, I could not deliver: couldn\'t find a mail exchanger or IP address. (#5.4.4)', 'no-such-domain!'],
+  ["Sorry, I could not deliver: couldn't find a mail exchanger or IP address. (#5.4.4)", 'no-such-domain!'],
   ['550 5.4.310 DNS domain b.example does not exist', 'no-such-domain!'],
   ['an MX or SRV record indicated no SMTP service', 'no-mail-accepted!'],
   ['Host or domain name not found. Name service error for name=b.example type=A: Host not found', 'no-such-domain!'],
-  ['Sorry, I couldn\'t find any host named b.example. (#5.1.2)', 'no-such-domain!'],
+  ["Sorry, I couldn't find any host named b.example. (#5.1.2)", 'no-such-domain!'],
   ['The domain b.example does not accept mail (nullMX)', 'no-mail-accepted!'],
   ['The user has moved to another company', 'moved!'],
   // the mailbox, for now
@@ -88,16 +94,19 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['554 Sender IP rejected', 'blocked'],
   ['554 5.7.1 Message contains a virus', 'virus'],
   ['550 5.7.1 Refused by local policy', 'policy'],
-  ['550 5.7.1 The group only accepts messages from people in its organization: you are not allowed to send', 'sender-refused'],
+  [
+    '550 5.7.1 The group only accepts messages from people in its organization: you are not allowed to send',
+    'sender-refused',
+  ],
   ['550 <mx.a.example>: Helo command rejected: Host not found', 'blocked'],
   ['550 not local host b.example, not a gateway', 'relay-denied'],
-  ['553 that domain isn\'t in my list of allowed rcpthosts', 'relay-denied'],
+  ["553 that domain isn't in my list of allowed rcpthosts", 'relay-denied'],
   ['550 Your sending domain does not exist', 'sender-refused'],
   ['550 Verify mailfrom failed: user unknown', 'sender-refused'],
   ['535 5.7.8 Invalid user name or password', 'authentication'],
   ['550 Message filtered', 'spam'],
   ['550 Your domain has no MX records', 'sender-refused'],
-  ['553 Your mail server\'s host name was not found', 'sender-refused'],
+  ["553 Your mail server's host name was not found", 'sender-refused'],
   ['550 Your e-mail address is not valid', 'sender-refused'],
   ['550 The account you are sending from does not exist', 'sender-refused'],
   ['550 The sender address shop@a.example is unknown', 'sender-refused'],
@@ -106,10 +115,10 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   // the way
   ['550 mailbox is temporarily not found; migration in progress', 'system'],
   ['554 5.3.5 Local configuration error: host unknown', 'system'],
-  ['I\'m not going to try again; this message has been in the queue too long.', 'expired'],
+  ["I'm not going to try again; this message has been in the queue too long.", 'expired'],
   ['550 5.4.316 Message expired, connection refused(Socket error code 10061)', 'expired'],
   ['503 5.5.1 Bad sequence of commands after the address', 'protocol'],
-  ['554 5.3.0 the user\'s program gave an unknown mailer error 255', 'system'],
+  ["554 5.3.0 the user's program gave an unknown mailer error 255", 'system'],
   ['recipient could not be reached. Bad connection to the next host', 'unknown'],
   ['connect to mx.b.example: Connection timed out', 'network'],
   ['550 5.4.6 Hop count exceeded - possible mail loop', 'loop'],
@@ -120,7 +129,7 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   // other languages
   ['550 Unbekannter Empfänger', 'no-such-user!'],
   ['550 Empfaenger existiert nicht', 'no-such-user!'],
-  ['550 Cette adresse n\'existe pas', 'no-such-user!'],
+  ["550 Cette adresse n'existe pas", 'no-such-user!'],
   ['550 boîte aux lettres inexistante', 'no-such-user!'],
   ['550 El buzón no existe', 'no-such-user!'],
   ['550 No existe el usuario', 'no-such-user!'],
@@ -159,29 +168,43 @@ const SAID: readonly (readonly [text: string, reading: string])[] = [
   ['550 Mensaje rechazado', 'policy'],
   ['550 邮件被拒绝', 'policy'],
   ['550 受信拒否', 'recipient-filter'],
-  ['Le groupe n\'existe pas, ou vous n\'êtes pas autorisé', 'sender-refused'],
+  ["Le groupe n'existe pas, ou vous n'êtes pas autorisé", 'sender-refused'],
   ['', 'unknown'],
   ['something else entirely', 'unknown'],
 ]
 
 const STATUSES: readonly (readonly [status: string, reading: string])[] = [
-  ['5.1.1', 'no-such-user!'], ['5.1.351', 'no-such-user!'], ['5.1.2', 'no-such-domain!'], ['5.1.10', 'no-such-domain!'], ['5.1.3',
-  'bad-address!'],
-  ['5.1.6', 'moved!'], ['5.1.0', 'address'], ['5.2.1', 'mailbox-disabled'], ['5.2.2', 'mailbox-full'], ['5.3.4', 'too-large'], ['5.4.7',
-  'expired'],
-  ['5.4.4', 'network'], ['5.6.0', 'message-refused'], ['5.7.1', 'policy'], ['4.1.1', 'no-such-user'], ['5.0.0', 'unknown'], ['5.9.9',
-  'unknown'],
+  ['5.1.1', 'no-such-user!'],
+  ['5.1.351', 'no-such-user!'],
+  ['5.1.2', 'no-such-domain!'],
+  ['5.1.10', 'no-such-domain!'],
+  ['5.1.3', 'bad-address!'],
+  ['5.1.6', 'moved!'],
+  ['5.1.0', 'address'],
+  ['5.2.1', 'mailbox-disabled'],
+  ['5.2.2', 'mailbox-full'],
+  ['5.3.4', 'too-large'],
+  ['5.4.7', 'expired'],
+  ['5.4.4', 'network'],
+  ['5.6.0', 'message-refused'],
+  ['5.7.1', 'policy'],
+  ['4.1.1', 'no-such-user'],
+  ['5.0.0', 'unknown'],
+  ['5.9.9', 'unknown'],
 ]
 
-const told = ({ class: name, isHard }: { readonly class: string; readonly isHard: boolean }): string => name + (isHard ? '!' : '')
+const told = ({ class: name, isHard }: { readonly class: string; readonly isHard: boolean }): string =>
+  name + (isHard ? '!' : '')
 
 describe('what servers say', () => {
-  for (const [text, reading] of SAID) it(`${text} (${reading})`, () => assert.equal(told(readFailure(text, null, null)), reading))
+  for (const [text, reading] of SAID)
+    it(`${text} (${reading})`, () => assert.equal(told(readFailure(text, null, null)), reading))
   for (const [status, reading] of STATUSES) {
     it(`nothing but ${status} (${reading})`, () => assert.equal(told(readFailure('', status, null)), reading))
   }
 
-  it('words go before the status', () => assert.equal(told(readFailure('mailbox full', '5.1.1', 'rcpt')), 'mailbox-full'))
+  it('words go before the status', () =>
+    assert.equal(told(readFailure('mailbox full', '5.1.1', 'rcpt')), 'mailbox-full'))
   for (const command of ['mail', 'connect'] as const) {
     it(`what ${command} was refused with is about the sender`, () => {
       assert.equal(told(readFailure('no such user', '5.1.1', command)), 'sender-refused')
@@ -189,8 +212,15 @@ describe('what servers say', () => {
   }
 
   const CONFIRMED: readonly (readonly [status: string | null, command: Command | null, isSo: boolean])[] = [
-    ['5.1.1', 'data', true], ['5.2.1', null, true], ['5.7.1', null, false], ['5.7.1', 'rcpt', true], [null, null, true], [null, 'data',
-    false], ['5.0.0', null, false], ['5.5.0', null, true], ['5.5.0', 'data', false],
+    ['5.1.1', 'data', true],
+    ['5.2.1', null, true],
+    ['5.7.1', null, false],
+    ['5.7.1', 'rcpt', true],
+    [null, null, true],
+    [null, 'data', false],
+    ['5.0.0', null, false],
+    ['5.5.0', null, true],
+    ['5.5.0', 'data', false],
   ]
   for (const [status, command, isSo] of CONFIRMED) {
     it(`"no such user" with ${status ?? 'no status'}, said to ${command ?? 'nobody'}: ${isSo ? 'believed' : 'not believed'}`, () => {
@@ -199,14 +229,27 @@ describe('what servers say', () => {
   }
 
   it('"invalid mailbox" after the mail is believed where its server judges recipients only then', () => {
-    const reading = readFailure('550 Message was not accepted -- invalid mailbox. Local mailbox x: user not found', null, 'data')
+    const reading = readFailure(
+      '550 Message was not accepted -- invalid mailbox. Local mailbox x: user not found',
+      null,
+      'data',
+    )
     assert.equal(reading.isHard && isConfirmed(reading, null, 'data'), true)
   })
 
   it('finds the command that was answered, and the innermost status', () => {
-    assert.deepEqual(['said: 550 (in reply to RCPT TO command)', '(in reply to end of DATA command)', '>>> MAIL From:<a@b>',
-      'hello'].map(commandOf),
-      ['rcpt', 'data', 'mail', null])
-    assert.deepEqual([statusIn('550 5.1.1 said: 5.2.2 full'), statusIn('version 1.5.1.1.2'), statusIn('')], ['5.2.2', null, null])
+    assert.deepEqual(
+      [
+        'said: 550 (in reply to RCPT TO command)',
+        '(in reply to end of DATA command)',
+        '>>> MAIL From:<a@b>',
+        'hello',
+      ].map(commandOf),
+      ['rcpt', 'data', 'mail', null],
+    )
+    assert.deepEqual(
+      [statusIn('550 5.1.1 said: 5.2.2 full'), statusIn('version 1.5.1.1.2'), statusIn('')],
+      ['5.2.2', null, null],
+    )
   })
 })

@@ -82,16 +82,28 @@ function readStatus(status: string | null): Reading {
 }
 
 const COMMANDS: readonly (readonly [Command, RegExp])[] = [
-  ['data', words(
-    String.raw`end of (?:the )?(?:data|message)|in reply to (?:end of )?data|after (?:sending )?data|failed after i sent the message`,
-    String.raw`\(data\)|>>> data\b|message body|after pipelined data`,
-  )],
-  ['rcpt', /(?:in reply to rcpt|after rcpt|smtp:\s?rcpt|\brcpt[ _]to\b|>>> rcpt|does not like recipient|rejected address\b)/i],
-  ['mail', /(?:in reply to mail|after mail from|>>> mail from|does not like (?:the )?sender|my name was rejected|\bmail[ _]from\b)/i],
-  ['connect', words(
-    String.raw`in reply to (?:initial|helo|ehlo)|after (?:initial connection|helo|ehlo)|while talking to \S+ greeting`,
-    String.raw`host \S+ refused to talk`,
-  )],
+  [
+    'data',
+    words(
+      String.raw`end of (?:the )?(?:data|message)|in reply to (?:end of )?data|after (?:sending )?data|failed after i sent the message`,
+      String.raw`\(data\)|>>> data\b|message body|after pipelined data`,
+    ),
+  ],
+  [
+    'rcpt',
+    /(?:in reply to rcpt|after rcpt|smtp:\s?rcpt|\brcpt[ _]to\b|>>> rcpt|does not like recipient|rejected address\b)/i,
+  ],
+  [
+    'mail',
+    /(?:in reply to mail|after mail from|>>> mail from|does not like (?:the )?sender|my name was rejected|\bmail[ _]from\b)/i,
+  ],
+  [
+    'connect',
+    words(
+      String.raw`in reply to (?:initial|helo|ehlo)|after (?:initial connection|helo|ehlo)|while talking to \S+ greeting`,
+      String.raw`host \S+ refused to talk`,
+    ),
+  ],
 ]
 
 export function commandOf(text: string): Command | null {

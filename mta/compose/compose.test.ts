@@ -10,12 +10,21 @@ import { readingsOf } from './straight.ts'
 
 const HEX = '0190a6f0111172228333444455556666'
 const plain: Draft = {
-  messageId: '0190a6f0-1111-7222-8333-444455556666', createdAt: new Date('2024-07-29T03:03:42.987Z'),
-  from: { email: 'ann@example.com', name: 'Ann' }, replyTo: null, to: [{ email: 'bob@example.org', name: null }], cc: [],
-  subject: 'Hello', html: null, text: 'Hi Bob\n', headers: [], attachments: [], raw: null,
+  messageId: '0190a6f0-1111-7222-8333-444455556666',
+  createdAt: new Date('2024-07-29T03:03:42.987Z'),
+  from: { email: 'ann@example.com', name: 'Ann' },
+  replyTo: null,
+  to: [{ email: 'bob@example.org', name: null }],
+  cc: [],
+  subject: 'Hello',
+  html: null,
+  text: 'Hi Bob\n',
+  headers: [],
+  attachments: [],
+  raw: null,
 }
 const wire = async (draft: Draft): Promise<string> => assemble(await compose(draft)).toString('latin1')
-const parse = (bytes: Buffer): Promise<ParsedMail> => 
+const parse = (bytes: Buffer): Promise<ParsedMail> =>
   simpleParser(bytes, { skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true, skipImageLinks: true })
 
 /** What any message from here must be, whatever the draft. */
@@ -30,36 +39,74 @@ function checkWire(bytes: Buffer): void {
 
 describe('compose', () => {
   it('writes a plain text message', async () => {
-    assert.equal(await wire(plain), [
-      'From: Ann <ann@example.com>', 'To: bob@example.org', 'Subject: Hello', 'Date: Mon, 29 Jul 2024 03:03:42 +0000',
-      `Message-ID: <${HEX}@example.com>`,
-      'MIME-Version: 1.0', 'Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: 7bit', '', 'Hi Bob', '',
-    ].join('\r\n'))
+    assert.equal(
+      await wire(plain),
+      [
+        'From: Ann <ann@example.com>',
+        'To: bob@example.org',
+        'Subject: Hello',
+        'Date: Mon, 29 Jul 2024 03:03:42 +0000',
+        `Message-ID: <${HEX}@example.com>`,
+        'MIME-Version: 1.0',
+        'Content-Type: text/plain; charset=utf-8',
+        'Content-Transfer-Encoding: 7bit',
+        '',
+        'Hi Bob',
+        '',
+      ].join('\r\n'),
+    )
   })
 
   it('makes a text part for HTML', async () => {
-    assert.equal(await wire({ ...plain, text: null, html: '<p>Hi <b>Bob</b></p>' }), [
-      'From: Ann <ann@example.com>', 'To: bob@example.org', 'Subject: Hello', 'Date: Mon, 29 Jul 2024 03:03:42 +0000',
-      `Message-ID: <${HEX}@example.com>`,
-      'MIME-Version: 1.0', 'Content-Type: multipart/alternative;', ` boundary="=_${HEX}"`, '',
-      `--=_${HEX}`, 'Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: 7bit', '', 'Hi Bob',
-      `--=_${HEX}`, 'Content-Type: text/html; charset=utf-8', 'Content-Transfer-Encoding: 7bit', '', '<p>Hi <b>Bob</b></p>',
-      `--=_${HEX}--`, '',
-    ].join('\r\n'))
+    assert.equal(
+      await wire({ ...plain, text: null, html: '<p>Hi <b>Bob</b></p>' }),
+      [
+        'From: Ann <ann@example.com>',
+        'To: bob@example.org',
+        'Subject: Hello',
+        'Date: Mon, 29 Jul 2024 03:03:42 +0000',
+        `Message-ID: <${HEX}@example.com>`,
+        'MIME-Version: 1.0',
+        'Content-Type: multipart/alternative;',
+        ` boundary="=_${HEX}"`,
+        '',
+        `--=_${HEX}`,
+        'Content-Type: text/plain; charset=utf-8',
+        'Content-Transfer-Encoding: 7bit',
+        '',
+        'Hi Bob',
+        `--=_${HEX}`,
+        'Content-Type: text/html; charset=utf-8',
+        'Content-Transfer-Encoding: 7bit',
+        '',
+        '<p>Hi <b>Bob</b></p>',
+        `--=_${HEX}--`,
+        '',
+      ].join('\r\n'),
+    )
   })
 
   it('gives the fields and the body apart, and together they are the message', async () => {
     const composed = await compose({ ...plain, subject: 'Grüße' })
     assert.equal(`${composed.fields.map((field) => field.line).join('')}\r\n`, composed.head)
-    assert.deepEqual(composed.fields.map((field) => field.name), ['from', 'to', 'subject', 'date', 'message-id', 'mime-version',
-      'content-type', 'content-transfer-encoding'])
-    assert.equal(assemble(composed, 'X: y\r\n').toString('latin1'), `X: y\r\n${composed.head}${composed.body.toString('latin1')}`)
+    assert.deepEqual(
+      composed.fields.map((field) => field.name),
+      ['from', 'to', 'subject', 'date', 'message-id', 'mime-version', 'content-type', 'content-transfer-encoding'],
+    )
+    assert.equal(
+      assemble(composed, 'X: y\r\n').toString('latin1'),
+      `X: y\r\n${composed.head}${composed.body.toString('latin1')}`,
+    )
     assert.equal(composed.needsSmtputf8, false)
   })
 
   it('makes the same octets again', async () => {
     const files = [{ filename: 'ü.png', contentType: 'image/png', contentId: 'x', content: Buffer.from('png') }]
-    for (const draft of [plain, { ...plain, html: '<p>x' }, { ...plain, html: '<img src="cid:x">', attachments: files }])
+    for (const draft of [
+      plain,
+      { ...plain, html: '<p>x' },
+      { ...plain, html: '<img src="cid:x">', attachments: files },
+    ])
       assert.equal(await wire(draft), await wire({ ...draft }))
   })
 
@@ -79,7 +126,11 @@ describe('compose', () => {
   it('does not take Latin-1 octets in a raw header for UTF-8', async () => {
     const raw = (text: string, encoding: 'latin1' | 'utf8'): Buffer => Buffer.from(`Subject: ${text}\r\n\r\n`, encoding)
     const needs = async (bytes: Buffer): Promise<boolean> => (await compose({ ...plain, raw: bytes })).needsSmtputf8
-    assert.deepEqual(await Promise.all([raw('x', 'utf8'), raw('ü', 'latin1'), raw('ü', 'utf8')].map(needs)), [false, false, true])
+    assert.deepEqual(await Promise.all([raw('x', 'utf8'), raw('ü', 'latin1'), raw('ü', 'utf8')].map(needs)), [
+      false,
+      false,
+      true,
+    ])
   })
 
   const blind: readonly [string, Partial<Draft>, RegExp, RegExp][] = [
@@ -103,10 +154,25 @@ describe('compose', () => {
     ['subject with bare CR', { subject: 'x\rBcc: evil@x.yz\r\rbody' }],
     ['name', { from: { email: 'a@b.co', name: 'x\r\nBcc: evil@x.yz' } }],
     ['recipient name', { to: [{ email: 'a@b.co', name: 'x"\n\nBcc: evil@x.yz' }] }],
-    ['custom value', { headers: [['X-A', 'x\nBcc: evil@x.yz'], ['X-B', '\r\n\r\n<p>'], ['Sender', 'a@b.co\r\nBcc: evil@x.yz']] }],
-    ['custom name that is ours', {
-      headers: ['bcc', 'BCC', 'Resent-Bcc', 'From', 'Content-Type', 'DKIM-Signature', 'Received'].map((name) => [name, 'evil']),
-    }],
+    [
+      'custom value',
+      {
+        headers: [
+          ['X-A', 'x\nBcc: evil@x.yz'],
+          ['X-B', '\r\n\r\n<p>'],
+          ['Sender', 'a@b.co\r\nBcc: evil@x.yz'],
+        ],
+      },
+    ],
+    [
+      'custom name that is ours',
+      {
+        headers: ['bcc', 'BCC', 'Resent-Bcc', 'From', 'Content-Type', 'DKIM-Signature', 'Received'].map((name) => [
+          name,
+          'evil',
+        ]),
+      },
+    ],
   ]
   for (const [what, change] of injections) {
     it(`lets nothing in by the ${what}`, async () => {
@@ -124,14 +190,19 @@ describe('compose', () => {
     const text = await wire({
       ...plain,
       headers: [
-        ['X-Note', 'Grüße all'], ['List-Unsubscribe', '<https://x.yz/u?a=b>'], ['Reply-To', 'Jürgen <j@x.yz>, k@x.yz'],
-        ['X-Empty', ' '], ['sender', 'no mailbox ü'],
+        ['X-Note', 'Grüße all'],
+        ['List-Unsubscribe', '<https://x.yz/u?a=b>'],
+        ['Reply-To', 'Jürgen <j@x.yz>, k@x.yz'],
+        ['X-Empty', ' '],
+        ['sender', 'no mailbox ü'],
       ],
     })
     assert.deepEqual(text.slice(text.indexOf('X-Note'), text.indexOf('MIME-Version')).split('\r\n'), [
-      'X-Note: =?UTF-8?Q?Gr=C3=BC=C3=9Fe_all?=', 'List-Unsubscribe: <https://x.yz/u?a=b>',
+      'X-Note: =?UTF-8?Q?Gr=C3=BC=C3=9Fe_all?=',
+      'List-Unsubscribe: <https://x.yz/u?a=b>',
       'Reply-To: =?UTF-8?Q?J=C3=BCrgen?= <j@x.yz>, k@x.yz',
-      'sender: =?UTF-8?Q?no_mailbox_=C3=BC?=', '',
+      'sender: =?UTF-8?Q?no_mailbox_=C3=BC?=',
+      '',
     ])
     const own = await wire({ ...plain, replyTo: { email: 'r@x.yz', name: null }, headers: [['Reply-To', 'j@x.yz']] })
     assert.deepEqual(own.match(/^Reply-To:.*$/gm), ['Reply-To: r@x.yz\r'.trimEnd()])
@@ -159,17 +230,27 @@ describe('compose', () => {
   }
 
   it('names 200 recipients in lines that are short', async () => {
-    const to = Array.from({ length: 200 }, (_, i) => ({ email: `recipient${i}@example.org`,
-      name: i % 3 === 0 ? `Person, Nr. ${i}` : i % 3 === 1 ? `Größe ${i}` : null }))
+    const to = Array.from({ length: 200 }, (_, i) => ({
+      email: `recipient${i}@example.org`,
+      name: i % 3 === 0 ? `Person, Nr. ${i}` : i % 3 === 1 ? `Größe ${i}` : null,
+    }))
     const bytes = assemble(await compose({ ...plain, to }))
     checkWire(bytes)
     for (const line of bytes.toString().split('\r\n')) assert.ok(line.length < 78, line)
-    assert.deepEqual(addresses((await parse(bytes)).to), to.map(({ email, name }) => ({ address: email, name: name ?? '' })))
+    assert.deepEqual(
+      addresses((await parse(bytes)).to),
+      to.map(({ email, name }) => ({ address: email, name: name ?? '' })),
+    )
   })
 
   it('folds what can be folded below 78 and encodes what cannot below 998', async () => {
-    for (const subject of ['word '.repeat(300).trim(), 'x'.repeat(5000), `${'x'.repeat(100)} ${'y'.repeat(900)}`, '😀'.repeat(500),
-      `a${' '.repeat(2000)}b`]) {
+    for (const subject of [
+      'word '.repeat(300).trim(),
+      'x'.repeat(5000),
+      `${'x'.repeat(100)} ${'y'.repeat(900)}`,
+      '😀'.repeat(500),
+      `a${' '.repeat(2000)}b`,
+    ]) {
       const bytes = assemble(await compose({ ...plain, subject }))
       checkWire(bytes)
       assert.equal((await parse(bytes)).subject, subject)
@@ -177,10 +258,16 @@ describe('compose', () => {
   })
 
   it('passes a raw message through', async () => {
-    const raw = Buffer.from('Subject: =?x?=\r\nX-Note:\tfolded ü\r\n  more\r\nnot a field\r\n\r\n\0body\r.\n\n\xff', 'utf8')
+    const raw = Buffer.from(
+      'Subject: =?x?=\r\nX-Note:\tfolded ü\r\n  more\r\nnot a field\r\n\r\n\0body\r.\n\n\xff',
+      'utf8',
+    )
     const composed = await compose({ ...plain, raw })
     assert.deepEqual(assemble(composed), raw)
-    assert.deepEqual(composed.fields.map((field) => field.name), ['subject', 'x-note', ''])
+    assert.deepEqual(
+      composed.fields.map((field) => field.name),
+      ['subject', 'x-note', ''],
+    )
   })
 })
 
@@ -189,27 +276,45 @@ const addresses = (list: AddressObject | AddressObject[] | undefined): object[] 
 
 /** What a reader gets to see of a message. */
 const meaning = async (mail: ParsedMail): Promise<object> => ({
-  from: addresses(mail.from), to: addresses(mail.to), cc: addresses(mail.cc), replyTo: addresses(mail.replyTo), subject: mail.subject ?? '',
-  date: mail.date?.getTime(), messageId: mail.messageId, text: lines(mail.text), html: lines(mail.html || undefined),
+  from: addresses(mail.from),
+  to: addresses(mail.to),
+  cc: addresses(mail.cc),
+  replyTo: addresses(mail.replyTo),
+  subject: mail.subject ?? '',
+  date: mail.date?.getTime(),
+  messageId: mail.messageId,
+  text: lines(mail.text),
+  html: lines(mail.html || undefined),
   custom: await decode(mail.headers.get('x-custom')),
   types: mail.headerLines.filter(({ key }) => key === 'mime-version').length,
 })
 /** The parser leaves fields that it does not know encoded. */
 const decode = async (value: unknown): Promise<string | undefined> =>
-  (typeof value === 'string' ? (await parse(Buffer.from(`Subject: ${value}\r\n\r\n`))).subject : undefined)
+  typeof value === 'string' ? (await parse(Buffer.from(`Subject: ${value}\r\n\r\n`))).subject : undefined
 /** Composers differ in whether a last line without an end gets one. */
 const lines = (text: string | undefined): string => (text ?? '').replace(/\r?\n/g, '\n').replace(/\n$/, '')
 
-const theirMailbox = ({ email, name }: Draft['from']): { address: string; name: string } => ({ address: email, name: name ?? '' })
+const theirMailbox = ({ email, name }: Draft['from']): { address: string; name: string } => ({
+  address: email,
+  name: name ?? '',
+})
 
 async function composeByNodemailer(draft: Draft): Promise<Buffer> {
   return await new MailComposer({
-    from: theirMailbox(draft.from), to: draft.to.map(theirMailbox), cc: draft.cc.map(theirMailbox),
-    ...(draft.replyTo ? { replyTo: theirMailbox(draft.replyTo) } : {}), subject: draft.subject,
-    ...readingsOf(draft), messageId: `<${HEX}@${draft.from.email.split('@').at(-1)}>`, date: draft.createdAt,
+    from: theirMailbox(draft.from),
+    to: draft.to.map(theirMailbox),
+    cc: draft.cc.map(theirMailbox),
+    ...(draft.replyTo ? { replyTo: theirMailbox(draft.replyTo) } : {}),
+    subject: draft.subject,
+    ...readingsOf(draft),
+    messageId: `<${HEX}@${draft.from.email.split('@').at(-1)}>`,
+    date: draft.createdAt,
     headers: draft.headers.map(([key, value]) => ({ key, value })),
-    disableFileAccess: true, disableUrlAccess: true,
-  }).compile().build()
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+    .compile()
+    .build()
 }
 
 async function assertSameMeaning(draft: Draft): Promise<void> {
@@ -218,27 +323,54 @@ async function assertSameMeaning(draft: Draft): Promise<void> {
   assert.deepEqual(await meaning(await parse(bytes)), await meaning(await parse(await composeByNodemailer(draft))))
 }
 
-const word = fc.oneof(fc.stringMatching(/^[!-~]{1,20}$/), fc.stringMatching(/^[à-ÿα-ωа-я一-龯ก-๛]{1,12}$/),
-  fc.constantFrom('😀', '👨‍👩‍👧', 'é', '"', ',', '<a@b.co>', '\\', "O'Neil"))
+const word = fc
+  .oneof(
+    fc.stringMatching(/^[!-~]{1,20}$/),
+    fc.stringMatching(/^[à-ÿα-ωа-я一-龯ก-๛]{1,12}$/),
+    fc.constantFrom('😀', '👨‍👩‍👧', 'é', '"', ',', '<a@b.co>', '\\', "O'Neil"),
+  )
   .filter((text) => !text.includes('=?'))
 const phrase = fc.array(word, { minLength: 1, maxLength: 12 }).map((list) => list.join(' '))
-const mailbox = fc.record({ email: fc.constantFrom('a@b.co', 'first.last+tag@sub.example.org', "o'neil@x.yz", 'x_y@xn--bcher-kva.de'),
-  name: fc.option(phrase) })
+const mailbox = fc.record({
+  email: fc.constantFrom('a@b.co', 'first.last+tag@sub.example.org', "o'neil@x.yz", 'x_y@xn--bcher-kva.de'),
+  name: fc.option(phrase),
+})
 const oddLine = fc.constantFrom(
-  '', '.', '..', ' ', 'From me', 'trailing  ', '\ttab', '=3D', 'x'.repeat(1200), 'ü'.repeat(600), '--=_', '\f',
+  '',
+  '.',
+  '..',
+  ' ',
+  'From me',
+  'trailing  ',
+  '\ttab',
+  '=3D',
+  'x'.repeat(1200),
+  'ü'.repeat(600),
+  '--=_',
+  '\f',
 )
-const bodyText = fc.array(fc.oneof(phrase, oddLine), { maxLength: 20 })
+const bodyText = fc
+  .array(fc.oneof(phrase, oddLine), { maxLength: 20 })
   .chain((list) => fc.constantFrom('\n', '\r\n').map((end) => list.join(end)))
 const drafts: fc.Arbitrary<Draft> = fc.record({
-  messageId: fc.constant(plain.messageId), createdAt: fc.integer({ min: 1e9, max: 4e9 }).map((seconds) => new Date(seconds * 1000)),
-  from: mailbox, replyTo: fc.option(mailbox), to: fc.array(mailbox, { minLength: 1, maxLength: 4 }),
-  cc: fc.array(mailbox, { maxLength: 3 }), subject: fc.oneof(fc.constant(''), phrase),
-  html: fc.option(bodyText.map((text) => (text === '' ? '' : `<p>${text}</p>`))), text: fc.option(bodyText),
-  headers: fc.oneof(fc.constant([]), phrase.map((value): [string, string][] => [['X-Custom', value]])), attachments: fc.constant([]),
+  messageId: fc.constant(plain.messageId),
+  createdAt: fc.integer({ min: 1e9, max: 4e9 }).map((seconds) => new Date(seconds * 1000)),
+  from: mailbox,
+  replyTo: fc.option(mailbox),
+  to: fc.array(mailbox, { minLength: 1, maxLength: 4 }),
+  cc: fc.array(mailbox, { maxLength: 3 }),
+  subject: fc.oneof(fc.constant(''), phrase),
+  html: fc.option(bodyText.map((text) => (text === '' ? '' : `<p>${text}</p>`))),
+  text: fc.option(bodyText),
+  headers: fc.oneof(
+    fc.constant([]),
+    phrase.map((value): [string, string][] => [['X-Custom', value]]),
+  ),
+  attachments: fc.constant([]),
   raw: fc.constant(null),
 })
 
-describe('straight assembly means the same as nodemailer\'s composer', () => {
+describe("straight assembly means the same as nodemailer's composer", () => {
   const table: readonly [string, Partial<Draft>][] = [
     ['plain text', {}],
     ['text without a last line end', { text: 'abc' }],

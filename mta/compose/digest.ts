@@ -20,9 +20,26 @@ export interface Digest {
 /** Signed where they are, and listed even where they are not: adding one would change what the reader sees. */
 const ALWAYS = ['from', 'reply-to', 'subject', 'date', 'message-id', 'to', 'cc']
 /** Signed where they are. Lists, gateways and readers add some of these to mail that has none, which is theirs to do. */
-const WHERE_PRESENT = ['mime-version', 'content-type', 'content-transfer-encoding', 'sender', 'in-reply-to', 'references', 'auto-submitted',
-  'list-id', 'list-help', 'list-unsubscribe', 'list-unsubscribe-post', 'list-subscribe', 'list-post', 'list-owner', 'list-archive',
-  'feedback-id', 'importance', 'bimi-selector']
+const WHERE_PRESENT = [
+  'mime-version',
+  'content-type',
+  'content-transfer-encoding',
+  'sender',
+  'in-reply-to',
+  'references',
+  'auto-submitted',
+  'list-id',
+  'list-help',
+  'list-unsubscribe',
+  'list-unsubscribe-post',
+  'list-subscribe',
+  'list-post',
+  'list-owner',
+  'list-archive',
+  'feedback-id',
+  'importance',
+  'bimi-selector',
+]
 const NAMES = [...ALWAYS, ...WHERE_PRESENT]
 const IS_ALWAYS: ReadonlySet<string> = new Set(ALWAYS)
 

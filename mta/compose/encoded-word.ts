@@ -33,7 +33,10 @@ export function cleanText(text: string): string {
 export function isPlain(text: string): boolean {
   if (!PRINTABLE.test(text)) return false
   if (text.length > MAX_RUN && (text.match(/ *[^ ]+/g) ?? []).some((run) => run.length > MAX_RUN)) return false
-  return !text.includes('=?') || text.split(' ').every((word) => !word.includes('=?') || (word.length <= MAX_WORD && VALID.test(word)))
+  return (
+    !text.includes('=?') ||
+    text.split(' ').every((word) => !word.includes('=?') || (word.length <= MAX_WORD && VALID.test(word)))
+  )
 }
 
 /** Clean text as encoded words with a space between them. `room`: how many characters the first may take of its line. */
@@ -42,7 +45,8 @@ export function encodeWords(text: string, room = MAX_WORD): string {
   const foreign = Buffer.byteLength(text.replace(ASCII, ''))
   const isQ = foreign * 2 <= octets
   const first = Math.max(MIN_ROOM, Math.min(room, MAX_WORD)) - OVERHEAD
-  const encode = (chunk: string): string => (isQ ? Q_START + quote(chunk) : B_START + Buffer.from(chunk).toString('base64')) + END
+  const encode = (chunk: string): string =>
+    (isQ ? Q_START + quote(chunk) : B_START + Buffer.from(chunk).toString('base64')) + END
   return chunks(text, first, isQ).map(encode).join(' ')
 }
 

@@ -7,7 +7,10 @@ import { encodeQuotedPrintable } from './quoted-printable.ts'
 import { makeTextPart, withCrlf } from './text-part.ts'
 
 const fromHex = (text: string): Buffer =>
-  Buffer.from(text.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))), 'latin1')
+  Buffer.from(
+    text.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  )
 
 describe('quoted-printable', () => {
   const cases: readonly [text: string, encoded: string][] = [
@@ -29,13 +32,24 @@ describe('quoted-printable', () => {
 
   it('comes back as it was, in lines of 76', () => {
     const odd = fc.constantFrom('a', ' ', '\t', '\r\n', 'ü', '=', 'From ', '😀', '\0')
-    const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.string({ unit: odd, maxLength: 200 })).map(withCrlf)
-    fc.assert(fc.property(text, (given) => {
-      const encoded = encodeQuotedPrintable(Buffer.from(given))
-      assert.ok(encoded.split('\r\n').every((line) => line.length <= 76 && /^[\t !-~]*$/.test(line) && !/[\t ]$/.test(line)
-        && !line.startsWith('From ')))
-      assert.deepEqual(fromHex(encoded.replaceAll('=\r\n', '')), Buffer.from(given))
-    }), { numRuns: 3000 })
+    const text = fc
+      .oneof(fc.string({ unit: 'binary', maxLength: 300 }), fc.string({ unit: odd, maxLength: 200 }))
+      .map(withCrlf)
+    fc.assert(
+      fc.property(text, (given) => {
+        const encoded = encodeQuotedPrintable(Buffer.from(given))
+        assert.ok(
+          encoded
+            .split('\r\n')
+            .every(
+              (line) =>
+                line.length <= 76 && /^[\t !-~]*$/.test(line) && !/[\t ]$/.test(line) && !line.startsWith('From '),
+            ),
+        )
+        assert.deepEqual(fromHex(encoded.replaceAll('=\r\n', '')), Buffer.from(given))
+      }),
+      { numRuns: 3000 },
+    )
   })
 })
 
@@ -69,22 +83,33 @@ describe('text parts', () => {
 
 /** RFC 2047 §6.2, each word by itself: a word that ends inside of a character would not come back. */
 function decodeWords(text: string): string {
-  return text.split(/\r?\n? /).map((word) => {
-    const [, encoding, content = ''] = /^=\?UTF-8\?([QB])\?([!-~]*)\?=$/.exec(word) ?? assert.fail(`no encoded word: ${word}`)
-    const octets = encoding === 'B' ? Buffer.from(content, 'base64') : fromHex(content.replaceAll('_', ' '))
-    return new TextDecoder('utf-8', { fatal: true }).decode(octets)
-  }).join('')
+  return text
+    .split(/\r?\n? /)
+    .map((word) => {
+      const [, encoding, content = ''] =
+        /^=\?UTF-8\?([QB])\?([!-~]*)\?=$/.exec(word) ?? assert.fail(`no encoded word: ${word}`)
+      const octets = encoding === 'B' ? Buffer.from(content, 'base64') : fromHex(content.replaceAll('_', ' '))
+      return new TextDecoder('utf-8', { fatal: true }).decode(octets)
+    })
+    .join('')
 }
 
 describe('encoded words', () => {
   it('come back as they were, whole characters in each, none over 75', () => {
-    fc.assert(fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }), fc.integer({ min: 0, max: 80 }), (given, room) => {
-      const encoded = encodeWords(given, room)
-      assert.equal(decodeWords(encoded), given)
-      const [first = '', ...rest] = encoded.split(' ')
-      assert.ok(first.length <= Math.max(30, Math.min(room, 75)))
-      assert.ok(rest.every((word) => word.length <= 75))
-    }), { numRuns: 2000 })
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }),
+        fc.integer({ min: 0, max: 80 }),
+        (given, room) => {
+          const encoded = encodeWords(given, room)
+          assert.equal(decodeWords(encoded), given)
+          const [first = '', ...rest] = encoded.split(' ')
+          assert.ok(first.length <= Math.max(30, Math.min(room, 75)))
+          assert.ok(rest.every((word) => word.length <= 75))
+        },
+      ),
+      { numRuns: 2000 },
+    )
   })
 
   const texts: readonly [given: string, value: string][] = [
@@ -99,16 +124,34 @@ describe('encoded words', () => {
     ['\ud800x lone', '=?UTF-8?Q?=EF=BF=BDx_lone?='],
     ['', ''],
   ]
-  for (const [given, value] of texts) it(`${JSON.stringify(given)} in a field`, () => assert.equal(encodeText('Subject', given), value))
+  for (const [given, value] of texts)
+    it(`${JSON.stringify(given)} in a field`, () => assert.equal(encodeText('Subject', given), value))
 
   it('whatever the text, the field is one field', () => {
-    const unit = fc.constantFrom('a', ' ', '\t', '\r', '\n', '\0', 'ü', '=?', '?=', ':', 'x'.repeat(300), '\u2028', '\u0085')
-    fc.assert(fc.property(fc.string({ unit, maxLength: 40 }), (given) => {
-      const { line } = makeField('X-Test', encodeText('X-Test', given))
-      assert.match(line, /^X-Test: ?(?:[\t -~]+(?:\r\n [\t -~]*[!-~][\t -~]*)*)?\r\n$/)
-      assert.ok(line.split('\r\n').every((part) => part.length <= 998))
-      assert.ok(isPlain(cleanText(given)) || line.includes('=?UTF-8?'))
-    }), { numRuns: 3000 })
+    const unit = fc.constantFrom(
+      'a',
+      ' ',
+      '\t',
+      '\r',
+      '\n',
+      '\0',
+      'ü',
+      '=?',
+      '?=',
+      ':',
+      'x'.repeat(300),
+      '\u2028',
+      '\u0085',
+    )
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 40 }), (given) => {
+        const { line } = makeField('X-Test', encodeText('X-Test', given))
+        assert.match(line, /^X-Test: ?(?:[\t -~]+(?:\r\n [\t -~]*[!-~][\t -~]*)*)?\r\n$/)
+        assert.ok(line.split('\r\n').every((part) => part.length <= 998))
+        assert.ok(isPlain(cleanText(given)) || line.includes('=?UTF-8?'))
+      }),
+      { numRuns: 3000 },
+    )
   })
 
   it('is linear in long text', () => {
@@ -134,8 +177,8 @@ describe('formatMailbox', () => {
     ['N', 'ü@bücher.de', 'N <ü@xn--bcher-kva.de>'],
   ]
   for (const [name, email, written] of cases) it(written, () => assert.equal(formatMailbox({ name, email }), written))
-  it('takes no address that is none', () => assert.throws(() => formatMailbox({ name: null, email: 'a@b.co, c@d.ef' }, 'to'),
-    /^BrokenDraft: to: /))
+  it('takes no address that is none', () =>
+    assert.throws(() => formatMailbox({ name: null, email: 'a@b.co, c@d.ef' }, 'to'), /^BrokenDraft: to: /))
 })
 
 describe('splitMessage', () => {
@@ -152,18 +195,24 @@ describe('splitMessage', () => {
   for (const [bytes, names, body] of cases) {
     it(JSON.stringify(bytes), () => {
       const message = splitMessage(Buffer.from(bytes))
-      assert.deepEqual(message.fields.map(({ name }) => name), names)
+      assert.deepEqual(
+        message.fields.map(({ name }) => name),
+        names,
+      )
       assert.equal(message.body.toString(), body)
     })
   }
 
   it('loses no octet', () => {
     const unit = fc.constantFrom('A', ':', ' ', '\t', '\r', '\n', '\r\n', '\r\n', '\u00ff')
-    fc.assert(fc.property(fc.array(unit, { maxLength: 40 }), (list) => {
-      const bytes = Buffer.from(list.join(''), 'latin1')
-      const { fields, head, body } = splitMessage(bytes)
-      assert.deepEqual(Buffer.concat([Buffer.from(head, 'latin1'), body]), bytes)
-      assert.match(head.slice(fields.map(({ line }) => line).join('').length), /^(?:\r?\n)?$/)
-    }), { numRuns: 5000 })
+    fc.assert(
+      fc.property(fc.array(unit, { maxLength: 40 }), (list) => {
+        const bytes = Buffer.from(list.join(''), 'latin1')
+        const { fields, head, body } = splitMessage(bytes)
+        assert.deepEqual(Buffer.concat([Buffer.from(head, 'latin1'), body]), bytes)
+        assert.match(head.slice(fields.map(({ line }) => line).join('').length), /^(?:\r?\n)?$/)
+      }),
+      { numRuns: 5000 },
+    )
   })
 })

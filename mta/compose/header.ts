@@ -14,12 +14,27 @@ const HEX_ID = /^[0-9a-f]{32}$/
 const FIELD_NAME = /^[!-9;-~]{1,76}$/
 /** Written by us or by those who carry the mail; a custom field of that name is left out, whatever the way it came in. */
 const OWNED: ReadonlySet<string> = new Set([
-  'from', 'to', 'cc', 'bcc', 'resent-bcc', 'subject', 'date', 'message-id', 'mime-version', 'received', 'return-path', 'dkim-signature',
+  'from',
+  'to',
+  'cc',
+  'bcc',
+  'resent-bcc',
+  'subject',
+  'date',
+  'message-id',
+  'mime-version',
+  'received',
+  'return-path',
+  'dkim-signature',
 ])
 const OWNED_PREFIX = 'content-'
 /** Custom fields that hold mailboxes: a name in them is encoded, the address is not. */
 const HOLDS_MAILBOXES: ReadonlySet<string> = new Set([
-  'sender', 'reply-to', 'disposition-notification-to', 'return-receipt-to', 'errors-to',
+  'sender',
+  'reply-to',
+  'disposition-notification-to',
+  'return-receipt-to',
+  'errors-to',
 ])
 /** RFC 5322 §3.4: the empty group, for mail whose recipients are all blind. */
 const NO_RECIPIENTS = 'undisclosed-recipients:;'
@@ -57,7 +72,8 @@ function writeRecipients(draft: Draft): Field[] {
 }
 
 function writeCustom(name: string, value: string, hasReplyTo: boolean): Field | null {
-  if (!FIELD_NAME.test(name)) throw new BrokenDraft('headers', `"${cleanText(name).slice(0, 76)}" is not a header field name`)
+  if (!FIELD_NAME.test(name))
+    throw new BrokenDraft('headers', `"${cleanText(name).slice(0, 76)}" is not a header field name`)
   const key = name.toLowerCase()
   if (OWNED.has(key) || key.startsWith(OWNED_PREFIX) || (hasReplyTo && key === 'reply-to')) return null
   const text = (HOLDS_MAILBOXES.has(key) ? encodeMailboxes(value) : null) ?? encodeText(name, value)

@@ -20,6 +20,6 @@ export interface Letter extends Pick<Composed, 'head' | 'needsSmtputf8'> {
 }
 
 export type Written =
-  | Letter & { readonly ok: true }
+  | (Letter & { readonly ok: true })
   /** `isRendered`: it was rendered, and no message can be made of it. */
-  | Failure & { readonly isRendered?: true }
+  | (Failure & { readonly isRendered?: true })

@@ -43,5 +43,8 @@ async function answer(batch: Batch<LetterJob>): Promise<void> {
   const results: Written[] = []
   for (const index of batch.jobs.keys()) results.push(await carryOut(batch, index))
   Atomics.store(progress, 0, 0)
-  parentPort?.postMessage({ results } satisfies Answers<Written>, results.flatMap((one) => one.ok ? [one.body.buffer as ArrayBuffer] : []))
+  parentPort?.postMessage(
+    { results } satisfies Answers<Written>,
+    results.flatMap((one) => (one.ok ? [one.body.buffer as ArrayBuffer] : [])),
+  )
 }

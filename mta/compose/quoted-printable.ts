@@ -11,7 +11,9 @@ const EQUALS = 61
 const HEX = Buffer.from('0123456789ABCDEF')
 const FROM = 'From '
 /** 1 for octets that stand for themselves (printable ASCII but "=", and white space inside of a line). */
-const LITERAL = Uint8Array.from({ length: 256 }, (_, c) => Number(c === TAB || (c >= SPACE && c <= 126 && c !== EQUALS)))
+const LITERAL = Uint8Array.from({ length: 256 }, (_, c) =>
+  Number(c === TAB || (c >= SPACE && c <= 126 && c !== EQUALS)),
+)
 
 export function encodeQuotedPrintable(text: Buffer): string {
   const out = Buffer.allocUnsafe(Math.ceil(text.length * 3 * (1 + 3 / (MAX_LINE - 3))) + 3)
@@ -27,7 +29,8 @@ export function encodeQuotedPrintable(text: Buffer): string {
       continue
     }
     const isLast = i + 1 === text.length || text[i + 1] === CR
-    const isLiteral = LITERAL[c] === 1 && !(isLast && (c === SPACE || c === TAB)) && !(column === 0 && startsFrom(text, i))
+    const isLiteral =
+      LITERAL[c] === 1 && !(isLast && (c === SPACE || c === TAB)) && !(column === 0 && startsFrom(text, i))
     // One column is kept for the "=" of a soft break, which the last octet of a line does not need.
     const size = isLiteral ? 1 : 3
     if (column + size > (isLast ? MAX_LINE : MAX_LINE - 1)) {

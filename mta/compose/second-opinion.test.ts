@@ -19,7 +19,9 @@ import { AT, KEYS, letters, RECORDS } from './sign-letters.test-data.ts'
 async function onTheWire(letter: Draft, keys = KEYS): Promise<Buffer> {
   const composed = await compose(letter)
   const message = assemble(composed, await sign(composed, keys, AT))
-  return message.toString('latin1', message.length - 2) === '\r\n' ? message : Buffer.concat([message, Buffer.from('\r\n')])
+  return message.toString('latin1', message.length - 2) === '\r\n'
+    ? message
+    : Buffer.concat([message, Buffer.from('\r\n')])
 }
 
 const legal = letters.filter(([, , isIllegal]) => !isIllegal)
@@ -47,37 +49,55 @@ print(json.dumps([[verify(m, i) for i in range(job['signatures'])] for m in job[
 
 describe('a second opinion: dkimpy', function () {
   before(function () {
-    skipWithout(this, spawnSync(PYTHON, ['-c', 'import dkim, nacl']).status === 0,
-      'dkimpy is not here (apt-get install python3-dkim python3-nacl)')
+    skipWithout(
+      this,
+      spawnSync(PYTHON, ['-c', 'import dkim, nacl']).status === 0,
+      'dkimpy is not here (apt-get install python3-dkim python3-nacl)',
+    )
   })
 
   it('every message verifies by both keys', async () => {
     const messages = await Promise.all(legal.map(async ([, letter]) => (await onTheWire(letter)).toString('base64')))
-    const { stdout, stderr } = spawnSync(PYTHON, ['-c', DKIMPY],
-      { input: JSON.stringify({ messages, records: RECORDS, signatures: KEYS.length }), encoding: 'utf8', maxBuffer: 1e7 })
+    const { stdout, stderr } = spawnSync(PYTHON, ['-c', DKIMPY], {
+      input: JSON.stringify({ messages, records: RECORDS, signatures: KEYS.length }),
+      encoding: 'utf8',
+      maxBuffer: 1e7,
+    })
     assert.equal(stderr, '')
     const verdicts: unknown = JSON.parse(stdout)
     assert.ok(Array.isArray(verdicts))
-    assert.deepEqual(legal.map(([what], i) => [what, verdicts[i]]), legal.map(([what]) => [what, [true, true]]))
+    assert.deepEqual(
+      legal.map(([what], i) => [what, verdicts[i]]),
+      legal.map(([what]) => [what, [true, true]]),
+    )
   })
 })
 
 /** opendkim-testmsg asks the system's DNS and takes no other: it runs where /etc/resolv.conf is ours, and ours names this server. */
 describe('a second opinion: opendkim-testmsg', function () {
-  const address = `127.53.${process.pid >> 8 & 255}.${process.pid & 255}`
+  const address = `127.53.${(process.pid >> 8) & 255}.${process.pid & 255}`
   let dns: Socket
   let folder: string
 
   before(async function () {
-    skipWithout(this, spawnSync('opendkim-testmsg', ['-?']).error === undefined, 'it is not here (apt-get install opendkim-tools)')
+    skipWithout(
+      this,
+      spawnSync('opendkim-testmsg', ['-?']).error === undefined,
+      'it is not here (apt-get install opendkim-tools)',
+    )
     skipWithout(this, spawnSync('unshare', ['-rm', 'true']).status === 0, 'no mount namespace can be made here')
     dns = createSocket('udp4')
     dns.on('message', (bytes, peer) => {
       const query = decode(bytes)
       const question = query.questions?.[0]
       const record = RECORDS[question?.name ?? '']
-      const answers = question && record ? [{ type: 'TXT' as const, name: question.name, ttl: 60, data: txtStrings(record) }] : []
-      dns.send(encode({ type: 'response', id: query.id ?? 0, questions: query.questions ?? [], answers }), peer.port, peer.address)
+      const answers =
+        question && record ? [{ type: 'TXT' as const, name: question.name, ttl: 60, data: txtStrings(record) }] : []
+      dns.send(
+        encode({ type: 'response', id: query.id ?? 0, questions: query.questions ?? [], answers }),
+        peer.port,
+        peer.address,
+      )
     })
     const isBound = await new Promise<boolean>((resolve) => {
       dns.once('error', () => resolve(false))
@@ -104,9 +124,13 @@ describe('a second opinion: opendkim-testmsg', function () {
 
   it('knows a forgery', async () => {
     const message = await onTheWire(letters[0]?.[1] ?? assert.fail(), KEYS.slice(0, 1))
-    assert.notEqual(await judge(Buffer.from(message.toString('latin1').replace('Subject: Hello', 'Subject: Hallo'), 'latin1')), 'pass')
+    assert.notEqual(
+      await judge(Buffer.from(message.toString('latin1').replace('Subject: Hello', 'Subject: Hallo'), 'latin1')),
+      'pass',
+    )
   })
 
   // It knows RSA only (2.11), and passes over the other signature.
-  for (const [what, letter] of legal) it(`verifies ${what}`, async () => assert.equal(await judge(await onTheWire(letter)), 'pass'))
+  for (const [what, letter] of legal)
+    it(`verifies ${what}`, async () => assert.equal(await judge(await onTheWire(letter)), 'pass'))
 })

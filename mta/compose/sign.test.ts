@@ -13,7 +13,8 @@ import { AT, draft, ed25519, key, KEYS, letters, RECORDS, rsa } from './sign-let
 
 const sign = createSigner()
 
-const signed = async (composed: Composed, keys = KEYS): Promise<Buffer> => assemble(composed, await sign(composed, keys, AT))
+const signed = async (composed: Composed, keys = KEYS): Promise<Buffer> =>
+  assemble(composed, await sign(composed, keys, AT))
 const resolver = async (name: string): Promise<string[][]> => [[RECORDS[name] ?? '']]
 
 /** One `pass` or `result: why` per signature, by the strict reading of the RFCs. */
@@ -24,17 +25,36 @@ async function verdicts(message: Buffer): Promise<string[]> {
 
 describe('sign', () => {
   for (const [what, letter] of letters)
-    it(`verifies by mailauth: ${what}`, async () => assert.deepEqual(await verdicts(await signed(await compose(letter))), ['pass', 'pass']))
+    it(`verifies by mailauth: ${what}`, async () =>
+      assert.deepEqual(await verdicts(await signed(await compose(letter))), ['pass', 'pass']))
 
   it('writes what it promises', async () => {
     const lines = await sign(await compose(draft), KEYS, AT)
     const [first, second] = lines.split(/\r\n(?=DKIM)/).map((line) => line.replace(/\r\n\s*/g, ''))
-    assert.match(first ?? '', /^DKIM-Signature: v=1; a=rsa-sha256; c=relaxed\/relaxed; d=example\.com;\s?s=rsa;\s?t=1767323045;/)
+    assert.match(
+      first ?? '',
+      /^DKIM-Signature: v=1; a=rsa-sha256; c=relaxed\/relaxed; d=example\.com;\s?s=rsa;\s?t=1767323045;/,
+    )
     assert.match(first ?? '', /;\s?bh=[\w+/]{43}=;/)
     assert.match(second ?? '', /^DKIM-Signature: v=1; a=ed25519-sha256; /)
-    const present = ['from', 'subject', 'date', 'message-id', 'to', 'mime-version', 'content-type', 'content-transfer-encoding']
+    const present = [
+      'from',
+      'subject',
+      'date',
+      'message-id',
+      'to',
+      'mime-version',
+      'content-type',
+      'content-transfer-encoding',
+    ]
     const twice = present.flatMap((name) => [name, name])
-    assert.deepEqual(/;\s?h=([^;]*);/.exec(first ?? '')?.[1]?.split(':').toSorted(), [...twice, 'reply-to', 'cc'].toSorted())
+    assert.deepEqual(
+      /;\s?h=([^;]*);/
+        .exec(first ?? '')?.[1]
+        ?.split(':')
+        .toSorted(),
+      [...twice, 'reply-to', 'cc'].toSorted(),
+    )
     assert.doesNotMatch(lines, /[;\s][lxi]=/)
     for (const line of lines.split('\r\n')) assert.ok(line.length <= 76, line)
     assert.ok(lines.endsWith('\r\n'))
@@ -42,15 +62,27 @@ describe('sign', () => {
 
   it('signs nothing without keys', async () => assert.equal(await sign(await compose(draft), [], AT), ''))
 
-  const additions = ['From: evil@example.com', 'Subject: evil', 'To: evil@example.com', 'Cc: evil@example.com',
-    'Reply-To: evil@example.com', 'Date: now',
-    'Message-ID: <evil>', 'Content-Type: text/evil', 'MIME-Version: 9', 'Content-Transfer-Encoding: base64', 'List-Unsubscribe: <evil>']
+  const additions = [
+    'From: evil@example.com',
+    'Subject: evil',
+    'To: evil@example.com',
+    'Cc: evil@example.com',
+    'Reply-To: evil@example.com',
+    'Date: now',
+    'Message-ID: <evil>',
+    'Content-Type: text/evil',
+    'MIME-Version: 9',
+    'Content-Transfer-Encoding: base64',
+    'List-Unsubscribe: <evil>',
+  ]
   const listed = { ...draft, headers: [['List-Unsubscribe', '<https://example.com/u>']] as const }
   for (const addition of additions) {
     it(`breaks when somebody adds ${addition}`, async () => {
       const message = await signed(await compose(listed))
-      for (const forged of [Buffer.concat([Buffer.from(`${addition}\r\n`), message]),
-        Buffer.from(message.toString('latin1').replace('\r\n\r\n', `\r\n${addition}\r\n\r\n`), 'latin1')])
+      for (const forged of [
+        Buffer.concat([Buffer.from(`${addition}\r\n`), message]),
+        Buffer.from(message.toString('latin1').replace('\r\n\r\n', `\r\n${addition}\r\n\r\n`), 'latin1'),
+      ])
         assert.deepEqual(await verdicts(forged), ['fail: bad signature', 'fail: bad signature'])
     })
   }
@@ -64,14 +96,24 @@ describe('sign', () => {
   })
 
   it('takes keys as DER, PEM and on demand, and reads each once', async () => {
-    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048,
-      privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'der' } })
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+      publicKeyEncoding: { type: 'spki', format: 'der' },
+    })
     let reads = 0
     const read = (): string => (reads++, privateKey)
-    const lazy: SigningKey = { keyId: 'lazy', domain: 'example.com', selector: 'pem', algorithm: 'rsa-sha256', privateKey: read }
+    const lazy: SigningKey = {
+      keyId: 'lazy',
+      domain: 'example.com',
+      selector: 'pem',
+      algorithm: 'rsa-sha256',
+      privateKey: read,
+    }
     const composed = await compose(draft)
     const own = createSigner(2)
-    const all = async (keys: readonly SigningKey[]): Promise<unknown> => Promise.all(keys.map((one) => own(composed, [one], AT)))
+    const all = async (keys: readonly SigningKey[]): Promise<unknown> =>
+      Promise.all(keys.map((one) => own(composed, [one], AT)))
     await all([lazy, lazy])
     assert.equal(reads, 1)
     await all([...KEYS, lazy]) // a memory of two: the third pushes the oldest out
@@ -83,30 +125,50 @@ describe('sign', () => {
 
   it('names a key that is no good', async () => {
     const composed = await compose(draft)
-    await assert.rejects(sign(composed, [{ ...key(rsa), keyId: 'bad', privateKey: 'nonsense' }], AT),
-      /DKIM key bad \(rsa\._domainkey\.example\.com\) cannot be read/)
-    await assert.rejects(sign(composed, [{ ...key(rsa), keyId: 'mixed', privateKey: ed25519.privateKey }], AT),
-      /mixed .* is not for rsa-sha256/)
+    await assert.rejects(
+      sign(composed, [{ ...key(rsa), keyId: 'bad', privateKey: 'nonsense' }], AT),
+      /DKIM key bad \(rsa\._domainkey\.example\.com\) cannot be read/,
+    )
+    await assert.rejects(
+      sign(composed, [{ ...key(rsa), keyId: 'mixed', privateKey: ed25519.privateKey }], AT),
+      /mixed .* is not for rsa-sha256/,
+    )
   })
 
   it('any header that others wrote verifies', () => {
-    const value = fc.array(fc.constantFrom('a', 'B', ' ', '  ', '\t', '\r\n a', '\r\n\t\t=', '\r\n  ;', '\u00a0', '\f', ':'), { maxLength: 12 })
+    const value = fc
+      .array(fc.constantFrom('a', 'B', ' ', '  ', '\t', '\r\n a', '\r\n\t\t=', '\r\n  ;', '\u00a0', '\f', ':'), {
+        maxLength: 12,
+      })
       .map((parts) => parts.join(''))
-    return fc.assert(fc.asyncProperty(value, value, async (subject, to) => {
-      const message = `SUBJECT:${subject}\r\nTo: ${to}x\r\nFrom: a@example.com\r\nSubject:${to}\r\n\r\nbody\r\n`
-      assert.deepEqual(await verdicts(await signed(await compose({ ...draft, raw: Buffer.from(message, 'latin1') }))), ['pass', 'pass'])
-    }), { numRuns: 300 })
+    return fc.assert(
+      fc.asyncProperty(value, value, async (subject, to) => {
+        const message = `SUBJECT:${subject}\r\nTo: ${to}x\r\nFrom: a@example.com\r\nSubject:${to}\r\n\r\nbody\r\n`
+        assert.deepEqual(
+          await verdicts(await signed(await compose({ ...draft, raw: Buffer.from(message, 'latin1') }))),
+          ['pass', 'pass'],
+        )
+      }),
+      { numRuns: 300 },
+    )
   })
 
-  it('any composed message verifies', () => fc.assert(fc.asyncProperty(
-    fc.string({ unit: 'grapheme', maxLength: 200 }),
-    fc.string({ unit: fc.constantFrom('a', ' ', '\t', '\r', '\n', '\r\n', '\u00a0', '.', 'ü', '=', '\f', '\0'), maxLength: 60 }),
-    fc.option(fc.string()),
-    async (subject, text, name) => {
-      const composed = await compose({ ...draft, subject, text, from: { ...draft.from, name } })
-      assert.deepEqual(await verdicts(await signed(composed)), ['pass', 'pass'])
-    },
-  ), { numRuns: 200 }))
+  it('any composed message verifies', () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: 'grapheme', maxLength: 200 }),
+        fc.string({
+          unit: fc.constantFrom('a', ' ', '\t', '\r', '\n', '\r\n', '\u00a0', '.', 'ü', '=', '\f', '\0'),
+          maxLength: 60,
+        }),
+        fc.option(fc.string()),
+        async (subject, text, name) => {
+          const composed = await compose({ ...draft, subject, text, from: { ...draft.from, name } })
+          assert.deepEqual(await verdicts(await signed(composed)), ['pass', 'pass'])
+        },
+      ),
+      { numRuns: 200 },
+    ))
 })
 
 /** The judge: mailauth's own canonicalizer, given the body in one piece. */
@@ -130,7 +192,10 @@ describe('hashBody', () => {
       assert.equal(await hashBody(body.subarray(0, -1)), judge(body.subarray(0, -1)), JSON.stringify(piece))
     }
     const lf = Buffer.from('\n'.repeat(2_000_000)) // here the judge needs long
-    assert.equal(await hashBody(Buffer.concat([lf, Buffer.from('x')])), await hashBody(Buffer.from(`${'\r\n'.repeat(2_000_000)}x\r\n`)))
+    assert.equal(
+      await hashBody(Buffer.concat([lf, Buffer.from('x')])),
+      await hashBody(Buffer.from(`${'\r\n'.repeat(2_000_000)}x\r\n`)),
+    )
     assert.equal(await hashBody(lf), await hashBody(Buffer.alloc(0)))
   })
 
@@ -138,15 +203,24 @@ describe('hashBody', () => {
   const octets = fc.array(unit, { maxLength: 40 }).map((list) => Buffer.from(list.join(''), 'latin1'))
   const assertJudged = async (body: Buffer): Promise<void> => assert.equal(await hashBody(body), judge(body))
 
-  it('is mailauth\'s for any body', async () => {
+  it("is mailauth's for any body", async () => {
     await fc.assert(fc.asyncProperty(octets, assertJudged), { numRuns: 5000 })
-    await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 500 }).map((bytes) => Buffer.from(bytes)), assertJudged), { numRuns: 2000 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uint8Array({ maxLength: 500 }).map((bytes) => Buffer.from(bytes)),
+        assertJudged,
+      ),
+      { numRuns: 2000 },
+    )
   })
 
-  it('is mailauth\'s wherever a large body is cut', async () => {
-    const filler = fc.tuple(fc.constantFrom('x', 'x\r\n', '\r\n', ' \r\n', 'x ', 'x\n'), fc.integer({ min: 65_500, max: 65_600 }))
+  it("is mailauth's wherever a large body is cut", async () => {
+    const filler = fc
+      .tuple(fc.constantFrom('x', 'x\r\n', '\r\n', ' \r\n', 'x ', 'x\n'), fc.integer({ min: 65_500, max: 65_600 }))
       .map(([piece, length]) => Buffer.from(piece.repeat(Math.ceil(length / piece.length))).subarray(0, length))
-    const large = fc.array(fc.oneof(filler, octets), { minLength: 2, maxLength: 7 }).map((parts) => Buffer.concat(parts))
+    const large = fc
+      .array(fc.oneof(filler, octets), { minLength: 2, maxLength: 7 })
+      .map((parts) => Buffer.concat(parts))
     await fc.assert(fc.asyncProperty(large, assertJudged), { numRuns: 80 })
   })
 })

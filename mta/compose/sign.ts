@@ -40,13 +40,15 @@ export function createSigner(capacity = KEPT_KEYS): Sign {
   return async (message, keys, at = new Date()) => {
     if (keys.length === 0) return ''
     const digest = 'bodyHash' in message ? message : await digestOf(message)
-    const fields = await Promise.all(keys.map(async (key) => {
-      const unsigned = writeSignature(key, digest, at)
-      const data = Buffer.from(digest.canonical + canonicalField('dkim-signature', unsigned), 'latin1')
-      const ring = ringOf(kept, capacity, key)
-      const signature = await inTurn(() => signAlone(ring, data))
-      return `${unsigned}${foldBase64(signature.toString('base64'))}\r\n`
-    }))
+    const fields = await Promise.all(
+      keys.map(async (key) => {
+        const unsigned = writeSignature(key, digest, at)
+        const data = Buffer.from(digest.canonical + canonicalField('dkim-signature', unsigned), 'latin1')
+        const ring = ringOf(kept, capacity, key)
+        const signature = await inTurn(() => signAlone(ring, data))
+        return `${unsigned}${foldBase64(signature.toString('base64'))}\r\n`
+      }),
+    )
     return fields.join('')
   }
 }
@@ -92,7 +94,11 @@ function ringOf(kept: Map<string, KeyRing>, capacity: number, key: SigningKey): 
   }
   const first = readKey(key)
   const material = first.export({ type: 'pkcs8', format: 'der' })
-  const ring: KeyRing = { isRsa: first.asymmetricKeyType === 'rsa', idle: [first], another: () => createPrivateKey({ key: material, format: 'der', type: 'pkcs8' }) }
+  const ring: KeyRing = {
+    isRsa: first.asymmetricKeyType === 'rsa',
+    idle: [first],
+    another: () => createPrivateKey({ key: material, format: 'der', type: 'pkcs8' }),
+  }
   kept.set(key.keyId, ring)
   const [oldest] = kept.keys()
   if (kept.size > capacity && oldest !== undefined) kept.delete(oldest)
@@ -109,15 +115,26 @@ function readKey({ keyId, selector, domain, algorithm, privateKey }: SigningKey)
   } catch (cause) {
     throw new Error(`${name} cannot be read`, { cause })
   }
-  if (key.asymmetricKeyType !== algorithm.slice(0, algorithm.indexOf('-'))) throw new Error(`${name} is not for ${algorithm}`)
+  if (key.asymmetricKeyType !== algorithm.slice(0, algorithm.indexOf('-')))
+    throw new Error(`${name} is not for ${algorithm}`)
   return key
 }
 
 /** The field up to and with `b=`, which has to be its end (§3.7: hashed with an empty b=). */
 function writeSignature(key: SigningKey, { names, bodyHash }: Digest, at: Date): string {
-  const tags = ['DKIM-Signature: v=1; ', `a=${key.algorithm}; `, 'c=relaxed/relaxed; ', `d=${key.domain}; `, `s=${key.selector}; `,
-    `t=${Math.floor(at.getTime() / 1000)}; `, `bh=${bodyHash}; `, 'h=',
-    ...names.slice(0, -1).map((name) => `${name}:`), `${names.at(-1)}; `, 'b=']
+  const tags = [
+    'DKIM-Signature: v=1; ',
+    `a=${key.algorithm}; `,
+    'c=relaxed/relaxed; ',
+    `d=${key.domain}; `,
+    `s=${key.selector}; `,
+    `t=${Math.floor(at.getTime() / 1000)}; `,
+    `bh=${bodyHash}; `,
+    'h=',
+    ...names.slice(0, -1).map((name) => `${name}:`),
+    `${names.at(-1)}; `,
+    'b=',
+  ]
   // White space may stand before a tag and on either side of the colons of h= (§3.5).
   let text = ''
   let line = ''

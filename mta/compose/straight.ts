@@ -9,9 +9,15 @@ import type { TextPart } from './text-part.ts'
 import { makeField } from './field.ts'
 
 /** The fields that describe a body, and the body: ASCII, CRLF. */
-export interface Content { readonly fields: readonly Field[]; readonly body: string }
+export interface Content {
+  readonly fields: readonly Field[]
+  readonly body: string
+}
 
-export interface Texts { readonly text: string; readonly html: string }
+export interface Texts {
+  readonly text: string
+  readonly html: string
+}
 
 /** The two readings of a message, '' for one that it does not have; the text is made from the HTML where only that was given. */
 export function readingsOf(draft: Pick<Draft, 'html' | 'text'>): Texts {
@@ -41,7 +47,9 @@ function single(part: TextPart): Content {
 
 function alternative(text: TextPart, html: TextPart, hex: string): Content {
   const boundary = `=_${boundaryRoot(hex, [text.body, html.body])}`
-  const parts = [text, html].map((part) => `--${boundary}\r\n${part.fields.map((field) => field.line).join('')}\r\n${part.body}\r\n`)
+  const parts = [text, html].map(
+    (part) => `--${boundary}\r\n${part.fields.map((field) => field.line).join('')}\r\n${part.body}\r\n`,
+  )
   const type = makeField('Content-Type', `multipart/alternative; boundary="${boundary}"`)
   return { fields: [type], body: `${parts.join('')}--${boundary}--\r\n` }
 }

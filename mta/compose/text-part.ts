@@ -11,8 +11,14 @@ import { encodeQuotedPrintable } from './quoted-printable.ts'
 const MAX_LINE = 998
 const BASE64_LINE = 76
 
-interface Encoded { readonly encoding: '7bit' | 'quoted-printable' | 'base64'; readonly body: string }
-export interface TextPart { readonly fields: readonly Field[]; readonly body: string }
+interface Encoded {
+  readonly encoding: '7bit' | 'quoted-printable' | 'base64'
+  readonly body: string
+}
+export interface TextPart {
+  readonly fields: readonly Field[]
+  readonly body: string
+}
 
 /** The text with every CRLF, bare CR and bare LF as one CRLF. */
 export function withCrlf(text: string): string {
@@ -22,7 +28,10 @@ export function withCrlf(text: string): string {
 /** `text` must have been through `withCrlf`. */
 export function makeTextPart(type: 'text/plain' | 'text/html', text: string): TextPart {
   const { encoding, body } = encode(text)
-  return { fields: [makeField('Content-Type', `${type}; charset=utf-8`), makeField('Content-Transfer-Encoding', encoding)], body }
+  return {
+    fields: [makeField('Content-Type', `${type}; charset=utf-8`), makeField('Content-Transfer-Encoding', encoding)],
+    body,
+  }
 }
 
 function encode(text: string): Encoded {

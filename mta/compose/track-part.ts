@@ -12,7 +12,11 @@ export interface PartText {
 }
 
 const OPENERS: Readonly<Record<string, (octets: Buffer) => PartText | null>> = {
-  '7bit': openPlain, '8bit': openPlain, binary: openPlain, 'quoted-printable': openQuoted, base64: openBase64,
+  '7bit': openPlain,
+  '8bit': openPlain,
+  binary: openPlain,
+  'quoted-printable': openQuoted,
+  base64: openBase64,
 }
 
 /** Null for an encoding that is not known, and for base64 that is none. */
@@ -26,7 +30,10 @@ const LONGEST_LINE = 998
 function openPlain(octets: Buffer): PartText {
   const html = octets.toString('latin1')
   // nothing that is written has a line end
-  return { html, carry: (edits) => longestLine(applyEdits(html, edits)) > Math.max(LONGEST_LINE, longestLine(html)) ? [] : edits }
+  return {
+    html,
+    carry: (edits) => (longestLine(applyEdits(html, edits)) > Math.max(LONGEST_LINE, longestLine(html)) ? [] : edits),
+  }
 }
 
 function longestLine(text: string): number {
@@ -48,12 +55,13 @@ function openQuoted(octets: Buffer): PartText {
   const newLine = octets.includes('\r\n') ? '\r\n' : '\n'
   return {
     html,
-    carry: (edits) => edits.map(({ from, to, text }) => {
-      const end = places[to] ?? octets.length
-      // a soft break on either side: no line grows
-      const after = end === octets.length ? '' : `=${newLine}`
-      return { from: places[from] ?? octets.length, to: end, text: `=${newLine}${quote(text, newLine)}${after}` }
-    }),
+    carry: (edits) =>
+      edits.map(({ from, to, text }) => {
+        const end = places[to] ?? octets.length
+        // a soft break on either side: no line grows
+        const after = end === octets.length ? '' : `=${newLine}`
+        return { from: places[from] ?? octets.length, to: end, text: `=${newLine}${quote(text, newLine)}${after}` }
+      }),
   }
 }
 
@@ -111,14 +119,21 @@ function openBase64(octets: Buffer): PartText | null {
   const html = Buffer.from(text, 'base64').toString('latin1')
   const [, first = '', newLine = '\r\n'] = /^\s*(\S+)(\r?\n)?/.exec(text) ?? []
   const lines: Lines = { width: lineWidth(first), newLine, tail: /\s*$/.exec(text)?.[0] ?? '' }
-  return { html, carry: (edits) => edits.length === 0 ? [] : [{ from: 0, to: octets.length, text: encode(html, edits, lines) }] }
+  return {
+    html,
+    carry: (edits) => (edits.length === 0 ? [] : [{ from: 0, to: octets.length, text: encode(html, edits, lines) }]),
+  }
 }
 
 function lineWidth(first: string): number {
-  return Math.min(Math.max(first.length - first.length % 4, 4), 76)
+  return Math.min(Math.max(first.length - (first.length % 4), 4), 76)
 }
 
-interface Lines { readonly width: number; readonly newLine: string; readonly tail: string }
+interface Lines {
+  readonly width: number
+  readonly newLine: string
+  readonly tail: string
+}
 
 function encode(html: string, edits: readonly Edit[], { width, newLine, tail }: Lines): string {
   const coded = Buffer.from(applyEdits(html, edits), 'latin1').toString('base64')

@@ -58,7 +58,7 @@ function editsOfPart(raw: Buffer, { params, encoding, from, to }: Entity, marks:
 /** Null for a charset in which ASCII may be something else. */
 function readerOf(charset: string): ((value: string) => string | null) | null {
   if (charset === 'utf-8' || charset === 'us-ascii') return readUtf8
-  return ASCII_AND_MORE.test(charset) ? (value) => isAscii(value) ? value : null : null
+  return ASCII_AND_MORE.test(charset) ? (value) => (isAscii(value) ? value : null) : null
 }
 
 function readUtf8(value: string): string | null {
@@ -88,12 +88,18 @@ function listHtml(raw: Buffer): Entity[] {
 /** Null where its header says a thing twice. */
 function readEntity(raw: Buffer, from: number, to: number): Entity | null {
   const { fields, head } = splitMessage(raw.subarray(from, to))
-  const [type, encoding, disposition] = ['content-type', 'content-transfer-encoding', 'content-disposition'].map((name) => valueOf(fields, name))
+  const [type, encoding, disposition] = ['content-type', 'content-transfer-encoding', 'content-disposition'].map(
+    (name) => valueOf(fields, name),
+  )
   if (type === null || encoding === null || disposition === null) return null
   const [name = ''] = (type ?? 'text/plain').split(';', 1)
   return {
-    type: name.trim().toLowerCase(), params: paramsOf(type ?? ''), encoding: (encoding ?? '7bit').toLowerCase(),
-    isAttached: /^attachment\b/i.test(disposition ?? ''), from: from + head.length, to,
+    type: name.trim().toLowerCase(),
+    params: paramsOf(type ?? ''),
+    encoding: (encoding ?? '7bit').toLowerCase(),
+    isAttached: /^attachment\b/i.test(disposition ?? ''),
+    from: from + head.length,
+    to,
   }
 }
 
@@ -101,14 +107,18 @@ function readEntity(raw: Buffer, from: number, to: number): Entity | null {
 function valueOf(fields: readonly Field[], wanted: string): string | null | undefined {
   const [field, ...others] = fields.filter(({ name }) => name === wanted)
   if (others.length > 0) return null
-  return field?.line.slice(field.line.indexOf(':') + 1).replaceAll(/\r?\n/g, '').trim()
+  return field?.line
+    .slice(field.line.indexOf(':') + 1)
+    .replaceAll(/\r?\n/g, '')
+    .trim()
 }
 
 const PARAM = /;\s*([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/g
 
 function paramsOf(value: string): Record<string, string> {
   const params: Record<string, string> = {}
-  for (const [, name = '', quoted, plain = ''] of value.matchAll(PARAM)) params[name.toLowerCase()] ??= quoted?.replaceAll(/\\(.)/g, '$1') ?? plain
+  for (const [, name = '', quoted, plain = ''] of value.matchAll(PARAM))
+    params[name.toLowerCase()] ??= quoted?.replaceAll(/\\(.)/g, '$1') ?? plain
   return params
 }
 
@@ -121,7 +131,11 @@ function listChildren(raw: Buffer, { params, from, to }: Entity): [number, numbe
   if (boundary === undefined || boundary === '') return []
   const children: [number, number][] = []
   let begun = -1
-  for (let at = findDelimiter(raw, boundary, { from, to }); at !== null; at = findDelimiter(raw, boundary, { from: at.to, to })) {
+  for (
+    let at = findDelimiter(raw, boundary, { from, to });
+    at !== null;
+    at = findDelimiter(raw, boundary, { from: at.to, to })
+  ) {
     if (begun >= 0) children.push([begun, Math.max(begun, endBefore(raw, at.from))])
     begun = at.isLast ? -1 : at.to
     if (at.isLast || children.length > MAX_PARTS) return children
@@ -130,15 +144,25 @@ function listChildren(raw: Buffer, { params, from, to }: Entity): [number, numbe
   return children
 }
 
-interface Delimiter { readonly from: number; readonly to: number; readonly isLast: boolean }
+interface Delimiter {
+  readonly from: number
+  readonly to: number
+  readonly isLast: boolean
+}
 
-function findDelimiter(raw: Buffer, boundary: string, { from, to }: { readonly from: number; readonly to: number }): Delimiter | null {
+function findDelimiter(
+  raw: Buffer,
+  boundary: string,
+  { from, to }: { readonly from: number; readonly to: number },
+): Delimiter | null {
   const wanted = Buffer.from(`--${boundary}`, 'latin1')
   for (let at = raw.indexOf(wanted, from); at >= 0 && at < to; at = raw.indexOf(wanted, at + 1)) {
     if (at > from && raw[at - 1] !== LF) continue
     const lineEnd = raw.indexOf(LF, at)
     const next = lineEnd < 0 || lineEnd >= to ? to : lineEnd + 1
-    const rest = /^(--)?[ \t]*\r?\n?$/.exec(raw.toString('latin1', at + wanted.length, Math.min(next, at + wanted.length + 100)))
+    const rest = /^(--)?[ \t]*\r?\n?$/.exec(
+      raw.toString('latin1', at + wanted.length, Math.min(next, at + wanted.length + 100)),
+    )
     if (rest !== null) return { from: at, to: next, isLast: rest[1] !== undefined }
   }
   return null

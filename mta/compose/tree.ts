@@ -11,7 +11,10 @@ import { boundaryRoot } from './straight.ts'
 import type { Texts } from './straight.ts'
 import { withCrlf } from './text-part.ts'
 
-interface Content { readonly fields: readonly Field[]; readonly body: Buffer }
+interface Content {
+  readonly fields: readonly Field[]
+  readonly body: Buffer
+}
 
 /** RFC 2045 §5.1, with parameters that are looked at no further. */
 const CONTENT_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:\s*;[\x20-\x7e]*)?$/
@@ -50,7 +53,13 @@ function describe({ contentType, content: octets, ...file }: Attachment, html: s
   // Only what the HTML shows goes beside it: a file related to nothing would be seen by nobody.
   const isShown = cid !== '' && (html.includes(`cid:${cid}`) || html.includes(`cid:${encodeURIComponent(cid)}`))
   if (isShown) return { filename, contentType, content, cid, contentDisposition: 'inline' }
-  return { filename, contentType, content, contentDisposition: 'attachment', headers: cid === '' ? {} : { 'Content-ID': `<${cid}>` } }
+  return {
+    filename,
+    contentType,
+    content,
+    contentDisposition: 'attachment',
+    headers: cid === '' ? {} : { 'Content-ID': `<${cid}>` },
+  }
 }
 
 function* slices(octets: Buffer): Generator<Buffer> {
@@ -60,7 +69,8 @@ function* slices(octets: Buffer): Generator<Buffer> {
 /** A part that is called multipart or message must be one, unencoded (RFC 2046 §5.2.1); what cannot be goes as a plain file. */
 function soundContent(file: Attachment): Pick<Attachment, 'contentType' | 'content'> {
   const { contentType, content } = file
-  if (!CONTENT_TYPE.test(contentType) || /^multipart\//i.test(contentType)) return { contentType: UNKNOWN_TYPE, content }
+  if (!CONTENT_TYPE.test(contentType) || /^multipart\//i.test(contentType))
+    return { contentType: UNKNOWN_TYPE, content }
   if (!MESSAGE.test(contentType)) return { contentType, content }
   const text = withCrlf(content.toString('latin1'))
   const isAscii = Buffer.byteLength(text) === text.length

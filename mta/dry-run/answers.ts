@@ -24,8 +24,13 @@ export function answerDryRuns(means: Means): DryRunAnswers {
 
   function wake(): void {
     if (running !== null || isStopped) return
-    running = work().catch((error: unknown) => means.ctx.log.debug({ err: error }, 'dry runs cannot be looked for; PostgreSQL is away'))
-      .finally(() => { running = null })
+    running = work()
+      .catch((error: unknown) =>
+        means.ctx.log.debug({ err: error }, 'dry runs cannot be looked for; PostgreSQL is away'),
+      )
+      .finally(() => {
+        running = null
+      })
   }
 
   const timer = setInterval(wake, LOOK_MS)

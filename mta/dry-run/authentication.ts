@@ -26,12 +26,19 @@ type Passed = { readonly domain: string; readonly id?: string }[]
 const DNS_TIMEOUT_MS = 3000
 
 /** DKIM, SPF and DMARC, in this order. */
-export async function examine(config: Pick<Config, 'dnsServers' | 'allowPrivateTargets'>, mail: Examined): Promise<DryRunStep[]> {
+export async function examine(
+  config: Pick<Config, 'dnsServers' | 'allowPrivateTargets'>,
+  mail: Examined,
+): Promise<DryRunStep[]> {
   const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })
   if (config.dnsServers !== null) resolver.setServers(config.dnsServers)
   const resolve: Resolve = (name, type) => resolver.resolve(name, type)
   const [signed, sent] = await Promise.all([judgeDkim(mail, resolve), judgeSpf(config, mail, resolve)])
-  return [signed.step, sent.step, await judgeDmarc(signed.headerFrom, resolve, { dkim: signed.passed, spf: sent.passed })]
+  return [
+    signed.step,
+    sent.step,
+    await judgeDmarc(signed.headerFrom, resolve, { dkim: signed.passed, spf: sent.passed }),
+  ]
 }
 
 interface Signed {
@@ -44,24 +51,48 @@ async function judgeDkim({ data }: Examined, resolver: Resolve): Promise<Signed>
   try {
     const { results, headerFrom } = await dkimVerify(data, { strict: true, resolver: resolver as never })
     const found = results.filter(({ status }) => status.result !== 'none')
-    const passed = found.filter(({ status }) => status.result === 'pass')
+    const passed = found
+      .filter(({ status }) => status.result === 'pass')
       .map(({ signingDomain, id }) => ({ domain: signingDomain ?? '', ...(id === undefined ? {} : { id }) }))
-    const says = found.map(({ selector, signingDomain, algo, status }) =>
-      `${selector}._domainkey.${signingDomain} (${algo}): ${status.result}${status.comment ? `, ${status.comment}` : ''}`).join('; ')
-    if (found.length === 0) return { step: warn('DKIM', 'it is not signed', 'sign it: the sending domain has no active key'),
-      passed, headerFrom }
-    if (passed.length === 0) return { step: fail('DKIM', says, 'publish the DKIM records of the domain: mailstead domain list'),
-      passed, headerFrom }
-    if (passed.length < found.length) return { step: warn('DKIM', says, 'one signature is good enough; publish the record of the other'),
-      passed, headerFrom }
+    const says = found
+      .map(
+        ({ selector, signingDomain, algo, status }) =>
+          `${selector}._domainkey.${signingDomain} (${algo}): ${status.result}${status.comment ? `, ${status.comment}` : ''}`,
+      )
+      .join('; ')
+    if (found.length === 0)
+      return {
+        step: warn('DKIM', 'it is not signed', 'sign it: the sending domain has no active key'),
+        passed,
+        headerFrom,
+      }
+    if (passed.length === 0)
+      return {
+        step: fail('DKIM', says, 'publish the DKIM records of the domain: mailstead domain list'),
+        passed,
+        headerFrom,
+      }
+    if (passed.length < found.length)
+      return {
+        step: warn('DKIM', says, 'one signature is good enough; publish the record of the other'),
+        passed,
+        headerFrom,
+      }
     return { step: ok('DKIM', says), passed, headerFrom }
   } catch (error) {
-    return { step: fail('DKIM', `it could not be verified: ${textOf(error)}`, 'look at the message'), passed: [], headerFrom: [] }
+    return {
+      step: fail('DKIM', `it could not be verified: ${textOf(error)}`, 'look at the message'),
+      passed: [],
+      headerFrom: [],
+    }
   }
 }
 
-async function judgeSpf({ allowPrivateTargets }: Pick<Config, 'allowPrivateTargets'>, mail: Examined,
-  resolver: Resolve): Promise<{ step: DryRunStep; passed: string[] }> {
+async function judgeSpf(
+  { allowPrivateTargets }: Pick<Config, 'allowPrivateTargets'>,
+  mail: Examined,
+  resolver: Resolve,
+): Promise<{ step: DryRunStep; passed: string[] }> {
   const { sourceAddress, returnPath, ehloName } = mail
   const domain = returnPath.slice(returnPath.lastIndexOf('@') + 1)
   if (sourceAddress === null)
@@ -71,8 +102,14 @@ async function judgeSpf({ allowPrivateTargets }: Pick<Config, 'allowPrivateTarge
     return { step: warn('SPF', says, 'see that SPF names the public address'), passed: [] }
   }
   try {
-    const { status, domain: judged } = await spf({ sender: returnPath, ip: sourceAddress, helo: ehloName, mta: ehloName,
-      resolver: resolver as never, maxElapsedTime: 10_000 })
+    const { status, domain: judged } = await spf({
+      sender: returnPath,
+      ip: sourceAddress,
+      helo: ehloName,
+      mta: ehloName,
+      resolver: resolver as never,
+      maxElapsedTime: 10_000,
+    })
     const says = `${sourceAddress} for ${domain}: ${status.result}${status.comment ? `, ${status.comment}` : ''}`
     if (status.result === 'pass') return { step: ok('SPF', says), passed: [judged ?? domain] }
     return { step: warn('SPF', says, `publish an SPF record at ${domain} that names ${sourceAddress}`), passed: [] }
@@ -81,17 +118,32 @@ async function judgeSpf({ allowPrivateTargets }: Pick<Config, 'allowPrivateTarge
   }
 }
 
-async function judgeDmarc(headerFrom: string[], resolver: Resolve,
-  passed: { readonly dkim: Passed; readonly spf: string[] }): Promise<DryRunStep> {
+async function judgeDmarc(
+  headerFrom: string[],
+  resolver: Resolve,
+  passed: { readonly dkim: Passed; readonly spf: string[] },
+): Promise<DryRunStep> {
   try {
-    const found = await dmarc({ headerFrom, dkimDomains: passed.dkim, spfDomains: passed.spf, resolver: resolver as never })
+    const found = await dmarc({
+      headerFrom,
+      dkimDomains: passed.dkim,
+      spfDomains: passed.spf,
+      resolver: resolver as never,
+    })
     if (found === false) return fail('DMARC', 'the From header names no single domain', 'write one address into it')
     const { status, policy, domain } = found
     if (status.result === 'pass') return ok('DMARC', `aligned with ${domain}; its policy is ${policy}`)
-    if (status.result === 'none') return warn('DMARC', `${domain} has no DMARC record`,
-      `publish v=DMARC1; p=none at _dmarc.${domain}: large receivers ask for one`)
-    return fail('DMARC', `neither DKIM nor SPF passes for a domain aligned with ${domain} (${status.result}); its policy is ${policy}`,
-      'mend DKIM: it is aligned when the domain itself signs')
+    if (status.result === 'none')
+      return warn(
+        'DMARC',
+        `${domain} has no DMARC record`,
+        `publish v=DMARC1; p=none at _dmarc.${domain}: large receivers ask for one`,
+      )
+    return fail(
+      'DMARC',
+      `neither DKIM nor SPF passes for a domain aligned with ${domain} (${status.result}); its policy is ${policy}`,
+      'mend DKIM: it is aligned when the domain itself signs',
+    )
   } catch (error) {
     return warn('DMARC', `it could not be judged: ${textOf(error)}`, 'look at the DNS server')
   }

@@ -29,26 +29,39 @@ interface SenderRow {
 }
 
 /** Who sends: the workspace that has the domain of the sender's address. */
-export async function findSender({ db }: Context,
-  { from, workspaceId }: DryRunOrder): Promise<{ readonly step: DryRunStep; readonly sender: Sender | null }> {
+export async function findSender(
+  { db }: Context,
+  { from, workspaceId }: DryRunOrder,
+): Promise<{ readonly step: DryRunStep; readonly sender: Sender | null }> {
   const parsed = parseAddress(from)
-  if (!parsed.ok) return { step: fail('sender', `${from} is no address: ${parsed.reason}`, 'give the address that the mail is from'),
-    sender: null }
+  if (!parsed.ok)
+    return {
+      step: fail('sender', `${from} is no address: ${parsed.reason}`, 'give the address that the mail is from'),
+      sender: null,
+    }
   const { domain } = parsed.address
-  const { rows: [row] } = await db.query<SenderRow>(
+  const {
+    rows: [row],
+  } = await db.query<SenderRow>(
     `SELECT id, workspace_id, domain, verification_status AS status FROM domains
      WHERE domain = $1 AND ($2::uuid IS NULL OR workspace_id = $2)
-     ORDER BY verification_status IN ('verified', 'degraded') DESC, id LIMIT 1`, [domain, workspaceId])
+     ORDER BY verification_status IN ('verified', 'degraded') DESC, id LIMIT 1`,
+    [domain, workspaceId],
+  )
   if (row === undefined) {
     const account = await findAccount(db, parsed.address.address, workspaceId)
     if (account !== null) return { step: accountStep(from, account), sender: null }
     const whose = workspaceId === null ? 'no workspace has' : 'this workspace does not have'
-    return { step: fail('sender', `${whose} the sending domain ${domain}`, `mailstead domain add --workspace ID ${domain}`), sender: null }
+    return {
+      step: fail('sender', `${whose} the sending domain ${domain}`, `mailstead domain add --workspace ID ${domain}`),
+      sender: null,
+    }
   }
   const sender = { workspaceId: row.workspace_id, domainId: row.id }
   const says = `${domain} is a sending domain of the workspace ${row.workspace_id}, ${row.status}`
   if (row.status === 'verified') return { step: ok('sender', says), sender }
-  if (row.status === 'degraded') return { step: warn('sender', says, 'its records are gone from DNS: it stops sending soon'), sender }
+  if (row.status === 'degraded')
+    return { step: warn('sender', says, 'its records are gone from DNS: it stops sending soon'), sender }
   return { step: fail('sender', says, `publish its records, then mailstead domain verify ${domain}`), sender }
 }
 
@@ -59,7 +72,9 @@ export function judgeFrom({ from, raw }: DryRunOrder): DryRunStep | null {
   try {
     const { authors } = readLetter(Buffer.from(raw.toString('latin1').replace(/\r?\n/g, '\r\n'), 'latin1'))
     const other = authors.map(({ email }) => domainOf(email)).find((domain) => domain !== domainOf(from))
-    return other === undefined ? null : fail('From', `From is of ${other}: it is not taken from a sender of ${domainOf(from)}`, todo)
+    return other === undefined
+      ? null
+      : fail('From', `From is of ${other}: it is not taken from a sender of ${domainOf(from)}`, todo)
   } catch (error) {
     if (error instanceof Reply) return fail('From', `it is not taken: ${error.message}`, todo)
     throw error
@@ -80,9 +95,13 @@ interface AccountRow {
 }
 
 async function findAccount(db: Queryable, address: string, workspaceId: string | null): Promise<AccountRow | null> {
-  const { rows: [row] } = await db.query<AccountRow>(
+  const {
+    rows: [row],
+  } = await db.query<AccountRow>(
     `SELECT id, workspace_id, host, state FROM connected_accounts
-     WHERE lower($1) = ANY (addresses) AND ($2::uuid IS NULL OR workspace_id = $2) ORDER BY state, id LIMIT 1`, [address, workspaceId])
+     WHERE lower($1) = ANY (addresses) AND ($2::uuid IS NULL OR workspace_id = $2) ORDER BY state, id LIMIT 1`,
+    [address, workspaceId],
+  )
   return row ?? null
 }
 
@@ -96,12 +115,16 @@ function accountStep(from: string, { id, workspace_id: workspaceId, host, state 
 export async function judgeQuota({ db, clock }: Context, plans: Plans, { workspaceId }: Sender): Promise<DryRunStep> {
   const usage = await readUsage(db, workspaceId, new Date(clock.now()))
   if (usage === null) return fail('quota', 'the workspace is gone', 'choose another')
-  const { rows: [row] } = await db.query<{ plan: string }>('SELECT plan FROM workspaces WHERE id = $1', [workspaceId])
+  const {
+    rows: [row],
+  } = await db.query<{ plan: string }>('SELECT plan FROM workspaces WHERE id = $1', [workspaceId])
   const plan = row?.plan ?? 'free'
   const quota = plans[plan]?.monthlyQuota ?? null
   if (quota === null) return ok('quota', `plan ${plan}: no quota`)
   const says = `plan ${plan}: ${usage.used} of ${quota} recipients of this month are used`
-  return usage.used < quota ? ok('quota', says) : fail('quota', says, 'nothing is accepted until the month ends; a larger plan lets it')
+  return usage.used < quota
+    ? ok('quota', says)
+    : fail('quota', says, 'nothing is accepted until the month ends; a larger plan lets it')
 }
 
 export async function judgeSuppression({ db }: Context, { workspaceId }: Sender, to: string): Promise<DryRunStep> {
@@ -111,27 +134,43 @@ export async function judgeSuppression({ db }: Context, { workspaceId }: Sender,
   return fail('suppression', says, 'take it off the list if the reason is gone')
 }
 
-export async function judgeSuspension({ db }: Context, messageId: string, { workspaceId }: Sender, domain: string): Promise<DryRunStep> {
+export async function judgeSuspension(
+  { db }: Context,
+  messageId: string,
+  { workspaceId }: Sender,
+  domain: string,
+): Promise<DryRunStep> {
   const stop = (await findStops(db, { messageId, workspaceId, domains: [domain] }))(domain)
   if (stop === null) return ok('suspension', 'nothing on its way is stopped by the operator')
   const end = stop.until === null ? '' : ` until ${stop.until.toISOString()}`
-  return fail('suspension', `the ${stop.kind} ${stop.subject} is stopped${end}: ${stop.reason}`,
-    `mailstead queue resume --${stop.kind} ${stop.subject}`)
+  return fail(
+    'suspension',
+    `the ${stop.kind} ${stop.subject} is stopped${end}: ${stop.reason}`,
+    `mailstead queue resume --${stop.kind} ${stop.subject}`,
+  )
 }
 
 /** The pace that the receiver is met with, and what its replies stopped. */
-export async function judgePace({ db, config, clock }: Context, { workspaceId }: Sender, domain: string, route: Extract<Route,
-  { kind: 'hosts' }>): Promise<DryRunStep> {
+export async function judgePace(
+  { db, config, clock }: Context,
+  { workspaceId }: Sender,
+  domain: string,
+  route: Extract<Route, { kind: 'hosts' }>,
+): Promise<DryRunStep> {
   const receiver = findReceiver(loadShaping(shapingFileOf(config)), { domain, hosts: route.hosts })
   const pace = paceKeyOf(receiver, route.site)
-  const stops = (await listReceiverSuspensions(db, new Date(clock.now())))
-    .filter((one) => (one.pace === pace || one.pace === EVERYWHERE) && (one.workspaceId ?? workspaceId) === workspaceId)
+  const stops = (await listReceiverSuspensions(db, new Date(clock.now()))).filter(
+    (one) => (one.pace === pace || one.pace === EVERYWHERE) && (one.workspaceId ?? workspaceId) === workspaceId,
+  )
   const says = `${receiver.title}: ${receiver.connections} connections, ${receiver.messagesPerConnection} messages on each`
   // one that is of all mail tells more than one of a source beside which others send
   const stopped = stops.find(({ source }) => source === ANY_SOURCE || source === EVERYWHERE) ?? stops[0]
   if (stopped === undefined) return ok('limits', says)
   const { source, until, rule, reply } = stopped
   const judge = source === ANY_SOURCE || source === EVERYWHERE ? fail : warn
-  return judge('limits', `${says}; stopped${fromText(source)} until ${until.toISOString()} by the rule ${rule}, as it said: ${reply}`,
-    `mailstead shaping resume ${pace}`)
+  return judge(
+    'limits',
+    `${says}; stopped${fromText(source)} until ${until.toISOString()} by the rule ${rule}, as it said: ${reply}`,
+    `mailstead shaping resume ${pace}`,
+  )
 }

@@ -83,10 +83,17 @@ function dropOldest(state: State): void {
 async function take(state: State, block: Block): Promise<Ticket | null> {
   while (block.left < 1) {
     if (state.ctx.clock.now() < block.emptyUntilMs) return null
-    await (block.filling ??= fill(state, block).finally(() => { block.filling = null }))
+    await (block.filling ??= fill(state, block).finally(() => {
+      block.filling = null
+    }))
   }
   block.left--
-  return { used: (isThrottled) => count(state, block, isThrottled), giveBack: () => { block.left++ } }
+  return {
+    used: (isThrottled) => count(state, block, isThrottled),
+    giveBack: () => {
+      block.left++
+    },
+  }
 }
 
 /** On the day that it was taken of, also past midnight. */
@@ -105,7 +112,10 @@ async function fill({ ctx }: State, block: Block): Promise<void> {
     const wanted = Math.min(Math.max(1, Math.ceil((amount ?? 0) * BLOCK_SHARE)), LARGEST_BLOCK)
     block.left += amount === null ? Infinity : await takeOfDay(ctx.db, block, wanted, amount)
   } catch (error) {
-    ctx.log.debug({ err: error, receiver: block.receiver }, 'what a warming source may send cannot be asked; PostgreSQL is away')
+    ctx.log.debug(
+      { err: error, receiver: block.receiver },
+      'what a warming source may send cannot be asked; PostgreSQL is away',
+    )
   }
   if (block.left < 1) block.emptyUntilMs = ctx.clock.now() + EMPTY_MS
 }
@@ -119,7 +129,11 @@ async function flush(state: State): Promise<void> {
     state.ctx.log.debug({ err: error }, 'how receivers took warming sources could not be written; it waits')
     for (const one of counts) {
       const since = state.tally.get(nameOf(one))
-      state.tally.set(nameOf(one), { ...one, sent: one.sent + (since?.sent ?? 0), throttled: one.throttled + (since?.throttled ?? 0) })
+      state.tally.set(nameOf(one), {
+        ...one,
+        sent: one.sent + (since?.sent ?? 0),
+        throttled: one.throttled + (since?.throttled ?? 0),
+      })
     }
   }
   const today = dayOf(state.ctx.clock.now())
@@ -130,5 +144,7 @@ async function giveBack({ ctx }: State, block: Block): Promise<void> {
   const { left } = block
   block.left = 0
   if (left < 1 || !Number.isFinite(left)) return
-  await returnToDay(ctx.db, block, left).catch((error: unknown) => ctx.log.debug({ err: error }, 'the rest of a warm-up block is lost'))
+  await returnToDay(ctx.db, block, left).catch((error: unknown) =>
+    ctx.log.debug({ err: error }, 'the rest of a warm-up block is lost'),
+  )
 }

@@ -5,7 +5,14 @@ import { newId } from '#src/id.ts'
 import { composeReply } from '#src/mail/reply.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 import { addPool, joinPool } from '#src/egress/pools.ts'
-import { addSource, findSource, pauseSource, removeSource, resumeSource, type SourceOrder } from '#src/egress/sources.ts'
+import {
+  addSource,
+  findSource,
+  pauseSource,
+  removeSource,
+  resumeSource,
+  type SourceOrder,
+} from '#src/egress/sources.ts'
 import { countComplaints } from '#src/egress/days.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
@@ -15,11 +22,25 @@ const REPLY = composeReply(250, '2.0.0', 'ok')
 const DAY_MS = 24 * 3600 * 1000
 
 function attemptBy(source: string | null, outcome: Outcome = { kind: 'delivered', reply: REPLY }): Attempt {
-  return { outcome, source, host: 'mx.google.com', address: '192.0.2.1', tls: null, startedAt: 0, durationMs: 1, conversation: '' }
+  return {
+    outcome,
+    source,
+    host: 'mx.google.com',
+    address: '192.0.2.1',
+    tls: null,
+    startedAt: 0,
+    durationMs: 1,
+    conversation: '',
+  }
 }
 
 const THROTTLED: Extract<Outcome, { kind: 'deferred' }> = {
-  kind: 'deferred', scope: 'destination', reason: 'busy', detail: '', reply: composeReply(450, '4.7.0', 'slow down'), isCounted: true,
+  kind: 'deferred',
+  scope: 'destination',
+  reason: 'busy',
+  detail: '',
+  reply: composeReply(450, '4.7.0', 'slow down'),
+  isCounted: true,
 }
 
 const UNREACHABLE: Outcome = { ...THROTTLED, scope: 'host', reason: 'unreachable', reply: null, isCounted: false }
@@ -52,7 +73,13 @@ describe('the choice of a source', function () {
   }
 
   async function add(name: string, address: string, order: Partial<SourceOrder> = {}): Promise<void> {
-    const usual = { ehloName: `${name}.sender.example`, region: 'us-east-1', pool: null, weight: 1, isWarmingUp: false } as const
+    const usual = {
+      ehloName: `${name}.sender.example`,
+      region: 'us-east-1',
+      pool: null,
+      weight: 1,
+      isWarmingUp: false,
+    } as const
     const added = await addSource(ctx, { name, address, ...usual, ...order })
     assert.equal(added.kind, 'added')
   }
@@ -84,10 +111,13 @@ describe('the choice of a source', function () {
     await sleep(200)
     release()
     await sleep(200)
-    await until(async () => names(await choose('us-east', newId(), slow)).length === 2, () => 'the later source is not used')
+    await until(
+      async () => names(await choose('us-east', newId(), slow)).length === 2,
+      () => 'the later source is not used',
+    )
   })
 
-  it('is the system\'s without a source, with the server\'s name', async () => {
+  it("is the system's without a source, with the server's name", async () => {
     egress = await start()
     const choice = await choose()
     const system = { source: null, address: null, family: null, ehloName: ctx.config.serverName }
@@ -121,10 +151,19 @@ describe('the choice of a source', function () {
     egress = await start()
     assert.deepEqual(names(await choose()), ['a'])
     await pauseSource(ctx, 'a')
-    await until(async () => (await choose()).kind === 'wait', () => 'the pause is heard')
-    assert.match(String(names(await choose())), /^no source of its pool can take it now \((a is paused, b is not on|b is not on this machine, a is paused)/)
+    await until(
+      async () => (await choose()).kind === 'wait',
+      () => 'the pause is heard',
+    )
+    assert.match(
+      String(names(await choose())),
+      /^no source of its pool can take it now \((a is paused, b is not on|b is not on this machine, a is paused)/,
+    )
     await resumeSource(ctx.db, 'a')
-    await until(async () => (await choose()).kind === 'ways', () => 'the resumption is heard')
+    await until(
+      async () => (await choose()).kind === 'ways',
+      () => 'the resumption is heard',
+    )
   })
 
   it('a source that is added or removed is known at once', async () => {
@@ -133,9 +172,15 @@ describe('the choice of a source', function () {
     await add('b', '192.0.2.2')
     await addPool(ctx, 'own')
     await joinPool(ctx.db, 'own', { source: 'b', weight: 1 })
-    await until(async () => String(names(await choose('own'))) === 'b', () => 'the new pool is heard')
+    await until(
+      async () => String(names(await choose('own'))) === 'b',
+      () => 'the new pool is heard',
+    )
     await removeSource(ctx.db, 'b')
-    await until(async () => String(names(await choose('own'))) === 'a', () => 'the removal is heard')
+    await until(
+      async () => String(names(await choose('own'))) === 'a',
+      () => 'the removal is heard',
+    )
   })
 
   it('an address that leaves is taken out and said to be gone; it comes back when it is back', async () => {
@@ -146,10 +191,15 @@ describe('the choice of a source', function () {
     absent.add('192.0.2.1')
     await egress.lookAgain()
     for (let i = 0; i < 20; i++) assert.deepEqual(names(await choose()), ['b'])
-    await until(async () => (await findSource(ctx.db, 'a'))?.state === 'gone', () => 'it is written down')
+    await until(
+      async () => (await findSource(ctx.db, 'a'))?.state === 'gone',
+      () => 'it is written down',
+    )
     absent.clear()
     await egress.lookAgain()
-    assert.ok((await Promise.all(Array.from({ length: 40 }, () => choose()))).some((choice) => String(names(choice)) === 'a'))
+    assert.ok(
+      (await Promise.all(Array.from({ length: 40 }, () => choose()))).some((choice) => String(names(choice)) === 'a'),
+    )
   })
 
   async function sendDay(count: number, outcome?: Outcome): Promise<number> {
@@ -194,7 +244,10 @@ describe('the choice of a source', function () {
       assert.equal(await sendDay(10), 4)
       const choice = await choose()
       assert.ok(choice.kind === 'wait')
-      assert.match(choice.detail, /warm is warming up.*to google\.com today is used up, and there is more from .*T00:00:00\.000Z/)
+      assert.match(
+        choice.detail,
+        /warm is warming up.*to google\.com today is used up, and there is more from .*T00:00:00\.000Z/,
+      )
       assert.ok(choice.untilMs > ctx.clock.now() && choice.untilMs <= ctx.clock.now() + 3_600_000)
     })
 
@@ -215,7 +268,9 @@ describe('the choice of a source', function () {
 
     it('two processes share the day', async () => {
       const other = await start()
-      const choices = await Promise.all(Array.from({ length: 20 }, (_, i) => choose('us-east', newId(), i % 2 === 0 ? egress : other)))
+      const choices = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => choose('us-east', newId(), i % 2 === 0 ? egress : other)),
+      )
       assert.equal(choices.filter(({ kind }) => kind === 'ways').length, 4)
     })
 
@@ -255,16 +310,29 @@ describe('the choice of a source', function () {
 
   it('complaints hold it back: each counts against the source of its mail', async () => {
     await add('warm', '192.0.2.9', { isWarmingUp: true })
-    const { rows: [source] } = await ctx.db.query<{ id: string }>(`SELECT id FROM egress_sources WHERE name = 'warm'`)
+    const {
+      rows: [source],
+    } = await ctx.db.query<{ id: string }>(`SELECT id FROM egress_sources WHERE name = 'warm'`)
     await ctx.db.query(
-      `INSERT INTO egress_days (source_id, receiver, day, step, taken, sent) VALUES ($1, 'google.com', '2026-01-05', 1, 50, 50)`, [source?.id])
+      `INSERT INTO egress_days (source_id, receiver, day, step, taken, sent) VALUES ($1, 'google.com', '2026-01-05', 1, 50, 50)`,
+      [source?.id],
+    )
     const [messageId, workspaceId] = [newId(), await ctx.newWorkspace()]
-    await ctx.db.query(`
+    await ctx.db.query(
+      `
       INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at)
-      VALUES ($1, 0, $2, 'bulk', 'to', 'a@shop.example', 'shop.example', 'delivered', false, now(), true, now())`, [messageId, workspaceId])
-    await ctx.db.query(`INSERT INTO attempts (message_id, n, attempt, at, outcome, host, source, duration_ms, conversation)
-      VALUES ($1, 0, 1, now(), 'delivered', 'aspmx.l.google.com', 'warm', 1, '')`, [messageId])
-    await countComplaints(ctx.db, [{ messageId, n: 0 }, { messageId: newId(), n: 0 }])
+      VALUES ($1, 0, $2, 'bulk', 'to', 'a@shop.example', 'shop.example', 'delivered', false, now(), true, now())`,
+      [messageId, workspaceId],
+    )
+    await ctx.db.query(
+      `INSERT INTO attempts (message_id, n, attempt, at, outcome, host, source, duration_ms, conversation)
+      VALUES ($1, 0, 1, now(), 'delivered', 'aspmx.l.google.com', 'warm', 1, '')`,
+      [messageId],
+    )
+    await countComplaints(ctx.db, [
+      { messageId, n: 0 },
+      { messageId: newId(), n: 0 },
+    ])
     await countComplaints(ctx.db, [])
     const { rows } = await ctx.db.query('SELECT complaints FROM egress_days')
     assert.deepEqual(rows, [{ complaints: 1 }])

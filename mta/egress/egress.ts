@@ -106,7 +106,10 @@ async function chooseAmong(means: Means, members: readonly Member[], leaving: Le
     else found.push(tried)
   }
   if (found.length === 0) return waitFor(means, obstacles, whose)
-  const ways = await reachableFirst(found.map(({ way }) => way), leaving.reaches)
+  const ways = await reachableFirst(
+    found.map(({ way }) => way),
+    leaving.reaches,
+  )
   return { kind: 'ways', ways, done: (attempt) => settle(found, attempt) }
 }
 
@@ -148,10 +151,12 @@ async function tryToPass({ roster, allowance }: Means, way: Member, receiver: st
 function waitFor({ ctx }: Means, obstacles: readonly Obstacle[], receiver: string): Choice {
   const [now, { retryScale }] = [ctx.clock.now(), ctx.config]
   const detail = `${NO_SOURCE} (${obstacles.map(({ why }) => why).join(', ')})`
-  if (!obstacles.some(({ isWarming }) => isWarming)) return { kind: 'wait', detail, untilMs: lookAgainAt(obstacles, now, retryScale) }
+  if (!obstacles.some(({ isWarming }) => isWarming))
+    return { kind: 'wait', detail, untilMs: lookAgainAt(obstacles, now, retryScale) }
   const nextDay = new Date(nextDayMs(now))
   return {
-    kind: 'wait', untilMs: Math.min(nextDay.getTime(), now + WARM_UP_MS * retryScale),
+    kind: 'wait',
+    untilMs: Math.min(nextDay.getTime(), now + WARM_UP_MS * retryScale),
     detail: `${detail}: what warming sources may send to ${receiver} today is used up, and there is more from ${nextDay.toISOString()}`,
   }
 }

@@ -10,12 +10,13 @@ const ABSENT = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
 export type IsOnHost = (address: string) => Promise<boolean>
 
-export const isOnHost: IsOnHost = (address) => new Promise((resolve) => {
-  const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4' })
-  const end = (isThere: boolean): void => {
-    socket.close()
-    resolve(isThere)
-  }
-  socket.once('error', (error: NodeJS.ErrnoException) => end(!ABSENT.has(error.code ?? '')))
-  socket.bind({ port: 0, address, exclusive: true }, () => end(true))
-})
+export const isOnHost: IsOnHost = (address) =>
+  new Promise((resolve) => {
+    const socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4' })
+    const end = (isThere: boolean): void => {
+      socket.close()
+      resolve(isThere)
+    }
+    socket.once('error', (error: NodeJS.ErrnoException) => end(!ABSENT.has(error.code ?? '')))
+    socket.bind({ port: 0, address, exclusive: true }, () => end(true))
+  })

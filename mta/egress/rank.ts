@@ -13,7 +13,8 @@ export interface Weighted {
 export function rankSources<T extends Weighted>(messageId: string, sources: readonly T[]): readonly T[] {
   if (sources.length < 2) return sources
   const message = wordsOf(messageId)
-  return sources.map((source) => ({ source, score: -source.weight / Math.log(drawLot(message, wordsOf(source.id))) }))
+  return sources
+    .map((source) => ({ source, score: -source.weight / Math.log(drawLot(message, wordsOf(source.id))) }))
     .toSorted((a, b) => b.score - a.score || (a.source.id < b.source.id ? -1 : 1))
     .map(({ source }) => source)
 }
@@ -39,16 +40,16 @@ function murmur(one: Words, other: Words, seed: number): number {
   for (const word of one) hash = mix(hash, word)
   for (const word of other) hash = mix(hash, word)
   hash ^= 32 // octets
-  hash = Math.imul(hash ^ hash >>> 16, 0x85ebca6b)
-  hash = Math.imul(hash ^ hash >>> 13, 0xc2b2ae35)
-  return (hash ^ hash >>> 16) >>> 0
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
 }
 
 function mix(hash: number, word: number): number {
   const scrambled = Math.imul(turn(Math.imul(word, 0xcc9e2d51), 15), 0x1b873593)
-  return Math.imul(turn(hash ^ scrambled, 13), 5) + 0xe6546b64 | 0
+  return (Math.imul(turn(hash ^ scrambled, 13), 5) + 0xe6546b64) | 0
 }
 
 function turn(word: number, bits: number): number {
-  return word << bits | word >>> 32 - bits
+  return (word << bits) | (word >>> (32 - bits))
 }

@@ -57,16 +57,27 @@ interface State {
 
 /** @throws when PostgreSQL is away. */
 export async function openRoster(ctx: RosterContext, isOnHost: IsOnHost): Promise<Roster> {
-  const state: State = { ctx, isOnHost, sources: [], pools: new Map(), usable: [], absent: new Set(), onGone: () => undefined }
+  const state: State = {
+    ctx,
+    isOnHost,
+    sources: [],
+    pools: new Map(),
+    usable: [],
+    absent: new Set(),
+    onGone: () => undefined,
+  }
   await refresh(state)
   // one at a time: what was read first must not be kept over what was read later
   const alarm = createAlarm(async () => {
-    await refresh(state).catch((error: unknown) => ctx.log.debug({ err: error }, 'the egress sources could not be read'))
+    await refresh(state).catch((error: unknown) =>
+      ctx.log.debug({ err: error }, 'the egress sources could not be read'),
+    )
     alarm.set(LOOK_MS)
   }, 0)
   alarm.set(LOOK_MS)
   const timer = setInterval(() => void lookForAddresses(state), PRESENCE_MS)
-  const listener = ctx.config.databaseUrl === null ? null : listen(ctx.config.databaseUrl, EGRESS_CHANNEL, ctx.log, () => alarm.set(0))
+  const listener =
+    ctx.config.databaseUrl === null ? null : listen(ctx.config.databaseUrl, EGRESS_CHANNEL, ctx.log, () => alarm.set(0))
   return {
     membersOf: (pool) => state.pools.get(pool) ?? state.pools.get(REGIONS[DEFAULT_REGION].pool) ?? [],
     isAbsent: (id) => state.absent.has(id),
@@ -77,7 +88,9 @@ export async function openRoster(ctx: RosterContext, isOnHost: IsOnHost): Promis
       return state.usable
     },
     lookForAddresses: () => lookForAddresses(state),
-    onGone: (act) => { state.onGone = act },
+    onGone: (act) => {
+      state.onGone = act
+    },
     stop: async () => {
       clearInterval(timer)
       await listener?.stop()
@@ -91,7 +104,7 @@ async function refresh(state: State): Promise<void> {
   const sources = await listSources(state.ctx.db)
   const pools = new Map<string, Member[]>()
   for (const source of sources)
-    for (const { pool, weight } of source.pools) pools.set(pool, [...pools.get(pool) ?? [], memberOf(source, weight)])
+    for (const { pool, weight } of source.pools) pools.set(pool, [...(pools.get(pool) ?? []), memberOf(source, weight)])
   state.sources = sources
   await lookForAddresses(state)
   state.pools = pools
@@ -99,11 +112,22 @@ async function refresh(state: State): Promise<void> {
 }
 
 function usableOf({ sources, absent }: State): readonly string[] {
-  return sources.filter(({ id, isPaused, pools }) => pools.length > 0 && !isPaused && !absent.has(id)).map(({ name }) => name)
+  return sources
+    .filter(({ id, isPaused, pools }) => pools.length > 0 && !isPaused && !absent.has(id))
+    .map(({ name }) => name)
 }
 
 function memberOf({ id, name, address, ehloName, isPaused, warmingSince }: Source, weight: number): Member {
-  return { id, source: name, address, family: isIPv6(address) ? 6 : 4, ehloName, weight, isPaused, isWarming: warmingSince !== null }
+  return {
+    id,
+    source: name,
+    address,
+    family: isIPv6(address) ? 6 : 4,
+    ehloName,
+    weight,
+    isPaused,
+    isWarming: warmingSince !== null,
+  }
 }
 
 async function lookForAddresses(state: State): Promise<void> {
@@ -122,7 +146,8 @@ async function lookForAddresses(state: State): Promise<void> {
 }
 
 function tell({ log }: RosterContext, { name, address }: Source, isAbsent: boolean): void {
-  if (isAbsent) log.warn({ source: name, address }, 'the address of a source is not on this machine; its mail goes by others')
+  if (isAbsent)
+    log.warn({ source: name, address }, 'the address of a source is not on this machine; its mail goes by others')
   else log.info({ source: name, address }, 'the address of a source is on this machine again')
 }
 

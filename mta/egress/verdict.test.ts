@@ -4,10 +4,22 @@ import type { Outcome } from '#src/messages/outcome.ts'
 import { judgeAnswer } from './verdict.ts'
 
 const REPLY = composeReply(450, '4.7.0', 'slow down')
-const deferred = (scope: 'recipient' | 'source' | 'host' | 'destination', reply = true): Outcome =>
-  ({ kind: 'deferred', scope, reason: 'busy', detail: '', reply: reply ? REPLY : null, isCounted: reply })
-const bounced = (scope: 'recipient' | 'source' | 'destination', reason: string): Outcome =>
-  ({ kind: 'bounced', scope, reason, isHard: false, detail: '', reply: REPLY })
+const deferred = (scope: 'recipient' | 'source' | 'host' | 'destination', reply = true): Outcome => ({
+  kind: 'deferred',
+  scope,
+  reason: 'busy',
+  detail: '',
+  reply: reply ? REPLY : null,
+  isCounted: reply,
+})
+const bounced = (scope: 'recipient' | 'source' | 'destination', reason: string): Outcome => ({
+  kind: 'bounced',
+  scope,
+  reason,
+  isHard: false,
+  detail: '',
+  reply: REPLY,
+})
 
 const ROWS: readonly [what: string, outcome: Outcome, verdict: ReturnType<typeof judgeAnswer>][] = [
   ['delivered', { kind: 'delivered', reply: REPLY }, 'taken'],

@@ -43,13 +43,16 @@ export async function applyDue(ctx: Context, { reader, recent, count }: Applying
       const [report = null, subject = null] = [reports[i], subjects.get(keyOf(one))]
       return { due: one, report, subject, verdict: judge(report, subject, one.tries), eventId: newId(now.getTime()) }
     })
-    return { ...await carryOut(ctx, tx, cases, now), cases, isMore: due.length === MOST || due.length > first.length }
+    return { ...(await carryOut(ctx, tx, cases, now)), cases, isMore: due.length === MOST || due.length > first.length }
   })
   for (const news of done.news) announce(ctx, news)
   for (const [i, { due, subject }] of done.cases.entries()) {
     const { kind, result } = done.applied[i] as Applied
     count(kind, result)
-    ctx.log.info({ id: due.messageId, n: due.n, to: subject?.address, report: due.id, kind, result }, 'a report was read')
+    ctx.log.info(
+      { id: due.messageId, n: due.n, to: subject?.address, report: due.id, kind, result },
+      'a report was read',
+    )
   }
   return done.isMore
 }
@@ -58,10 +61,13 @@ function keyOf({ messageId, n }: { readonly messageId: string; readonly n: numbe
   return `${messageId} ${n}`
 }
 
-const SUBJECTS = prepared('inbound-subjects', `
+const SUBJECTS = prepared(
+  'inbound-subjects',
+  `
 SELECT r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.address, r.domain, r.state, (
   SELECT a.host FROM attempts a WHERE a.message_id = r.message_id AND a.n = r.n ORDER BY a.attempt DESC LIMIT 1) AS host
-FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n) JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n`)
+FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n) JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n`,
+)
 
 async function loadSubjects(tx: Queryable, due: readonly DueReport[]): Promise<ReadonlyMap<string, Subject>> {
   const { rows } = await tx.query<Subject>(SUBJECTS, columnsOf(due, [(d) => d.messageId, (d) => d.n]))
@@ -85,12 +91,17 @@ async function carryOut(ctx: Context, tx: Queryable, cases: readonly Case[], now
   const hasMoved = new Set(moving.filter((_, i) => moved.done.has(i)).map(keyOf))
   const raised = await raiseRecipientEvents(tx, cases.flatMap(eventOf), now)
   const isListed = ({ address }: { readonly address: string }): boolean => !isPlayed(ctx.config, address)
-  const refused = cases.flatMap((one) => hasMoved.has(keyOf(one.due)) ? refusedOf(one) : []).filter(isListed)
+  const refused = cases.flatMap((one) => (hasMoved.has(keyOf(one.due)) ? refusedOf(one) : [])).filter(isListed)
   await condemn(tx, { refused, deliveries: NONE }, now)
-  await suppress(tx, cases.flatMap((one) => raised.raised.has(one.eventId) ? wishOf(one) : []).filter(isListed), now)
+  await suppress(tx, cases.flatMap((one) => (raised.raised.has(one.eventId) ? wishOf(one) : [])).filter(isListed), now)
   const complaints = cases.filter(({ verdict, eventId }) => verdict.kind === 'complaint' && raised.raised.has(eventId))
-  await countComplaints(tx, complaints.map(({ due }) => due))
-  const counts = cases.flatMap((one) => countOf(one, { isMoved: hasMoved.has(keyOf(one.due)), isRaised: raised.raised.has(one.eventId) }))
+  await countComplaints(
+    tx,
+    complaints.map(({ due }) => due),
+  )
+  const counts = cases.flatMap((one) =>
+    countOf(one, { isMoved: hasMoved.has(keyOf(one.due)), isRaised: raised.raised.has(one.eventId) }),
+  )
   await addCounts(tx, counts, now)
   const applied = cases.map((one) => appliedOf(one, { hasMoved, raised, now }))
   await writeApplied(tx, applied)

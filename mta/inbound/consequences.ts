@@ -19,8 +19,13 @@ const LONGEST_WAIT_MS = 60_000
 const MAX_TEXT = 1000
 
 export interface Subject {
-  readonly messageId: string; readonly n: number; readonly workspaceId: string; readonly address: string; readonly domain: string
-  readonly state: State; readonly host: string | null
+  readonly messageId: string
+  readonly n: number
+  readonly workspaceId: string
+  readonly address: string
+  readonly domain: string
+  readonly state: State
+  readonly host: string | null
 }
 
 /** A report and what is to be done about it. */
@@ -34,7 +39,15 @@ export interface Case {
 
 export function movingOf({ due, verdict, eventId }: Case): Moving | null {
   if (verdict.kind !== 'bounce' && verdict.kind !== 'confirm') return null
-  const base = { messageId: due.messageId, n: due.n, lease: null, dueAt: null, isCounted: false, attempt: null, eventId }
+  const base = {
+    messageId: due.messageId,
+    n: due.n,
+    lease: null,
+    dueAt: null,
+    isCounted: false,
+    attempt: null,
+    eventId,
+  }
   if (verdict.kind === 'confirm') {
     return { ...base, move: 'confirm', reason: 'the receiver reported that it arrived', eventData: { reported: true } }
   }
@@ -45,8 +58,12 @@ export function movingOf({ due, verdict, eventId }: Case): Moving | null {
 /** The same fields as of a bounce in the conversation (src/messages/settle.ts). */
 function bounceData(facts: Facts): object {
   return {
-    bounce_type: facts.hard ? 'hard' : 'soft', bounce_class: facts.class, bounce_scope: 'recipient',
-    bounce_code: facts.status ?? codeIn(facts)?.toString() ?? null, bounce_message: messageOf(facts), late: true,
+    bounce_type: facts.hard ? 'hard' : 'soft',
+    bounce_class: facts.class,
+    bounce_scope: 'recipient',
+    bounce_code: facts.status ?? codeIn(facts)?.toString() ?? null,
+    bounce_message: messageOf(facts),
+    late: true,
   }
 }
 
@@ -63,16 +80,31 @@ const EVENTS = { complaint: 'email.complained', 'opt-out': 'email.unsubscribed' 
 
 export function eventOf({ due, verdict, eventId }: Case): RecipientEvent[] {
   if (verdict.kind !== 'complaint' && verdict.kind !== 'opt-out') return []
-  return [{ id: eventId, messageId: due.messageId, n: due.n, type: EVENTS[verdict.kind], data: { feedback_type: verdict.feedbackType } }]
+  return [
+    {
+      id: eventId,
+      messageId: due.messageId,
+      n: due.n,
+      type: EVENTS[verdict.kind],
+      data: { feedback_type: verdict.feedbackType },
+    },
+  ]
 }
 
 export function refusedOf({ verdict, subject, eventId }: Case): Refused[] {
   if (verdict.kind !== 'bounce' || !verdict.facts.hard || subject === null) return []
   const { facts } = verdict
-  return [{
-    workspaceId: subject.workspaceId, address: subject.address, receiver: receiverOf(subject.host, subject.domain), class: facts.class,
-    reply: { code: codeIn(facts), status: facts.status, text: messageOf(facts) }, eventId, messageId: subject.messageId,
-  }]
+  return [
+    {
+      workspaceId: subject.workspaceId,
+      address: subject.address,
+      receiver: receiverOf(subject.host, subject.domain),
+      class: facts.class,
+      reply: { code: codeIn(facts), status: facts.status, text: messageOf(facts) },
+      eventId,
+      messageId: subject.messageId,
+    },
+  ]
 }
 
 /** What came of a report: neither when it was known before. */
@@ -84,10 +116,15 @@ interface Done {
 /** For the rates of its workspace; of one workspace several in a batch are added up. */
 export function countOf({ verdict, subject }: Case, { isMoved, isRaised }: Done): WorkspaceCounts[] {
   if (subject === null) return []
-  const [hard, complaints] = [isMoved && verdict.kind === 'bounce' && verdict.facts.hard, isRaised && verdict.kind === 'complaint']
+  const [hard, complaints] = [
+    isMoved && verdict.kind === 'bounce' && verdict.facts.hard,
+    isRaised && verdict.kind === 'complaint',
+  ]
   // what came back was counted as delivered
   if (!hard && !complaints) return []
-  return [{ workspaceId: subject.workspaceId, delivered: hard ? -1 : 0, hard: hard ? 1 : 0, complaints: complaints ? 1 : 0 }]
+  return [
+    { workspaceId: subject.workspaceId, delivered: hard ? -1 : 0, hard: hard ? 1 : 0, complaints: complaints ? 1 : 0 },
+  ]
 }
 
 const KINDS = { complaint: 'complaint', 'opt-out': 'unsubscribe' } as const
@@ -96,7 +133,16 @@ const KINDS = { complaint: 'complaint', 'opt-out': 'unsubscribe' } as const
 export function wishOf({ verdict, subject, eventId }: Case): Suppressing[] {
   if ((verdict.kind !== 'complaint' && verdict.kind !== 'opt-out') || subject === null) return []
   const { workspaceId, address, messageId } = subject
-  return [{ workspaceId, address, kind: KINDS[verdict.kind], reason: `${verdict.kind} (${verdict.feedbackType})`, eventId, messageId }]
+  return [
+    {
+      workspaceId,
+      address,
+      kind: KINDS[verdict.kind],
+      reason: `${verdict.kind} (${verdict.feedbackType})`,
+      eventId,
+      messageId,
+    },
+  ]
 }
 
 interface Changes {
@@ -111,13 +157,20 @@ export function appliedOf(one: Case, { hasMoved, raised, now }: Changes): Applie
   const result = resultOf(verdict, isDone)
   const facts = 'facts' in verdict ? verdict.facts : null
   return {
-    id: due.id, kind: report?.kind ?? 'other', facts: facts === null ? null : plainFacts(facts), result, eventId: isDone ? eventId : null,
+    id: due.id,
+    kind: report?.kind ?? 'other',
+    facts: facts === null ? null : plainFacts(facts),
+    result,
+    eventId: isDone ? eventId : null,
     dueAt: result === 'waits' ? new Date(now.getTime() + Math.min(LONGEST_WAIT_MS, WAIT_MS * (due.tries + 1))) : null,
   }
 }
 
 const DONE: Readonly<Record<Exclude<Verdict['kind'], 'nothing'>, Result>> = {
-  bounce: 'bounced', confirm: 'delivered', complaint: 'complained', 'opt-out': 'unsubscribed',
+  bounce: 'bounced',
+  confirm: 'delivered',
+  complaint: 'complained',
+  'opt-out': 'unsubscribed',
 }
 
 function resultOf(verdict: Verdict, isDone: boolean): Result {
@@ -126,6 +179,9 @@ function resultOf(verdict: Verdict, isDone: boolean): Result {
 }
 
 function plainFacts(facts: Facts): Facts {
-  return { ...facts, address: facts.address === null ? null : plain(facts.address).slice(0, MAX_TEXT), diagnostic: messageOf(facts) }
+  return {
+    ...facts,
+    address: facts.address === null ? null : plain(facts.address).slice(0, MAX_TEXT),
+    diagnostic: messageOf(facts),
+  }
 }
-

@@ -7,14 +7,27 @@ import { RESULTS } from './verdict.ts'
 describe('docs/bounces.md', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/bounces.md'), 'utf8')
   const rowsBelow = (head: string): string[] =>
-    /(?:^\|.*\n)*/m.exec(page.slice(page.indexOf(head) + head.length + 1).split('\n').slice(1).join('\n'))?.[0]
-    .trimEnd().split('\n') ?? []
+    /(?:^\|.*\n)*/m
+      .exec(
+        page
+          .slice(page.indexOf(head) + head.length + 1)
+          .split('\n')
+          .slice(1)
+          .join('\n'),
+      )?.[0]
+      .trimEnd()
+      .split('\n') ?? []
 
   it('names every result', () => {
-    assert.deepEqual(rowsBelow('| Result | Means |'), Object.entries(RESULTS).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`))
+    assert.deepEqual(
+      rowsBelow('| Result | Means |'),
+      Object.entries(RESULTS).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`),
+    )
   })
   it('names every rule', () => {
-    const rows = Object.entries(BOUNCE_RULES).map(([name, { proofs, meaning }]) => `| \`${name}\` | ${proofs} | ${meaning} |`)
+    const rows = Object.entries(BOUNCE_RULES).map(
+      ([name, { proofs, meaning }]) => `| \`${name}\` | ${proofs} | ${meaning} |`,
+    )
     assert.deepEqual(rowsBelow('| Class | Proofs | Means |'), rows)
   })
 })

@@ -17,17 +17,36 @@ const doors = { config: { bounceDomain: 'bounces.example', serverName: 'mta.exam
 
 describe('whom mail is taken for', () => {
   const ROWS: readonly (readonly [address: string, kind: string | null])[] = [
-    [path, 'return-path'], [path.toUpperCase(), 'return-path'], [`${token}@customer.example`, 'return-path'],
-    [`x${token}@bounces.example`, null], [`${token.slice(0, -1)}@bounces.example`, null], [`b-${'a'.repeat(45)}@bounces.example`, null],
-    ['abuse@bounces.example', 'complaint'], ['FBL@MTA.example', 'complaint'], ['abuse@other.example', null], ['abuse', null],
-    ['tls-reports@bounces.example', 'tls-report'], ['TLS-Reports@mta.example', 'tls-report'], ['tls-reports@other.example', null],
-    ['postmaster@mta.example', 'postmaster'], ['Postmaster', 'postmaster'], ['postmaster@other.example', null],
-    ['__proto__@mta.example', null], ['constructor@mta.example', null], ['', null], ['@', null],
-    [`u-${token.slice(2)}@bounces.example`, null], [`${leaver}@bounces.example`, 'unsubscribe'], [`${leaver}@mta.example`.toUpperCase(), 'unsubscribe'],
-    [`${leaver}@other.example`, null], [`${leaver.slice(0, -2)}aa@bounces.example`, null], [leaver, null],
+    [path, 'return-path'],
+    [path.toUpperCase(), 'return-path'],
+    [`${token}@customer.example`, 'return-path'],
+    [`x${token}@bounces.example`, null],
+    [`${token.slice(0, -1)}@bounces.example`, null],
+    [`b-${'a'.repeat(45)}@bounces.example`, null],
+    ['abuse@bounces.example', 'complaint'],
+    ['FBL@MTA.example', 'complaint'],
+    ['abuse@other.example', null],
+    ['abuse', null],
+    ['tls-reports@bounces.example', 'tls-report'],
+    ['TLS-Reports@mta.example', 'tls-report'],
+    ['tls-reports@other.example', null],
+    ['postmaster@mta.example', 'postmaster'],
+    ['Postmaster', 'postmaster'],
+    ['postmaster@other.example', null],
+    ['__proto__@mta.example', null],
+    ['constructor@mta.example', null],
+    ['', null],
+    ['@', null],
+    [`u-${token.slice(2)}@bounces.example`, null],
+    [`${leaver}@bounces.example`, 'unsubscribe'],
+    [`${leaver}@mta.example`.toUpperCase(), 'unsubscribe'],
+    [`${leaver}@other.example`, null],
+    [`${leaver.slice(0, -2)}aa@bounces.example`, null],
+    [leaver, null],
   ]
   for (const [address, kind] of ROWS) {
-    it(`${address || 'nothing'}: ${kind ?? 'refused'}`, () => assert.equal(readTarget(address, doors)?.kind ?? null, kind))
+    it(`${address || 'nothing'}: ${kind ?? 'refused'}`, () =>
+      assert.equal(readTarget(address, doors)?.kind ?? null, kind))
   }
 
   const MAILS: readonly (readonly [what: string, text: string, isFound: boolean])[] = [
@@ -38,7 +57,8 @@ describe('whom mail is taken for', () => {
     ['not at all', 'From: a@b', false],
   ]
   for (const [what, text, isFound] of MAILS) {
-    it(`a return-path in a complaint, ${what}`, () => assert.deepEqual(findToken(Buffer.from(text), mac), isFound ? recipient : null))
+    it(`a return-path in a complaint, ${what}`, () =>
+      assert.deepEqual(findToken(Buffer.from(text), mac), isFound ? recipient : null))
   }
 })
 
@@ -46,7 +66,15 @@ describe('how many may come', () => {
   it('of one network so many, and others as before; of this machine all', () => {
     const peers = createPeers(2)
     const entered = [
-      '192.0.2.1', '::ffff:192.0.2.1', '192.0.2.1', '192.0.2.2', '2001:db8::1', '2001:db8::2', '2001:db8::3', '127.0.0.1', '::1',
+      '192.0.2.1',
+      '::ffff:192.0.2.1',
+      '192.0.2.1',
+      '192.0.2.2',
+      '2001:db8::1',
+      '2001:db8::2',
+      '2001:db8::3',
+      '127.0.0.1',
+      '::1',
       '127.0.0.2',
     ].map((address) => peers.enter(address))
     assert.deepEqual(entered, [true, true, false, true, true, true, false, true, true, true])

@@ -96,7 +96,7 @@ function startApplying(ctx: Context, round: () => Promise<boolean>): Alarm {
 /** Answers when the next one should be, ms. */
 async function roundOf(ctx: Context, round: () => Promise<boolean>): Promise<number> {
   try {
-    return await round() ? 0 : LOOK_MS
+    return (await round()) ? 0 : LOOK_MS
   } catch (error) {
     const isUsual = isDatabaseAway(error) || isWorthRepeating(error)
     ctx.log[isUsual ? 'debug' : 'error']({ err: error }, 'reports could not be applied; they are tried again')

@@ -8,7 +8,13 @@
  * broken client, handshake or mail disturbs no other.
  */
 import type { Server, Socket } from 'node:net'
-import type { SMTPServer, SMTPServerAddress, SMTPServerDataStream, SMTPServerOptions, SMTPServerSession } from 'smtp-server'
+import type {
+  SMTPServer,
+  SMTPServerAddress,
+  SMTPServerDataStream,
+  SMTPServerOptions,
+  SMTPServerSession,
+} from 'smtp-server'
 import { listenAt } from '#mta/listen.ts'
 import { PromptServer } from '#mta/prompt-greeting.ts'
 import type { Certificate } from '#mta/sandbox/certificate.ts'
@@ -75,7 +81,9 @@ export async function startListener(parts: ListenerParts): Promise<Listener> {
     port,
     show: (certificate) => server?.updateSecureContext(certificate),
     stop: async () => {
-      await new Promise<void>((resolve) => { server?.close(resolve) })
+      await new Promise<void>((resolve) => {
+        server?.close(resolve)
+      })
       clients.cut()
     },
   }
@@ -99,11 +107,21 @@ function targetsOf({ ctx: { config }, mac, tokens }: ListenerParts): Parameters<
 
 function optionsOf({ ctx: { config }, certificate }: ListenerParts): SMTPServerOptions {
   return {
-    ...certificate, minVersion: 'TLSv1.2',
-    name: config.serverName, banner: 'Mailstead', disabledCommands: ['AUTH'], authOptional: true, disableReverseLookup: true, logger: false,
+    ...certificate,
+    minVersion: 'TLSv1.2',
+    name: config.serverName,
+    banner: 'Mailstead',
+    disabledCommands: ['AUTH'],
+    authOptional: true,
+    disableReverseLookup: true,
+    logger: false,
     // our replies bring their own enhanced codes; smtp-server would put one of its own before them
     hideENHANCEDSTATUSCODES: true,
-    size: MAX_OCTETS, maxRecipients: MOST_RECIPIENTS, maxClients: config.inboundConnections, socketTimeout: IDLE_MS, closeTimeout: CLOSE_MS,
+    size: MAX_OCTETS,
+    maxRecipients: MOST_RECIPIENTS,
+    maxClients: config.inboundConnections,
+    socketTimeout: IDLE_MS,
+    closeTimeout: CLOSE_MS,
   }
 }
 
@@ -159,7 +177,11 @@ function createClients(peers: Peers): Clients {
 }
 
 /** Reads one mail and has it committed for each of its recipients. Answers the text of the 250; throws a Reply for every other end. */
-async function takeMail(parts: ListenerParts, stream: SMTPServerDataStream, session: SMTPServerSession): Promise<string> {
+async function takeMail(
+  parts: ListenerParts,
+  stream: SMTPServerDataStream,
+  session: SMTPServerSession,
+): Promise<string> {
   const { raw, size } = await read(stream)
   const { mailFrom, rcptTo } = session.envelope
   const targets = rcptTo.map(({ address }) => readTarget(address, targetsOf(parts))).filter((target) => target !== null)
@@ -169,7 +191,10 @@ async function takeMail(parts: ListenerParts, stream: SMTPServerDataStream, sess
     return '2.6.0 Taken'
   } catch (error) {
     if (error instanceof Reply) throw error
-    parts.ctx.log[isDatabaseAway(error) ? 'warn' : 'error']({ err: error, peer: about.peer }, 'a report could not be stored')
+    parts.ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
+      { err: error, peer: about.peer },
+      'a report could not be stored',
+    )
     throw new Reply(451, '4.3.0 It cannot be stored now, come again later')
   }
 }
@@ -179,7 +204,8 @@ async function read(stream: SMTPServerDataStream): Promise<{ raw: Buffer; size: 
   let size = 0
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     // a piece of a chunk would keep the whole of it
-    if (size < KEPT_OCTETS) chunks.push(size + chunk.length <= KEPT_OCTETS ? chunk : Buffer.from(chunk.subarray(0, KEPT_OCTETS - size)))
+    if (size < KEPT_OCTETS)
+      chunks.push(size + chunk.length <= KEPT_OCTETS ? chunk : Buffer.from(chunk.subarray(0, KEPT_OCTETS - size)))
     size += chunk.length
   }
   if (stream.sizeExceeded) throw new Reply(552, '5.3.4 The message is too big')

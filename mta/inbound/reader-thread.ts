@@ -5,9 +5,13 @@
 import { parentPort } from 'node:worker_threads'
 import { readReport, type Report } from '#mta/classify/report.ts'
 
-export interface Question { readonly raws: readonly Uint8Array[] }
+export interface Question {
+  readonly raws: readonly Uint8Array[]
+}
 /** The next of those that were asked for; none of them: the thread is ready. Null where reading failed, which is a bug of ours. */
-export interface Answer<T = Report> { readonly reports: readonly (T | null)[] }
+export interface Answer<T = Report> {
+  readonly reports: readonly (T | null)[]
+}
 
 const TELL_MS = 5
 

@@ -13,7 +13,8 @@ describe('the reader of reports', () => {
 
   const good = Buffer.from(dsnOf({ recipient: 'ann@b.example' }))
   /** A thread that hangs on "hang", eats all memory on "eat" and says nothing of worth of the rest. */
-  const strange = new URL(`data:text/javascript,${encodeURIComponent(`
+  const strange = new URL(
+    `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads'
     parentPort.postMessage({ reports: [] })
     parentPort.on('message', ({ raws }) => {
@@ -24,19 +25,28 @@ describe('the reader of reports', () => {
         if (text === 'eat') for (const list = [];;) list.push(Array.from({ length: 1e5 }, Math.random))
         parentPort.postMessage({ reports: [{ kind: 'other', recipients: [], feedbackType: null, originalMessageId: text }] })
       }
-    })`)}`)
+    })`)}`,
+  )
 
   it('reads each, in order, batch after batch', async () => {
     const reader = open()
-    assert.deepEqual((await reader.read([good, Buffer.from(outOfOfficeOf()), good])).map((report) => report?.kind), ['bounce',
-      'autoreply', 'bounce'])
-    assert.deepEqual((await reader.read([good])).map((report) => report?.kind), ['bounce'])
+    assert.deepEqual(
+      (await reader.read([good, Buffer.from(outOfOfficeOf()), good])).map((report) => report?.kind),
+      ['bounce', 'autoreply', 'bounce'],
+    )
+    assert.deepEqual(
+      (await reader.read([good])).map((report) => report?.kind),
+      ['bounce'],
+    )
     assert.deepEqual(await reader.read([]), [])
   })
   for (const bad of ['hang', 'eat', 'throw']) {
     it(`one that makes it ${bad} is told as unreadable, the others are read`, async () => {
       const reports = await open(500, strange).read(['a', bad, 'b', bad].map((text) => Buffer.from(text)))
-      assert.deepEqual(reports.map((report) => report?.originalMessageId ?? null), ['a', null, 'b', null])
+      assert.deepEqual(
+        reports.map((report) => report?.originalMessageId ?? null),
+        ['a', null, 'b', null],
+      )
     })
   }
   it('a thread that cannot be started is our fault: nothing is told as unreadable', async () => {

@@ -28,15 +28,23 @@ export interface ReaderOptions {
   readonly workerData?: unknown
 }
 
-export function createReader<T = Report>({ longestMs = LONGEST_MS, file = THREAD, workerData }: ReaderOptions = {}): Reader<T> {
+export function createReader<T = Report>({
+  longestMs = LONGEST_MS,
+  file = THREAD,
+  workerData,
+}: ReaderOptions = {}): Reader<T> {
   let thread: Worker | null = null
   let isStopped = false
   let fault: unknown = null
 
   function start(): Worker {
     const fresh = new Worker(file, { resourceLimits: MEMORY, env: THREAD_ENV, execArgv: [], workerData })
-    fresh.on('exit', () => { if (thread === fresh) thread = null })
-    fresh.on('error', (error) => { fault = isOutOfMemory(error) ? null : error })
+    fresh.on('exit', () => {
+      if (thread === fresh) thread = null
+    })
+    fresh.on('error', (error) => {
+      fault = isOutOfMemory(error) ? null : error
+    })
     fresh.unref()
     return fresh
   }
@@ -44,7 +52,7 @@ export function createReader<T = Report>({ longestMs = LONGEST_MS, file = THREAD
   /** Those that were told until the end, or until the thread died over one. */
   async function readSome(raws: readonly Buffer[]): Promise<(T | null)[]> {
     const isNew = thread === null
-    const worker = thread ??= start()
+    const worker = (thread ??= start())
     const reports: (T | null)[] = []
     fault = null
     const { promise, resolve } = Promise.withResolvers<null>()

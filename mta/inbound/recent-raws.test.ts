@@ -12,8 +12,14 @@ describe('raws at hand', () => {
   it('are few: what nobody reads makes room for what comes', () => {
     const recent = createRecentRaws(10)
     for (const id of ['a', 'b', 'c']) recent.put(id, raw(4))
-    assert.deepEqual(['a', 'b', 'c'].map((id) => recent.take(id)?.length), [undefined, undefined, 4])
+    assert.deepEqual(
+      ['a', 'b', 'c'].map((id) => recent.take(id)?.length),
+      [undefined, undefined, 4],
+    )
     for (const id of ['d', 'e']) recent.put(id, raw(5))
-    assert.deepEqual(['d', 'e'].map((id) => recent.take(id)?.length), [5, 5])
+    assert.deepEqual(
+      ['d', 'e'].map((id) => recent.take(id)?.length),
+      [5, 5],
+    )
   })
 })

@@ -23,16 +23,21 @@ interface ReportFilter {
 
 /** The newest first. */
 export async function listReports(db: Queryable, { hasLetters, limit }: ReportFilter): Promise<ReportLine[]> {
-  const { rows } = await db.query<ReportLine>(`
+  const { rows } = await db.query<ReportLine>(
+    `
     SELECT i.id, i.received_at AS "receivedAt", i.kind, i.result, i.message_id AS "messageId", r.address AS recipient,
       i.mail_from AS "mailFrom", i.peer, left(i.facts->>'diagnostic', 300) AS diagnostic
     FROM inbound_reports i LEFT JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
-    WHERE (i.message_id IS NULL) = $1 ORDER BY i.id DESC LIMIT $2`, [hasLetters, limit])
+    WHERE (i.message_id IS NULL) = $1 ORDER BY i.id DESC LIMIT $2`,
+    [hasLetters, limit],
+  )
   return rows
 }
 
 export async function readRaw(db: Queryable, id: string): Promise<Buffer | null> {
-  const { rows: [row] } = await db.query<{ raw: Buffer }>('SELECT raw FROM inbound_reports WHERE id = $1', [id])
+  const {
+    rows: [row],
+  } = await db.query<{ raw: Buffer }>('SELECT raw FROM inbound_reports WHERE id = $1', [id])
   return row?.raw ?? null
 }
 
@@ -45,7 +50,9 @@ export interface Backlog {
 }
 
 export async function readBacklog(db: Queryable): Promise<Backlog> {
-  const { rows: [row] } = await db.query<Backlog>(`
+  const {
+    rows: [row],
+  } = await db.query<Backlog>(`
     SELECT count(*) FILTER (WHERE due_at < now() AND message_id IS NOT NULL) AS waiting,
       min(due_at) FILTER (WHERE due_at < now()) AS oldest,
       (SELECT count(*) FROM inbound_reports WHERE message_id IS NULL AND received_at > now() - interval '7 days') AS letters

@@ -21,9 +21,14 @@ export interface Doubtful {
 }
 
 interface Row {
-  readonly workspaceId: string; readonly address: string; readonly rule: string; readonly code: number | null
+  readonly workspaceId: string
+  readonly address: string
+  readonly rule: string
+  readonly code: number | null
   readonly status: string | null
-  readonly text: string | null; readonly eventId: string | null; readonly raw: Buffer | null
+  readonly text: string | null
+  readonly eventId: string | null
+  readonly raw: Buffer | null
 }
 
 const SLICE = 200
@@ -42,7 +47,8 @@ export async function* review(db: Db, isLifting: boolean): AsyncGenerator<readon
   for (let at = ['00000000-0000-0000-0000-000000000000', '']; ;) {
     const { rows } = await db.query<Row>(READ, at)
     const doubtful = rows.flatMap(doubt)
-    if (isLifting && doubtful.length > 0) await db.query(LIFT, columnsOf(doubtful, [(d) => d.workspaceId, (d) => d.address, (d) => d.rule]))
+    if (isLifting && doubtful.length > 0)
+      await db.query(LIFT, columnsOf(doubtful, [(d) => d.workspaceId, (d) => d.address, (d) => d.rule]))
     if (doubtful.length > 0) yield doubtful
     const last = rows.at(-1)
     if (last === undefined || rows.length < SLICE) return
@@ -57,7 +63,10 @@ function doubt(row: Row): Doubtful[] {
   return [{ workspaceId, address, rule, reply: [code, status, text].filter(Boolean).join(' '), reading }]
 }
 
-interface Again { readonly isHard: boolean; readonly reading: string }
+interface Again {
+  readonly isHard: boolean
+  readonly reading: string
+}
 
 function readReportAgain(raw: Buffer, address: string): Again {
   const facts = factsOf(readReport(raw), address)
@@ -70,6 +79,12 @@ const BY_DNS: readonly string[] = ['null-mx', 'no-host']
 function readReplyAgain({ address, rule, code, status, text }: Row): Again {
   const [name = ''] = rule.split('@')
   if (BY_DNS.includes(name) || name === 'forward-broken') return { isHard: true, reading: name }
-  const outcome = classifyReply('rcpt', { code: Math.max(code ?? 550, 500), enhanced: status, text: text ?? '', lines: [] }, address)
-  return outcome.kind === 'bounced' ? { isHard: outcome.isHard, reading: outcome.reason } : { isHard: false, reading: 'unknown' }
+  const outcome = classifyReply(
+    'rcpt',
+    { code: Math.max(code ?? 550, 500), enhanced: status, text: text ?? '', lines: [] },
+    address,
+  )
+  return outcome.kind === 'bounced'
+    ? { isHard: outcome.isHard, reading: outcome.reason }
+    : { isHard: false, reading: 'unknown' }
 }

@@ -22,7 +22,10 @@ export type Target =
 
 /** Local parts at the bounce domain and at the name of this server. */
 const ROLES: ReadonlyMap<string, 'complaint' | 'tls-report' | 'postmaster'> = new Map([
-  ['abuse', 'complaint'], ['fbl', 'complaint'], [TLS_REPORT_LOCAL, 'tls-report'], ['postmaster', 'postmaster'],
+  ['abuse', 'complaint'],
+  ['fbl', 'complaint'],
+  [TLS_REPORT_LOCAL, 'tls-report'],
+  ['postmaster', 'postmaster'],
 ])
 
 export interface Doors {
@@ -38,7 +41,10 @@ export function readTarget(address: string, { config, mac, tokens }: Doors): Tar
   const at = address.lastIndexOf('@')
   const [local, domain] = at < 0 ? [address, null] : [address.slice(0, at), address.slice(at + 1).toLowerCase()]
   const isOurDomain = domain === config.bounceDomain || domain === config.serverName
-  const leaver = isOurDomain && local.toLowerCase().startsWith(UNSUBSCRIBE_PREFIX) ? tokens.readMailbox(local.slice(UNSUBSCRIBE_PREFIX.length)) : null
+  const leaver =
+    isOurDomain && local.toLowerCase().startsWith(UNSUBSCRIBE_PREFIX)
+      ? tokens.readMailbox(local.slice(UNSUBSCRIBE_PREFIX.length))
+      : null
   if (leaver !== null) return { kind: 'unsubscribe', ref: leaver }
   const role = ROLES.get(local.toLowerCase())
   // RFC 5321 4.1.1.3: postmaster is the one address without a domain

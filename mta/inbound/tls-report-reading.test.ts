@@ -7,7 +7,8 @@ import { readTlsArrival, type ResolveDns } from './tls-report-reading.ts'
 const REPORT = tlsReportOf({ domain: 'bounces.mta.sender.example' })
 const content = packed(REPORT)
 const dns: ResolveDns = (name) => {
-  if (name === 's1._domainkey.receiver.example' || name === 's1._domainkey.evil.example') return Promise.resolve([[SIGNERS_KEY]])
+  if (name === 's1._domainkey.receiver.example' || name === 's1._domainkey.evil.example')
+    return Promise.resolve([[SIGNERS_KEY]])
   const code = name.includes('away') ? 'ESERVFAIL' : 'ENOTFOUND'
   return Promise.reject(Object.assign(new Error(code), { code }))
 }
@@ -24,31 +25,67 @@ describe('a report on TLS', () => {
     ['posted, packed', () => content, 'by anybody'],
     ['posted as JSON', () => Buffer.from(JSON.stringify(REPORT)), 'by anybody'],
     ['mailed, and not signed', () => letter, 'by anybody'],
-    ['mailed as JSON', () => tlsLetterOf({ content: Buffer.from(JSON.stringify(REPORT)), type: 'application/tlsrpt+json' }),
-      'by anybody'],
+    [
+      'mailed as JSON',
+      () => tlsLetterOf({ content: Buffer.from(JSON.stringify(REPORT)), type: 'application/tlsrpt+json' }),
+      'by anybody',
+    ],
     ['mailed, and signed by its sender', () => signLetter(letter), 'by receiver.example'],
-    ['signed by its sender\'s organisation', () => signLetter(tlsLetterOf({ content, from: 'x@mail.receiver.example' })),
-      'by receiver.example'],
+    [
+      "signed by its sender's organisation",
+      () => signLetter(tlsLetterOf({ content, from: 'x@mail.receiver.example' })),
+      'by receiver.example',
+    ],
     ['signed by another', () => signLetter(letter, 'evil.example'), 'by anybody'],
     ['changed after it was signed', async () => change(await signLetter(letter)), 'by anybody'],
     ['signed at its beginning only', () => signLetter(letter, 'receiver.example', 10), 'by anybody'],
     ['signed with a key that DNS does not know', () => signLetter(letter, 'gone.receiver.example'), 'by anybody'],
     ['signed with a key that DNS does not tell now', () => signLetter(letter, 'away.receiver.example'), 'later'],
-    ['with two senders', () => signLetter(Buffer.concat([Buffer.from('From: <a@evil.example>\r\n'), letter])), 'by anybody'],
-    ['with very many signatures', async () => Buffer.concat([Buffer.from('DKIM-Signature: v=1\r\n'.repeat(6)), await signLetter(letter)]),
-      'by anybody'],
-    ['a letter without one', () => Buffer.from('From: a@b.example\r\n\r\nHello\r\n'), 'none: it has no part with a report'],
+    [
+      'with two senders',
+      () => signLetter(Buffer.concat([Buffer.from('From: <a@evil.example>\r\n'), letter])),
+      'by anybody',
+    ],
+    [
+      'with very many signatures',
+      async () => Buffer.concat([Buffer.from('DKIM-Signature: v=1\r\n'.repeat(6)), await signLetter(letter)]),
+      'by anybody',
+    ],
+    [
+      'a letter without one',
+      () => Buffer.from('From: a@b.example\r\n\r\nHello\r\n'),
+      'none: it has no part with a report',
+    ],
     ['nothing', () => Buffer.alloc(0), 'none: it has no part with a report'],
-    ['a gzip bomb', () => gzipSync(Buffer.alloc(64 * 1024 * 1024)), 'none: it cannot be unpacked, or is too large unpacked'],
-    ['a gzip bomb by mail', () => tlsLetterOf({ content: gzipSync(Buffer.alloc(64 * 1024 * 1024)) }),
-      'none: it cannot be unpacked, or is too large unpacked'],
-    ['half of a gzip', () => content.subarray(0, content.length / 2), 'none: it cannot be unpacked, or is too large unpacked'],
+    [
+      'a gzip bomb',
+      () => gzipSync(Buffer.alloc(64 * 1024 * 1024)),
+      'none: it cannot be unpacked, or is too large unpacked',
+    ],
+    [
+      'a gzip bomb by mail',
+      () => tlsLetterOf({ content: gzipSync(Buffer.alloc(64 * 1024 * 1024)) }),
+      'none: it cannot be unpacked, or is too large unpacked',
+    ],
+    [
+      'half of a gzip',
+      () => content.subarray(0, content.length / 2),
+      'none: it cannot be unpacked, or is too large unpacked',
+    ],
     ['no JSON', () => Buffer.from('{nothing'), 'none: it is no JSON'],
     ['deep JSON', () => Buffer.from(`{"a":${'['.repeat(500_000)}`), 'none: it is no JSON'],
     ['another kind of JSON', () => Buffer.from('{}'), /none: organization-name: /],
     ['a report without policies', () => Buffer.from(JSON.stringify({ ...REPORT, policies: [] })), /none: policies: /],
-    ['counts below zero', () => Buffer.from(JSON.stringify(tlsReportOf({ domain: 'x', failures: -1 }))), /none: policies\.0\.summary/],
-    ['__proto__', () => Buffer.from('{"__proto__": {"organization-name": "x"}, "constructor": 1}'), /none: organization-name: /],
+    [
+      'counts below zero',
+      () => Buffer.from(JSON.stringify(tlsReportOf({ domain: 'x', failures: -1 }))),
+      /none: policies\.0\.summary/,
+    ],
+    [
+      '__proto__',
+      () => Buffer.from('{"__proto__": {"organization-name": "x"}, "constructor": 1}'),
+      /none: organization-name: /,
+    ],
   ]
   for (const [what, raw, reading] of ROWS) {
     it(`${what}: ${String(reading)}`, async () => {
@@ -62,14 +99,32 @@ describe('a report on TLS', () => {
     const reading = await readTlsArrival(content, dns)
     assert.ok(reading.kind === 'report')
     assert.partialDeepStrictEqual(reading.report, {
-      organization: 'Receiver Inc.', reportId: 'day-1', contact: 'smtp-tls-reporting@receiver.example',
+      organization: 'Receiver Inc.',
+      reportId: 'day-1',
+      contact: 'smtp-tls-reporting@receiver.example',
       beginsAt: new Date('2026-04-01T00:00:00Z'),
-      policies: [{
-        domain: 'bounces.mta.sender.example', type: 'sts', lines: ['version: STSv1', 'mode: testing'], mx: ['*.sender.example'],
-        successes: 5326, failures: 3,
-        details: [{ result: 'certificate-expired', count: 3, sendingIp: '2001:db8::1', mxHost: 'mx1.sender.example', mxHelo: null,
-          mxIp: null, reason: 'X509_V_ERR_CERT_HAS_EXPIRED', more: null }],
-      }],
+      policies: [
+        {
+          domain: 'bounces.mta.sender.example',
+          type: 'sts',
+          lines: ['version: STSv1', 'mode: testing'],
+          mx: ['*.sender.example'],
+          successes: 5326,
+          failures: 3,
+          details: [
+            {
+              result: 'certificate-expired',
+              count: 3,
+              sendingIp: '2001:db8::1',
+              mxHost: 'mx1.sender.example',
+              mxHelo: null,
+              mxIp: null,
+              reason: 'X509_V_ERR_CERT_HAS_EXPIRED',
+              more: null,
+            },
+          ],
+        },
+      ],
     })
   })
   it('has a bounded size and no control characters', async () => {
@@ -83,8 +138,11 @@ describe('a report on TLS', () => {
   })
   it('of any bytes is a reading, and nothing else happens', async () => {
     const leads = fc.constantFrom('', '{', '\u001f\u008b', 'From: a@b.c\nDKIM-Signature: ')
-    await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), leads, async (octets, lead) => {
-      await readTlsArrival(Buffer.concat([Buffer.from(lead, 'latin1'), octets]), dns)
-    }), { numRuns: 200 })
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), leads, async (octets, lead) => {
+        await readTlsArrival(Buffer.concat([Buffer.from(lead, 'latin1'), octets]), dns)
+      }),
+      { numRuns: 200 },
+    )
   })
 })

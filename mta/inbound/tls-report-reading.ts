@@ -16,7 +16,11 @@ export type TlsReading =
   | { readonly kind: 'later'; readonly fallback: Found }
 
 /** `signer`: the domain that proves it; '' = nobody's. */
-interface Found { readonly kind: 'report'; readonly report: TlsReport; readonly signer: string }
+interface Found {
+  readonly kind: 'report'
+  readonly report: TlsReport
+  readonly signer: string
+}
 
 export type ResolveDns = (name: string, type: string) => Promise<unknown>
 
@@ -73,9 +77,13 @@ async function findSigner(raw: Buffer, mail: Part, resolve: ResolveDns): Promise
   const { results, headerFrom } = await dkimVerify(raw, { strict: true, resolver: keysForReports(resolve) as never })
   const [from, second] = headerFrom.map((address) => organisationOf(address.slice(address.lastIndexOf('@') + 1)))
   if (from === undefined || second !== undefined) return ''
-  const aligned = results.filter(({ signingDomain }) => signingDomain !== undefined && organisationOf(signingDomain) === from)
+  const aligned = results.filter(
+    ({ signingDomain }) => signingDomain !== undefined && organisationOf(signingDomain) === from,
+  )
   // RFC 8460 3: a signature over the beginning only (l=) does not count
-  const proof = aligned.find(({ status, canonBodyLengthLimited }) => status.result === 'pass' && canonBodyLengthLimited !== true)
+  const proof = aligned.find(
+    ({ status, canonBodyLengthLimited }) => status.result === 'pass' && canonBodyLengthLimited !== true,
+  )
   if (proof !== undefined) return proof.signingDomain?.toLowerCase() ?? ''
   return aligned.some(({ status }) => status.result === 'temperror') ? null : ''
 }
@@ -84,13 +92,16 @@ async function findSigner(raw: Buffer, mail: Part, resolve: ResolveDns): Promise
 function keysForReports(resolve: ResolveDns): ResolveDns {
   return async (name, type) => {
     const records = await resolve(name, type)
-    return type === 'TXT' && Array.isArray(records) ? records.map((parts: readonly string[]) => [widen(parts.join(''))]) : records
+    return type === 'TXT' && Array.isArray(records)
+      ? records.map((parts: readonly string[]) => [widen(parts.join(''))])
+      : records
   }
 }
 
 function widen(key: string): string {
   return key.replace(/(^|;)\s*s\s*=([^;]*)/, (tag: string, lead: string, services: string) =>
-    services.split(':').some((service) => service.trim() === 'tlsrpt') ? `${lead} s=*` : tag)
+    services.split(':').some((service) => service.trim() === 'tlsrpt') ? `${lead} s=*` : tag,
+  )
 }
 
 function organisationOf(domain: string): string {

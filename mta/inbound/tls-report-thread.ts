@@ -20,7 +20,9 @@ async function readAll({ raws }: Question): Promise<void> {
 
 async function read(raw: Uint8Array): Promise<TlsReading | null> {
   try {
-    return await readTlsArrival(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), (name, type) => resolver.resolve(name, type))
+    return await readTlsArrival(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), (name, type) =>
+      resolver.resolve(name, type),
+    )
   } catch {
     return null
   }

@@ -6,7 +6,13 @@
 import type { Context } from '#src/context.ts'
 import type { Attempts } from '#src/limits/attempts.ts'
 import type { Registry } from '#src/metrics/registry.ts'
-import { claimArrivals, dropArrivals, type DueArrival, paceTlsReports, takeTlsReport } from '#src/tls-reports/arrivals.ts'
+import {
+  claimArrivals,
+  dropArrivals,
+  type DueArrival,
+  paceTlsReports,
+  takeTlsReport,
+} from '#src/tls-reports/arrivals.ts'
 import { keepTlsReport, ownDomains, sumOf } from '#src/tls-reports/received.ts'
 import type { TlsReport } from '#src/tls-reports/schema.ts'
 import { Reply } from '#mta/server-reply.ts'
@@ -16,9 +22,9 @@ import type { TlsReading } from './tls-report-reading.ts'
 
 /** What became of an arrival, for the figures and the log. */
 export const TLS_ARRIVAL_RESULTS = {
-  kept:       'it is new, and tells of a domain of ours',
-  repeated:   'it was known before',
-  foreign:    'it tells of no domain of ours',
+  kept: 'it is new, and tells of a domain of ours',
+  repeated: 'it was known before',
+  foreign: 'it tells of no domain of ours',
   unreadable: 'it is no report',
 } as const
 export type TlsArrivalResult = keyof typeof TLS_ARRIVAL_RESULTS
@@ -37,15 +43,17 @@ export function createTlsReportReader({ dnsServers }: Context['config']): Reader
 /** Resolves when it is stored. @throws Reply */
 export async function takeByMail(ctx: Context, attempts: Attempts, { peer, raw, size }: Incoming): Promise<void> {
   if (size > raw.length) throw new Reply(552, '5.3.4 A report on TLS is smaller than this')
-  if (await paceTlsReports(ctx, attempts, peer) !== null) throw new Reply(452, '4.7.0 Too many reports on TLS, come again later')
-  if (!await takeTlsReport(ctx, { via: 'mail', peer, raw })) throw new Reply(452, '4.3.1 Too many reports on TLS, come again later')
+  if ((await paceTlsReports(ctx, attempts, peer)) !== null)
+    throw new Reply(452, '4.7.0 Too many reports on TLS, come again later')
+  if (!(await takeTlsReport(ctx, { via: 'mail', peer, raw })))
+    throw new Reply(452, '4.3.1 Too many reports on TLS, come again later')
 }
 
 /** One round; true when there may be more. */
 export async function readTlsReports(ctx: Context, reader: Reader<TlsReading>, registry: Registry): Promise<boolean> {
   const due = await claimArrivals(ctx.db, new Date(ctx.clock.now()), MOST)
   if (due.length === 0) return false
-  const readings = await reader.read(due.map(({ raw, tries }) => tries > MOST_TRIES ? Buffer.alloc(0) : raw))
+  const readings = await reader.read(due.map(({ raw, tries }) => (tries > MOST_TRIES ? Buffer.alloc(0) : raw)))
   for (const [i, one] of due.entries()) {
     const settled = settle(readings[i] ?? null, one)
     if (settled === null) continue // its claim runs out, and it comes again
@@ -67,7 +75,9 @@ function settle(reading: TlsReading | null, { tries }: DueArrival): Settled | nu
 }
 
 function tell(settled: Settled): object {
-  return settled.kind === 'none' ? { why: settled.why } : { organization: settled.report.organization, signer: settled.signer }
+  return settled.kind === 'none'
+    ? { why: settled.why }
+    : { organization: settled.report.organization, signer: settled.signer }
 }
 
 interface Result {
@@ -75,7 +85,9 @@ interface Result {
   readonly report: Proven | null
 }
 
-interface Proven extends TlsReport { readonly isProven: boolean }
+interface Proven extends TlsReport {
+  readonly isProven: boolean
+}
 
 function keep(ctx: Context, { id, via, peer }: DueArrival, settled: Settled): Promise<Result> {
   return ctx.db.transaction(async (tx): Promise<Result> => {
@@ -83,7 +95,11 @@ function keep(ctx: Context, { id, via, peer }: DueArrival, settled: Settled): Pr
     if (settled.kind === 'none') return { result: 'unreadable', report: null }
     const { report, signer } = settled
     const { bounceDomain, serverName } = ctx.config
-    const ours = await ownDomains(tx, report.policies.map(({ domain }) => domain), [bounceDomain, serverName])
+    const ours = await ownDomains(
+      tx,
+      report.policies.map(({ domain }) => domain),
+      [bounceDomain, serverName],
+    )
     const policies = report.policies.filter(({ domain }) => ours.has(domain))
     if (policies.length === 0) return { result: 'foreign', report: null }
     const isNew = await keepTlsReport(tx, { ...report, policies, id, via, peer, signer })
@@ -93,7 +109,10 @@ function keep(ctx: Context, { id, via, peer }: DueArrival, settled: Settled): Pr
 
 function countSessions(registry: Registry, { policies, isProven }: Proven): void {
   const proof = isProven ? 'signed' : 'unsigned'
-  for (const [result, what] of [['success', 'successes'], ['failure', 'failures']] as const) {
+  for (const [result, what] of [
+    ['success', 'successes'],
+    ['failure', 'failures'],
+  ] as const) {
     registry.add('mailstead_tls_reported_sessions_total', [result, proof], sumOf(policies, what))
   }
 }

@@ -24,11 +24,19 @@ export interface Unsubscribing {
 const PER_ADDRESS = { max: 20, windowMs: 10 * 60 * 1000 }
 
 /** Resolves when it is committed. @throws Reply, and when PostgreSQL is away. */
-export async function takeUnsubscribe(ctx: Context, { attempts, tokens }: Unsubscribing, ref: MailboxRef, letter: Letter): Promise<void> {
+export async function takeUnsubscribe(
+  ctx: Context,
+  { attempts, tokens }: Unsubscribing,
+  ref: MailboxRef,
+  letter: Letter,
+): Promise<void> {
   const { contactId, audienceId } = ref
   const { fields } = splitMessage(letter.raw)
   if (isAutomatic(letter, fields)) {
-    ctx.log.info({ contactId, audienceId, peer: letter.peer }, 'an automatic letter to an unsubscribe address was left alone')
+    ctx.log.info(
+      { contactId, audienceId, peer: letter.peer },
+      'an automatic letter to an unsubscribe address was left alone',
+    )
     return
   }
   const wait = await attempts.take(`unsubscribe-mail:${contactId}:${audienceId}`, PER_ADDRESS)
@@ -52,8 +60,13 @@ const IN_BULK = /^(?:bulk|junk|auto[_-]reply)\b/i
 const MARKS = ['x-autoreply', 'x-autorespond', 'x-autoresponse', 'x-vacation', 'x-loop']
 
 function isAutomatic({ mailFrom }: Letter, fields: readonly Field[]): boolean {
-  return mailFrom === '' || ANSWERS_ITSELF.test(textOf(fields, 'auto-submitted')) || IN_BULK.test(textOf(fields, 'precedence'))
-    || /^multipart\/report\b/i.test(textOf(fields, 'content-type')) || MARKS.some((name) => fields.some((field) => field.name === name))
+  return (
+    mailFrom === '' ||
+    ANSWERS_ITSELF.test(textOf(fields, 'auto-submitted')) ||
+    IN_BULK.test(textOf(fields, 'precedence')) ||
+    /^multipart\/report\b/i.test(textOf(fields, 'content-type')) ||
+    MARKS.some((name) => fields.some((field) => field.name === name))
+  )
 }
 
 function textOf(fields: readonly Field[], name: string): string {

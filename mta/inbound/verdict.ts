@@ -9,17 +9,17 @@ import { MOVES, type State } from '#src/messages/state.ts'
 
 /** What a report changed, one sentence each. */
 export const RESULTS = {
-  bounced:      'the recipient was delivered or handed over, and is bounced now',
-  delivered:    'the recipient was handed over, and is delivered now',
-  complained:   'the recipient reported the message as spam',
+  bounced: 'the recipient was delivered or handed over, and is bounced now',
+  delivered: 'the recipient was handed over, and is delivered now',
+  complained: 'the recipient reported the message as spam',
   unsubscribed: 'the recipient wants no more of it',
-  noted:        'a delay, or news that change nothing',
-  counted:      'an automatic answer, or no report at all',
-  repeated:     'that was known before',
-  unreadable:   'nothing could be made of it',
-  gone:         'its message is not stored any more',
-  waits:        'its recipient is being sent to right now; looked at again in a moment',
-  kept:         'a letter to the postmaster, or a complaint that names none of our mail',
+  noted: 'a delay, or news that change nothing',
+  counted: 'an automatic answer, or no report at all',
+  repeated: 'that was known before',
+  unreadable: 'nothing could be made of it',
+  gone: 'its message is not stored any more',
+  waits: 'its recipient is being sent to right now; looked at again in a moment',
+  kept: 'a letter to the postmaster, or a complaint that names none of our mail',
 } as const
 export type Result = keyof typeof RESULTS
 
@@ -57,7 +57,11 @@ export function judge(report: Report | null, subject: Subject | null, tries: num
 }
 
 const KINDS: Readonly<Record<ReportedRecipient['action'], Report['kind']>> = {
-  failed: 'bounce', delayed: 'delay', delivered: 'delivered', relayed: 'delivered', expanded: 'delivered',
+  failed: 'bounce',
+  delayed: 'delay',
+  delivered: 'delivered',
+  relayed: 'delivered',
+  expanded: 'delivered',
 }
 
 /** What is said of our recipient counts, where it is named: another, whom it stands for, may have failed beside it. */

@@ -55,7 +55,11 @@ export class Pace {
   readonly #entering: readonly ((isIn: boolean) => void)[][] = TIER_NAMES.map(() => [])
   #connecting: (() => void)[] = []
 
-  constructor(key: string, source: string, { receiver, learned }: { readonly receiver: Receiver; readonly learned: Learned }) {
+  constructor(
+    key: string,
+    source: string,
+    { receiver, learned }: { readonly receiver: Receiver; readonly learned: Learned },
+  ) {
     this.key = key
     this.source = source
     this.receiver = receiver
@@ -89,7 +93,7 @@ export class Pace {
   /** Recipients that it makes sense to hold. */
   get mostHeld(): number {
     const { messageRate } = this.receiver
-    return messageRate === null ? PLENTY : Math.ceil(messageRate.count * 2000 / messageRate.perMs) + 1
+    return messageRate === null ? PLENTY : Math.ceil((messageRate.count * 2000) / messageRate.perMs) + 1
   }
 
   get sessions(): number {
@@ -115,7 +119,9 @@ export class Pace {
       this.#admit(tier)
       return Promise.resolve(true)
     }
-    const turn = new Promise<boolean>((resolve) => { this.#entering[TIER_NAMES.indexOf(tier)]?.push(resolve) })
+    const turn = new Promise<boolean>((resolve) => {
+      this.#entering[TIER_NAMES.indexOf(tier)]?.push(resolve)
+    })
     this.onNeed()
     return turn
   }
@@ -150,7 +156,9 @@ export class Pace {
 
   /** Resolves after the next change that may let a connection be opened or an open one be used. */
   changed(): Promise<void> {
-    return new Promise((resolve) => { this.#connecting.push(resolve) })
+    return new Promise((resolve) => {
+      this.#connecting.push(resolve)
+    })
   }
 
   wakeConnecting(): void {
@@ -189,11 +197,19 @@ export class Pace {
     const slowed = limit / this.receiver.connections
     const { messageRate, connectionRate } = this.receiver
     return {
-      process, limit: this.receiver.connections, learned: this.learned, replaces: this.isLearnedHere ? this.version : null, version: this.version,
+      process,
+      limit: this.receiver.connections,
+      learned: this.learned,
+      replaces: this.isLearnedHere ? this.version : null,
+      version: this.version,
       used: { all: Math.max(this.#open, this.#sessions), others: this.#others },
       wanted: { instant: Math.min(limit, demand.instant), others: Math.min(limit, demand.others) },
       messages: tokensFor(messageRate, { demand: demand.instant + demand.others, has: this.#messages, slowed }),
-      connections: tokensFor(connectionRate, { demand: demand.instant + demand.others > 0 ? limit : 0, has: this.#connects, slowed: 1 }),
+      connections: tokensFor(connectionRate, {
+        demand: demand.instant + demand.others > 0 ? limit : 0,
+        has: this.#connects,
+        slowed: 1,
+      }),
     }
   }
 
@@ -205,7 +221,11 @@ export class Pace {
   /** It has a part in the pace, or wants one. */
   get isInNeed(): boolean {
     const { instant, others } = this.#demand()
-    return instant + others > 0 || this.#open + this.#sessions > 0 || (this.#share !== null && this.#share.instant + this.#share.others > 0)
+    return (
+      instant + others > 0 ||
+      this.#open + this.#sessions > 0 ||
+      (this.#share !== null && this.#share.instant + this.#share.others > 0)
+    )
   }
 
   grant({ instant, others, processes, learned, version, messages, connections }: Grant, nowMs: number): void {

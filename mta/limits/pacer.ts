@@ -11,7 +11,11 @@ import { loadLearned, recover, storeLearned, UNLEARNED, type Learned, type Learn
 import { findReceiver, type RouteNames } from '#src/shaping/match.ts'
 import type { Receiver } from '#src/shaping/file.ts'
 import { paceKeyOf, paceSourceOf } from '#src/shaping/pace-key.ts'
-import { watchReceiverSuspensions, type ReceiverSuspension, type ReceiverSuspensionWatch } from '#src/shaping/receiver-suspensions.ts'
+import {
+  watchReceiverSuspensions,
+  type ReceiverSuspension,
+  type ReceiverSuspensionWatch,
+} from '#src/shaping/receiver-suspensions.ts'
 import { watchShaping, type ShapingWatch } from '#src/shaping/watch.ts'
 import { Pace } from './pace.ts'
 import { openNoticeBook } from '#src/operator/notice-book.ts'
@@ -65,11 +69,24 @@ export async function createPacer(ctx: Context, process: string): Promise<Pacer>
   const suspensions = await watchReceiverSuspensions(ctx, () => applySuspensions(state))
   const shaping = watchOrStop(suspensions, () => watchShaping(ctx, () => applyFile(state)))
   const state: State = {
-    ctx, process, paces, shaping, suspensions,
-    known: new Map(learned.map((row) => [nameOf(row), row])), changed: new Map(), asking: new Set(), askedAtMs: new WeakMap(),
+    ctx,
+    process,
+    paces,
+    shaping,
+    suspensions,
+    known: new Map(learned.map((row) => [nameOf(row), row])),
+    changed: new Map(),
+    asking: new Set(),
+    askedAtMs: new WeakMap(),
   }
   const notices = openNoticeBook(ctx)
-  const replies = createReplies({ ctx, shaping, suspensions, notices, learn: (pace, found) => learn(state, pace, found) })
+  const replies = createReplies({
+    ctx,
+    shaping,
+    suspensions,
+    notices,
+    learn: (pace, found) => learn(state, pace, found),
+  })
   const beat = setInterval(() => beatOnce(state), BEAT_MS)
   const store = setInterval(() => void storeChanged(state), STORE_MS)
   return {
@@ -117,7 +134,10 @@ function findPace(state: State, { site, receiver }: Place, bySource: string | nu
 
 /** Of a receiver that counts all sources together, one may be stopped everywhere all the same. */
 function findSuspension(
-  { suspensions }: State, { site, receiver }: Place, source: string | null, workspaceId: string | null,
+  { suspensions }: State,
+  { site, receiver }: Place,
+  source: string | null,
+  workspaceId: string | null,
 ): ReceiverSuspension | null {
   const key = paceKeyOf(receiver, site)
   const found = suspensions.find(key, paceSourceOf(receiver, source), workspaceId)
@@ -173,11 +193,16 @@ async function askFor(state: State, paces: readonly Pace[]): Promise<void> {
 
 /** Books again what is in use, gives back what is not, adds what was learned; forgets paces without anybody. */
 function beatOnce(state: State): void {
-  const { ctx: { clock, config } } = state
+  const {
+    ctx: { clock, config },
+  } = state
   applySuspensions(state)
   const used: Pace[] = []
   for (const [name, pace] of state.paces) {
-    const learned = recover(pace.learned, pace.deliveries, pace.receiver.connections, { nowMs: clock.now(), scale: config.retryScale })
+    const learned = recover(pace.learned, pace.deliveries, pace.receiver.connections, {
+      nowMs: clock.now(),
+      scale: config.retryScale,
+    })
     pace.deliveries = 0
     if (learned !== pace.learned) learn(state, pace, learned)
     if (pace.isInNeed || pace.isLearnedHere) used.push(pace)
@@ -195,7 +220,8 @@ function applyFile({ paces, shaping }: State): void {
 }
 
 function applySuspensions(state: State): void {
-  for (const pace of state.paces.values()) pace.setSuspended(state.suspensions.find(pace.key, pace.source, null) !== null)
+  for (const pace of state.paces.values())
+    pace.setSuspended(state.suspensions.find(pace.key, pace.source, null) !== null)
 }
 
 /** Told to Redis with the next ask, and stored with the next batch. */

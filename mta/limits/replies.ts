@@ -57,17 +57,30 @@ export function createReplies(means: ReplyMeans): Replies {
 }
 
 function slow({ ctx, learn }: ReplyMeans, { pace, rule, reply }: Told): void {
-  const learned = halve(pace.learned, pace.receiver.connections, { nowMs: ctx.clock.now(), scale: ctx.config.retryScale })
+  const learned = halve(pace.learned, pace.receiver.connections, {
+    nowMs: ctx.clock.now(),
+    scale: ctx.config.retryScale,
+  })
   if (learned === pace.learned) return
   learn(pace, learned)
   const { connections } = learned
-  ctx.log.info({ receiver: pace.key, source: pace.source, rule: rule.name, connections, reply: reply.text }, 'a receiver slows us down')
+  ctx.log.info(
+    { receiver: pace.key, source: pace.source, rule: rule.name, connections, reply: reply.text },
+    'a receiver slows us down',
+  )
 }
 
 /** Where a suspension holds. A workspace is refused for its mail, whatever source that came by. */
-function placeOf({ pace, rule: { scope }, workspaceId, source }: Told): Pick<ReceiverSuspension, 'pace' | 'source' | 'workspaceId'> {
+function placeOf({
+  pace,
+  rule: { scope },
+  workspaceId,
+  source,
+}: Told): Pick<ReceiverSuspension, 'pace' | 'source' | 'workspaceId'> {
   if (scope === 'workspace') return { pace: pace.key, source: EVERYWHERE, workspaceId }
-  return scope === 'source' ? { pace: EVERYWHERE, source, workspaceId: null } : { pace: pace.key, source: pace.source, workspaceId: null }
+  return scope === 'source'
+    ? { pace: EVERYWHERE, source, workspaceId: null }
+    : { pace: pace.key, source: pace.source, workspaceId: null }
 }
 
 function suspend({ ctx, suspensions, learn }: ReplyMeans, told: Told): void {
@@ -77,8 +90,10 @@ function suspend({ ctx, suspensions, learn }: ReplyMeans, told: Told): void {
   const now = ctx.clock.now()
   const until = new Date(now + rule.durationMs * ctx.config.retryScale)
   const { name, scope } = rule
-  ctx.log.warn({ receiver: pace.key, source: told.source, rule: name, of: scope, until, reply: reply.text },
-    'a receiver is left alone for a while')
+  ctx.log.warn(
+    { receiver: pace.key, source: told.source, rule: name, of: scope, until, reply: reply.text },
+    'a receiver is left alone for a while',
+  )
   if (rule.scope !== 'workspace') learn(pace, startOver(now))
   suspensions.add({ ...place, rule: rule.name, reply: `${reply.code} ${reply.text}`, until, createdAt: new Date(now) })
 }
@@ -89,6 +104,8 @@ function tell({ ctx, notices }: ReplyMeans, { pace, rule, reply }: Told, toldAtM
   if (ctx.clock.now() - (toldAtMs.get(name) ?? -Infinity) < TELL_MS) return
   toldAtMs.set(name, ctx.clock.now())
   const { code, text } = reply
-  ctx.log.warn({ receiver: pace.key, source: pace.source, rule: rule.name, code, reply: text },
-    'a receiver says what only the operator can mend')
+  ctx.log.warn(
+    { receiver: pace.key, source: pace.source, rule: rule.name, code, reply: text },
+    'a receiver says what only the operator can mend',
+  )
 }

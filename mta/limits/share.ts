@@ -129,7 +129,10 @@ function isScripted(redis: Redis): redis is Redis & Scripted {
 }
 
 /** Asks many in one round trip; what could not be asked is null. */
-export function askShares(redis: Redis, asks: readonly { readonly key: string; readonly ask: Ask }[]): Promise<(Grant | null)[]> {
+export function askShares(
+  redis: Redis,
+  asks: readonly { readonly key: string; readonly ask: Ask }[],
+): Promise<(Grant | null)[]> {
   if (!isScripted(redis)) redis.defineCommand('paceShare', { numberOfKeys: 1, lua: SHARE })
   if (!isScripted(redis)) throw new Error('ioredis did not define the script')
   // asked in one turn of the event loop, they leave together; the script is sent once
@@ -140,10 +143,30 @@ export function sharesKey(pace: string, source: string): string {
   return `mailstead:{pace:${pace}@${source}}`
 }
 
-function argumentsOf({ process, limit, used, wanted, learned, replaces, version, messages, connections }: Ask): (string | number)[] {
+function argumentsOf({
+  process,
+  limit,
+  used,
+  wanted,
+  learned,
+  replaces,
+  version,
+  messages,
+  connections,
+}: Ask): (string | number)[] {
   return [
-    process, limit, used.all, used.others, wanted.instant, wanted.others, learned.connections, learned.slowedAtMs, replaces ?? '',
-    ...tokensOf(messages), ...tokensOf(connections), version,
+    process,
+    limit,
+    used.all,
+    used.others,
+    wanted.instant,
+    wanted.others,
+    learned.connections,
+    learned.slowedAtMs,
+    replaces ?? '',
+    ...tokensOf(messages),
+    ...tokensOf(connections),
+    version,
   ]
 }
 
@@ -153,6 +176,25 @@ function tokensOf({ wanted, bucket }: TokenAsk): number[] {
 
 function grantOf(reply: Numbers): Grant {
   const numbers = reply.map(Number)
-  const [instant = 0, others = 0, processes = 1, limit = 1, slowedAtMs = 0, version = 0, messages = 0, connections = 0, waitMs = 0] = numbers
-  return { instant, others, processes, learned: { connections: limit, slowedAtMs }, version, messages, connections, waitMs }
+  const [
+    instant = 0,
+    others = 0,
+    processes = 1,
+    limit = 1,
+    slowedAtMs = 0,
+    version = 0,
+    messages = 0,
+    connections = 0,
+    waitMs = 0,
+  ] = numbers
+  return {
+    instant,
+    others,
+    processes,
+    learned: { connections: limit, slowedAtMs },
+    version,
+    messages,
+    connections,
+    waitMs,
+  }
 }

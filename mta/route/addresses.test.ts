@@ -10,45 +10,113 @@ const found = (...records: string[]): Lookup<string> => ({ kind: 'found', record
 const V4 = ['198.41.0.4', '199.9.14.201']
 const V6 = ['2001:503:ba3e::2:30', '2001:500:200::b', '2001:500:2::c']
 
-interface Row { readonly what: string; readonly ipv6: Lookup<string>; readonly ipv4: Lookup<string>; readonly isIpv6First?: boolean; readonly allowed?: string; readonly expected: readonly string[] | string }
+interface Row {
+  readonly what: string
+  readonly ipv6: Lookup<string>
+  readonly ipv4: Lookup<string>
+  readonly isIpv6First?: boolean
+  readonly allowed?: string
+  readonly expected: readonly string[] | string
+}
 
 const ROWS: readonly Row[] = [
-  { what: 'IPv4 first without a global IPv6 address', ipv6: found(...V6), ipv4: found(...V4), expected: [...V4, ...V6] },
-  { what: 'in turn, IPv6 first, with one', ipv6: found(...V6), ipv4: found(...V4), isIpv6First: true, expected: [V6[0]!, V4[0]!, V6[1]!, V4[1]!, V6[2]!] },
-  { what: 'more IPv4 than IPv6', ipv6: found(V6[0]!), ipv4: found(...V4), isIpv6First: true, expected: [V6[0]!, V4[0]!, V4[1]!] },
+  {
+    what: 'IPv4 first without a global IPv6 address',
+    ipv6: found(...V6),
+    ipv4: found(...V4),
+    expected: [...V4, ...V6],
+  },
+  {
+    what: 'in turn, IPv6 first, with one',
+    ipv6: found(...V6),
+    ipv4: found(...V4),
+    isIpv6First: true,
+    expected: [V6[0]!, V4[0]!, V6[1]!, V4[1]!, V6[2]!],
+  },
+  {
+    what: 'more IPv4 than IPv6',
+    ipv6: found(V6[0]!),
+    ipv4: found(...V4),
+    isIpv6First: true,
+    expected: [V6[0]!, V4[0]!, V4[1]!],
+  },
   { what: 'IPv4 alone', ipv6: NONE, ipv4: found(...V4), isIpv6First: true, expected: V4 },
   { what: 'IPv6 alone', ipv6: found(...V6), ipv4: NONE, expected: V6 },
   { what: 'one family failed, the other is enough', ipv6: FAILED, ipv4: found(...V4), expected: V4 },
-  { what: 'private addresses are left out', ipv6: found('fe80::1', '::1'), ipv4: found('10.0.0.1', V4[0]!, '127.0.0.1'), expected: [V4[0]!] },
-  { what: 'an allowed network is let in', ipv6: NONE, ipv4: found('127.0.0.1'), allowed: '127.0.0.0/8', expected: ['127.0.0.1'] },
-  { what: 'at most 8', ipv6: NONE, ipv4: found(...Array.from({ length: 50 }, (_, i) => `9.9.9.${i}`)), expected: Array.from({ length: 8 }, (_, i) => `9.9.9.${i}`) },
+  {
+    what: 'private addresses are left out',
+    ipv6: found('fe80::1', '::1'),
+    ipv4: found('10.0.0.1', V4[0]!, '127.0.0.1'),
+    expected: [V4[0]!],
+  },
+  {
+    what: 'an allowed network is let in',
+    ipv6: NONE,
+    ipv4: found('127.0.0.1'),
+    allowed: '127.0.0.0/8',
+    expected: ['127.0.0.1'],
+  },
+  {
+    what: 'at most 8',
+    ipv6: NONE,
+    ipv4: found(...Array.from({ length: 50 }, (_, i) => `9.9.9.${i}`)),
+    expected: Array.from({ length: 8 }, (_, i) => `9.9.9.${i}`),
+  },
   { what: 'none at all', ipv6: NONE, ipv4: NONE, expected: 'nothing: mx.example has no address' },
-  { what: 'none in one family, the other failed', ipv6: FAILED, ipv4: NONE, expected: 'unknown: the address of mx.example cannot be looked up: SERVFAIL' },
-  { what: 'only private ones', ipv6: found('::1'), ipv4: found('127.0.0.1'), expected: 'blocked: mx.example has no public address (127.0.0.1, ::1)' },
-  { what: 'only private ones, the other family failed', ipv6: FAILED, ipv4: found('127.0.0.1'), expected: 'unknown: the address of mx.example cannot be looked up: SERVFAIL' },
+  {
+    what: 'none in one family, the other failed',
+    ipv6: FAILED,
+    ipv4: NONE,
+    expected: 'unknown: the address of mx.example cannot be looked up: SERVFAIL',
+  },
+  {
+    what: 'only private ones',
+    ipv6: found('::1'),
+    ipv4: found('127.0.0.1'),
+    expected: 'blocked: mx.example has no public address (127.0.0.1, ::1)',
+  },
+  {
+    what: 'only private ones, the other family failed',
+    ipv6: FAILED,
+    ipv4: found('127.0.0.1'),
+    expected: 'unknown: the address of mx.example cannot be looked up: SERVFAIL',
+  },
 ]
 
 describe('addresses of a host', () => {
   for (const { what, ipv6, ipv4, isIpv6First = false, allowed = '', expected } of ROWS) {
     it(what, () => {
       const verdict = judgeAddresses({ host: 'mx.example', ipv6, ipv4 }, isIpv6First, cidrs(allowed))
-      if (verdict.kind === 'addresses') assert.deepEqual(verdict.addresses.map(({ address }) => address), expected)
+      if (verdict.kind === 'addresses')
+        assert.deepEqual(
+          verdict.addresses.map(({ address }) => address),
+          expected,
+        )
       else assert.equal(`${verdict.kind}: ${verdict.text}`, expected)
     })
   }
 
-  it('takes any address for the operator\'s own host', () => {
+  it("takes any address for the operator's own host", () => {
     const verdict = judgeAddresses({ host: 'relay', ipv6: found('::1'), ipv4: found('10.0.0.1') }, false, 'all')
-    assert.deepEqual(verdict, { kind: 'addresses', addresses: [{ address: '10.0.0.1', family: 4 }, { address: '::1', family: 6 }] })
+    assert.deepEqual(verdict, {
+      kind: 'addresses',
+      addresses: [
+        { address: '10.0.0.1', family: 4 },
+        { address: '::1', family: 6 },
+      ],
+    })
   })
 
   it('reads an address that stands for a name', () => {
     assert.deepEqual(literalAddress('::1'), { kind: 'addresses', addresses: [{ address: '::1', family: 6 }] })
-    assert.deepEqual(literalAddress('127.0.0.1'), { kind: 'addresses', addresses: [{ address: '127.0.0.1', family: 4 }] })
+    assert.deepEqual(literalAddress('127.0.0.1'), {
+      kind: 'addresses',
+      addresses: [{ address: '127.0.0.1', family: 4 }],
+    })
     assert.equal(literalAddress('localhost'), null)
   })
 
-  it('splits the machine\'s answer by family', () => {
+  it("splits the machine's answer by family", () => {
     assert.deepEqual(splitFamilies(found('::1', '127.0.0.1')), { ipv6: found('::1'), ipv4: found('127.0.0.1') })
     assert.deepEqual(splitFamilies(FAILED), { ipv6: FAILED, ipv4: FAILED })
   })

@@ -9,7 +9,10 @@ import type { Clock } from '#src/clock.ts'
 import type { Lookup } from '#src/dns-answer.ts'
 import { isReachable } from '#src/network.ts'
 
-export interface HostAddress { readonly address: string; readonly family: 4 | 6 }
+export interface HostAddress {
+  readonly address: string
+  readonly family: 4 | 6
+}
 
 export type Addresses =
   | { readonly kind: 'addresses'; readonly addresses: readonly HostAddress[] }
@@ -21,15 +24,28 @@ export type Addresses =
 /** Of one host: more is a waste of the time a try may take. */
 const MAX_ADDRESSES = 8
 
-interface Found { readonly host: string; readonly ipv6: Lookup<string>; readonly ipv4: Lookup<string> }
+interface Found {
+  readonly host: string
+  readonly ipv6: Lookup<string>
+  readonly ipv4: Lookup<string>
+}
 
 /** What two lookups make together. 'all' lets every address pass. */
-export function judgeAddresses({ host, ipv6, ipv4 }: Found, isIpv6First: boolean, allowed: readonly Network[] | 'all'): Addresses {
+export function judgeAddresses(
+  { host, ipv6, ipv4 }: Found,
+  isIpv6First: boolean,
+  allowed: readonly Network[] | 'all',
+): Addresses {
   const found = order(recordsOf(ipv6), recordsOf(ipv4), isIpv6First)
   const failed = [ipv6, ipv4].find((lookup) => lookup.kind === 'failed')
   const reachable = allowed === 'all' ? found : found.filter((address) => isReachable(address, allowed))
-  if (reachable.length > 0) return { kind: 'addresses', addresses: reachable.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIPv6(address) ? 6 : 4 })) }
-  if (failed !== undefined) return { kind: 'unknown', reason: 'dns', text: `the address of ${host} cannot be looked up: ${failed.text}` }
+  if (reachable.length > 0)
+    return {
+      kind: 'addresses',
+      addresses: reachable.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: isIPv6(address) ? 6 : 4 })),
+    }
+  if (failed !== undefined)
+    return { kind: 'unknown', reason: 'dns', text: `the address of ${host} cannot be looked up: ${failed.text}` }
   if (found.length === 0) return { kind: 'nothing', status: '5.4.4', text: `${host} has no address` }
   return { kind: 'blocked', status: '5.4.4', text: `${host} has no public address (${found.slice(0, 3).join(', ')})` }
 }
@@ -43,7 +59,10 @@ export function literalAddress(host: string): Addresses | null {
 /** Splits what the machine answered for a name into the two lookups it stands for. */
 export function splitFamilies(lookup: Lookup<string>): { ipv6: Lookup<string>; ipv4: Lookup<string> } {
   if (lookup.kind !== 'found') return { ipv6: lookup, ipv4: lookup }
-  const of = (wanted: boolean): Lookup<string> => ({ kind: 'found', records: lookup.records.filter((address) => isIPv6(address) === wanted) })
+  const of = (wanted: boolean): Lookup<string> => ({
+    kind: 'found',
+    records: lookup.records.filter((address) => isIPv6(address) === wanted),
+  })
   return { ipv6: of(true), ipv4: of(false) }
 }
 
@@ -58,7 +77,9 @@ export function watchIpv6(clock: Clock, interfaces: () => Interfaces = networkIn
   return () => {
     if (clock.now() - lookedAt >= LOOK_EVERY_MS) {
       lookedAt = clock.now()
-      hasIpv6 = Object.values(interfaces()).flat().some((one) => one?.family === 'IPv6' && isReachable(one.address, []))
+      hasIpv6 = Object.values(interfaces())
+        .flat()
+        .some((one) => one?.family === 'IPv6' && isReachable(one.address, []))
     }
     return hasIpv6
   }
@@ -71,5 +92,7 @@ function recordsOf(lookup: Lookup<string>): readonly string[] {
 /** In turn where IPv6 works, so that neither family crowds the other out; else IPv4 first. */
 function order(ipv6: readonly string[], ipv4: readonly string[], isIpv6First: boolean): string[] {
   if (!isIpv6First) return [...ipv4, ...ipv6]
-  return Array.from({ length: Math.max(ipv6.length, ipv4.length) }, (_, i) => [ipv6[i], ipv4[i]]).flat().filter((address) => address !== undefined)
+  return Array.from({ length: Math.max(ipv6.length, ipv4.length) }, (_, i) => [ipv6[i], ipv4[i]])
+    .flat()
+    .filter((address) => address !== undefined)
 }

@@ -11,21 +11,35 @@ import { connect, isIPv6 } from 'node:net'
 import { AUTHENTIC_DATA, decode, encode, RECURSION_DESIRED, streamEncode } from 'dns-packet'
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
 
-export interface DnsServer { readonly host: string; readonly port: number }
-export interface DnsQuestion { readonly name: string; readonly type: RecordType }
+export interface DnsServer {
+  readonly host: string
+  readonly port: number
+}
+export interface DnsQuestion {
+  readonly name: string
+  readonly type: RecordType
+}
 
 /** A packet, or in words why there is none. */
 export type Exchanged = DecodedPacket | string
 
 /** RFC 6891; 1232 bytes pass any network in one piece. */
 const EDNS = {
-  type: 'OPT', name: '.', udpPayloadSize: 1232, flags: 0, extendedRcode: 0, ednsVersion: 0, flag_do: false, options: [],
+  type: 'OPT',
+  name: '.',
+  udpPayloadSize: 1232,
+  flags: 0,
+  extendedRcode: 0,
+  ednsVersion: 0,
+  flag_do: false,
+  options: [],
 } as const satisfies Answer
 const NO_ANSWER = 'no answer in time'
 
 /** From `ip`, `ip:port` or `[ip]:port`. */
 export function parseServer(server: string): DnsServer {
-  const [, host = server, port = '53'] = /^\[?([0-9a-f:.]+?)\]?(?::(\d+))?$/i.exec(isIPv6(server) ? `[${server}]` : server) ?? []
+  const [, host = server, port = '53'] =
+    /^\[?([0-9a-f:.]+?)\]?(?::(\d+))?$/i.exec(isIPv6(server) ? `[${server}]` : server) ?? []
   return { host, port: Number(port) }
 }
 
@@ -38,7 +52,10 @@ export async function exchange(question: DnsQuestion, server: DnsServer, timeout
 /** AD in a question asks for AD in its answer (RFC 6840 5.7). */
 function queryFor({ name, type }: DnsQuestion): Packet {
   return {
-    type: 'query', id: randomInt(65_536), flags: RECURSION_DESIRED | AUTHENTIC_DATA, questions: [{ name, type }],
+    type: 'query',
+    id: randomInt(65_536),
+    flags: RECURSION_DESIRED | AUTHENTIC_DATA,
+    questions: [{ name, type }],
     additionals: [EDNS],
   }
 }
@@ -86,8 +103,11 @@ function read(bytes: Buffer, query: Packet): DecodedPacket | null {
   try {
     const answer = decode(bytes)
     const [asked, answered] = [query.questions?.[0], answer.questions?.[0]]
-    const isOurs = answer.type === 'response' && answer.id === query.id && answered?.type === asked?.type
-      && answered?.name.toLowerCase() === asked?.name.toLowerCase()
+    const isOurs =
+      answer.type === 'response' &&
+      answer.id === query.id &&
+      answered?.type === asked?.type &&
+      answered?.name.toLowerCase() === asked?.name.toLowerCase()
     return isOurs ? answer : null
   } catch {
     return null

@@ -9,7 +9,11 @@ const FAILED: Asked<string> = { kind: 'failed', text: 'SERVFAIL' }
 async function secondsKept(answers: readonly Asked<string>[]): Promise<number[]> {
   let now = 0
   let asked = 0
-  const look = createLookupCache({ clock: { now: () => now }, fixedSeconds: 300, ask: () => Promise.resolve(answers[asked++] ?? FAILED) })
+  const look = createLookupCache({
+    clock: { now: () => now },
+    fixedSeconds: 300,
+    ask: () => Promise.resolve(answers[asked++] ?? FAILED),
+  })
   const kept: number[] = []
   for (let since = 0; kept.length < answers.length; now += 1000) {
     const before = asked
@@ -35,7 +39,10 @@ describe('lookup cache', () => {
   }
 
   it('waits longer after each failure in a row, 30 s at most, and begins anew after an answer', async () => {
-    assert.deepEqual(await secondsKept([FAILED, FAILED, FAILED, FAILED, FAILED, found(30), FAILED]), [5, 10, 20, 30, 30, 30, 5])
+    assert.deepEqual(
+      await secondsKept([FAILED, FAILED, FAILED, FAILED, FAILED, found(30), FAILED]),
+      [5, 10, 20, 30, 30, 30, 5],
+    )
   })
 
   it('asks once for all who want to know at the same time', async () => {
@@ -51,14 +58,23 @@ describe('lookup cache', () => {
 
   it('is not stuck when a lookup throws', async () => {
     let asked = 0
-    const look = createLookupCache({ clock: { now: () => 0 }, fixedSeconds: 1, ask: () => (asked++ === 0 ? Promise.reject(new Error('bug')) : Promise.resolve(found(60))) })
+    const look = createLookupCache({
+      clock: { now: () => 0 },
+      fixedSeconds: 1,
+      ask: () => (asked++ === 0 ? Promise.reject(new Error('bug')) : Promise.resolve(found(60))),
+    })
     await assert.rejects(look('a.example'), /bug/)
     assert.equal((await look('a.example')).kind, 'found')
   })
 
   it('forgets the least recently used when there are too many', async () => {
     const asked: string[] = []
-    const look = createLookupCache({ clock: { now: () => 0 }, fixedSeconds: 1, max: 2, ask: (name) => (asked.push(name), Promise.resolve(found(60))) })
+    const look = createLookupCache({
+      clock: { now: () => 0 },
+      fixedSeconds: 1,
+      max: 2,
+      ask: (name) => (asked.push(name), Promise.resolve(found(60))),
+    })
     for (const name of ['a', 'b', 'a', 'c', 'a', 'b']) await look(name)
     assert.deepEqual(asked, ['a', 'b', 'c', 'b'])
   })

@@ -29,7 +29,12 @@ interface Entry<T> {
 }
 
 /** The lookup, behind its cache. */
-export function createLookupCache<T>({ clock, ask, fixedSeconds, max = MAX_ENTRIES }: CacheOptions<T>): (name: string) => Promise<Lookup<T>> {
+export function createLookupCache<T>({
+  clock,
+  ask,
+  fixedSeconds,
+  max = MAX_ENTRIES,
+}: CacheOptions<T>): (name: string) => Promise<Lookup<T>> {
   const kept = new Map<string, Entry<T>>()
   const underWay = new Map<string, Promise<Lookup<T>>>()
 
@@ -59,7 +64,11 @@ export function createLookupCache<T>({ clock, ask, fixedSeconds, max = MAX_ENTRI
 
 function lookupOf<T>(asked: Asked<T>): Lookup<T> {
   if (asked.kind !== 'found') return asked
-  return { kind: 'found', records: asked.records, ...(asked.isSecure === undefined ? {} : { isSecure: asked.isSecure }) }
+  return {
+    kind: 'found',
+    records: asked.records,
+    ...(asked.isSecure === undefined ? {} : { isSecure: asked.isSecure }),
+  }
 }
 
 function secondsOf<T>(asked: Asked<T>, failures: number, fixedSeconds: number): number {

@@ -11,10 +11,17 @@
 import type { MxRecord } from 'node:dns'
 import { isIP } from 'node:net'
 
-export interface MxHost { readonly name: string; readonly preference: number }
+export interface MxHost {
+  readonly name: string
+  readonly preference: number
+}
 
 export type MxVerdict =
-  | { readonly kind: 'hosts'; readonly hosts: readonly MxHost[]; /** All usable names, for the site. */ readonly names: readonly string[] }
+  | {
+      readonly kind: 'hosts'
+      readonly hosts: readonly MxHost[]
+      /** All usable names, for the site. */ readonly names: readonly string[]
+    }
   | { readonly kind: 'null-mx' }
   | { readonly kind: 'loop' }
   | { readonly kind: 'unusable'; readonly skipped: readonly string[] }
@@ -25,10 +32,16 @@ const LOCALHOST = /(^|\.)(localhost|localdomain)$/
 
 /** `self` is our own host name; `random` answers numbers from 0 to below 1. */
 export function judgeMx(records: readonly MxRecord[], self: string, random: () => number): MxVerdict {
-  const named = records.map(({ exchange, priority }) => ({ name: exchange.toLowerCase().replace(/\.$/, ''), preference: priority })).filter(({ name }) => name !== '')
+  const named = records
+    .map(({ exchange, priority }) => ({ name: exchange.toLowerCase().replace(/\.$/, ''), preference: priority }))
+    .filter(({ name }) => name !== '')
   if (named.length === 0) return { kind: 'null-mx' }
   const usable = named.filter(({ name }) => flawOf(name) === null)
-  if (usable.length === 0) return { kind: 'unusable', skipped: named.map(({ name }) => `${JSON.stringify(name)} ${flawOf(name)}`).slice(0, MAX_HOSTS) }
+  if (usable.length === 0)
+    return {
+      kind: 'unusable',
+      skipped: named.map(({ name }) => `${JSON.stringify(name)} ${flawOf(name)}`).slice(0, MAX_HOSTS),
+    }
   const own = usable.filter(({ name }) => name === self.toLowerCase()).map(({ preference }) => preference)
   const better = usable.filter(({ preference }) => preference < Math.min(...own))
   if (better.length === 0) return { kind: 'loop' }

@@ -9,7 +9,9 @@ const ZONE: Zone = {
   'dangling.example': { CNAME: 'gone.example' },
   'round.example': { CNAME: 'round.example' },
   'empty.example': {},
-  'large.example': { MX: Array.from({ length: 60 }, (_, i) => [i, `a-rather-long-name-of-a-host-${i}.example`] as const) },
+  'large.example': {
+    MX: Array.from({ length: 60 }, (_, i) => [i, `a-rather-long-name-of-a-host-${i}.example`] as const),
+  },
 }
 
 describe('resolver', () => {
@@ -17,12 +19,19 @@ describe('resolver', () => {
   let now = 0
   const open: Resolver[] = []
   const ask = (servers = [dns.server], timeoutMs = 150, atOnce = 100): Resolver => {
-    const resolver = createResolver({ config: { dnsServers: servers, dnsMxCacheSeconds: 300 }, clock: { now: () => now }, timeoutMs, atOnce })
+    const resolver = createResolver({
+      config: { dnsServers: servers, dnsMxCacheSeconds: 300 },
+      clock: { now: () => now },
+      timeoutMs,
+      atOnce,
+    })
     open.push(resolver)
     return resolver
   }
 
-  beforeEach(async () => { dns = await startDns({ ...ZONE }) })
+  beforeEach(async () => {
+    dns = await startDns({ ...ZONE })
+  })
   afterEach(async () => {
     open.splice(0).forEach((resolver) => resolver.stop())
     await dns.stop()
@@ -30,7 +39,10 @@ describe('resolver', () => {
 
   it('finds MX and addresses', async () => {
     const resolver = ask()
-    assert.deepEqual(await resolver.mx('a.example'), { kind: 'found', records: [{ exchange: 'mx.a.example', priority: 10, type: 'MX' }] })
+    assert.deepEqual(await resolver.mx('a.example'), {
+      kind: 'found',
+      records: [{ exchange: 'mx.a.example', priority: 10, type: 'MX' }],
+    })
     assert.deepEqual(await resolver.ipv4('a.example'), { kind: 'found', records: ['192.0.2.1', '192.0.2.2'] })
     assert.deepEqual(await resolver.ipv6('a.example'), { kind: 'found', records: ['2001:db8::1'] })
   })
@@ -51,7 +63,10 @@ describe('resolver', () => {
   it('asks again over TCP when the answer was cut', async () => {
     const found = await ask().mx('large.example')
     assert.equal(found.kind === 'found' && found.records.length, 60)
-    assert.deepEqual(dns.queries.map(({ via }) => via), ['udp', 'tcp'])
+    assert.deepEqual(
+      dns.queries.map(({ via }) => via),
+      ['udp', 'tcp'],
+    )
     dns.zone['a.example'] = { MX, trouble: 'truncate' }
     assert.equal((await ask().mx('a.example')).kind, 'found')
   })
@@ -133,7 +148,10 @@ describe('resolver', () => {
     const resolver = ask([dns.server], 10_000, 3)
     const all = await Promise.all(Array.from({ length: 10 }, (_, i) => resolver.mx(`d${i}.example`)))
     assert.equal(dns.mostAtOnce(), 3)
-    assert.deepEqual(all.map(({ kind }) => kind), Array.from({ length: 10 }, () => 'found'))
+    assert.deepEqual(
+      all.map(({ kind }) => kind),
+      Array.from({ length: 10 }, () => 'found'),
+    )
   })
 
   it('gives up at once when stopped', async () => {
@@ -145,7 +163,7 @@ describe('resolver', () => {
     await silent.stop()
   })
 
-  it('knows the machine\'s own names', async () => {
+  it("knows the machine's own names", async () => {
     const found = await ask().system('localhost')
     assert.ok(found.kind === 'found' && found.records.some((address) => address === '127.0.0.1' || address === '::1'))
     assert.equal((await ask().system('no-such-host.invalid')).kind === 'found', false)

@@ -46,15 +46,22 @@ export function createResolver({ config, clock, timeoutMs, atOnce = AT_ONCE }: R
   const inTurn = createTurnstile(atOnce, MOST_WAITING)
   const secure = openSecureDns({ servers: config.dnsServers, ...(timeoutMs === undefined ? {} : { timeoutMs }) })
   const fixedSeconds = config.dnsMxCacheSeconds
-  const kept = <T>(ask: (name: string) => Promise<Asked<T>>, seconds = fixedSeconds): ((name: string) => Promise<Lookup<T>>) =>
-    createLookupCache({ clock, fixedSeconds: seconds, ask: async (name) => await inTurn(() => ask(name)) ?? CROWDED })
+  const kept = <T>(
+    ask: (name: string) => Promise<Asked<T>>,
+    seconds = fixedSeconds,
+  ): ((name: string) => Promise<Lookup<T>>) =>
+    createLookupCache({ clock, fixedSeconds: seconds, ask: async (name) => (await inTurn(() => ask(name))) ?? CROWDED })
   return {
     mx: kept((name) => upstream.ask(askMx, name)),
     ipv4: kept((name) => upstream.ask(askIpv4, name)),
     ipv6: kept((name) => upstream.ask(askIpv6, name)),
     txt: kept((name) => upstream.ask(askTxt, name)),
     system: kept(askSystem, SYSTEM_SECONDS),
-    secure: { mx: kept((name) => secure.mx(name)), owner: kept((name) => secure.owner(name)), tlsa: kept((name) => secure.tlsa(name)) },
+    secure: {
+      mx: kept((name) => secure.mx(name)),
+      owner: kept((name) => secure.owner(name)),
+      tlsa: kept((name) => secure.tlsa(name)),
+    },
     stop: () => upstream.stop(),
   }
 }

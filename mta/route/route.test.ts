@@ -6,19 +6,45 @@ import { createResolver } from './resolve.ts'
 import { createRouter, type Route, type Router, type RouterOptions } from './route.ts'
 
 const ZONE: Zone = {
-  'plain.example': { MX: [[20, 'mx2.plain.example'], [10, 'MX1.plain.example']] },
-  'shared.example': { MX: [[5, 'mx1.plain.example'], [5, 'mx2.plain.example']] },
+  'plain.example': {
+    MX: [
+      [20, 'mx2.plain.example'],
+      [10, 'MX1.plain.example'],
+    ],
+  },
+  'shared.example': {
+    MX: [
+      [5, 'mx1.plain.example'],
+      [5, 'mx2.plain.example'],
+    ],
+  },
   'alias.example': { CNAME: 'plain.example' },
   'implicit.example': { A: ['198.41.0.4'] },
   'implicit6.example': { AAAA: ['2001:503:ba3e::2:30'] },
   'implicit-half.example': { A: ['198.41.0.4'], trouble: { AAAA: 'servfail' } },
   'null.example': { MX: [[0, '.']], A: ['198.41.0.4'] },
-  'null-and-more.example': { MX: [[0, '.'], [10, 'mx1.plain.example']] },
+  'null-and-more.example': {
+    MX: [
+      [0, '.'],
+      [10, 'mx1.plain.example'],
+    ],
+  },
   'literal.example': { MX: [[10, '198.41.0.4']], A: ['198.41.0.4'] },
   'localhost.example': { MX: [[10, 'localhost']] },
   'empty.example': { TXT: ['v=spf1 -all'] },
-  'loop.example': { MX: [[10, 'mail.us.example'], [20, 'mx1.plain.example']] },
-  'backup.example': { MX: [[10, 'mx1.plain.example'], [20, 'mail.us.example'], [30, 'mx2.plain.example']] },
+  'loop.example': {
+    MX: [
+      [10, 'mail.us.example'],
+      [20, 'mx1.plain.example'],
+    ],
+  },
+  'backup.example': {
+    MX: [
+      [10, 'mx1.plain.example'],
+      [20, 'mail.us.example'],
+      [30, 'mx2.plain.example'],
+    ],
+  },
   'mail.us.example': { A: ['198.41.0.4'] },
   'denied-mx.example': { A: ['198.41.0.4'], trouble: { MX: 'nxdomain' } },
   'servfail.example': { trouble: 'servfail' },
@@ -36,8 +62,11 @@ const ZONE: Zone = {
 const log = openLog({ logLevel: 'silent' }, 'test')
 
 function tell(route: Route): string {
-  if (route.kind === 'hosts') return `${route.site} ${route.hosts.map(({ name, preference, port }) => `${preference}:${name}:${port}`).join(' ')}`
-  return route.kind === 'refused' ? `${route.site} ${route.status} ${route.text}` : `${route.site} ${route.reason} ${route.text}`
+  if (route.kind === 'hosts')
+    return `${route.site} ${route.hosts.map(({ name, preference, port }) => `${preference}:${name}:${port}`).join(' ')}`
+  return route.kind === 'refused'
+    ? `${route.site} ${route.status} ${route.text}`
+    : `${route.site} ${route.reason} ${route.text}`
 }
 
 const host = (name: string, isOurs = false) => ({ name, preference: 0, port: 25, isOurs })
@@ -48,15 +77,32 @@ describe('router', () => {
 
   function router(change: Partial<RouterOptions['config']> = {}): Router {
     const config = {
-      routes: [], serverName: 'mail.us.example', smtpOutPort: 25, allowPrivateTargets: [], isSandbox: false, dnsServers: [dns.server], dnsMxCacheSeconds: 300, captureDomain: 'capture.us.example', sandboxSmtpPort: 2552, ...change,
+      routes: [],
+      serverName: 'mail.us.example',
+      smtpOutPort: 25,
+      allowPrivateTargets: [],
+      isSandbox: false,
+      dnsServers: [dns.server],
+      dnsMxCacheSeconds: 300,
+      captureDomain: 'capture.us.example',
+      sandboxSmtpPort: 2552,
+      ...change,
     }
     const clock = { now: () => 0 }
-    const made = createRouter({ config, clock, log, random: () => 0.5, resolver: createResolver({ config, clock, timeoutMs: 200 }) })
+    const made = createRouter({
+      config,
+      clock,
+      log,
+      random: () => 0.5,
+      resolver: createResolver({ config, clock, timeoutMs: 200 }),
+    })
     open.push(made)
     return made
   }
 
-  before(async () => { dns = await startDns(ZONE) })
+  before(async () => {
+    dns = await startDns(ZONE)
+  })
   after(() => dns.stop())
   afterEach(() => open.splice(0).forEach((made) => made.stop()))
 
@@ -74,8 +120,14 @@ describe('router', () => {
     ['null.example', 'none:null.example 5.1.10 null.example takes no mail (null MX)'],
     ['gone.example', 'none:gone.example 5.1.2 gone.example does not exist'],
     ['empty.example', 'none:empty.example 5.4.4 empty.example has no host that takes mail'],
-    ['literal.example', 'none:literal.example 5.4.4 literal.example has no host that takes mail: "198.41.0.4" is an IP address, not a name'],
-    ['localhost.example', 'none:localhost.example 5.4.4 localhost.example has no host that takes mail: "localhost" is the local machine'],
+    [
+      'literal.example',
+      'none:literal.example 5.4.4 literal.example has no host that takes mail: "198.41.0.4" is an IP address, not a name',
+    ],
+    [
+      'localhost.example',
+      'none:localhost.example 5.4.4 localhost.example has no host that takes mail: "localhost" is the local machine',
+    ],
     ['loop.example', 'none:loop.example 5.4.6 loop.example leads back to this server'],
     ['mail.us.example', 'none:mail.us.example 5.4.6 mail.us.example leads back to this server'],
     ['servfail.example', 'none:servfail.example dns MX of servfail.example: SERVFAIL'],
@@ -105,39 +157,64 @@ describe('router', () => {
   })
 
   it('uses the port of the settings', async () => {
-    assert.equal(tell(await router({ smtpOutPort: 2552 }).route('implicit.example')), 'implicit.example 0:implicit.example:2552')
+    assert.equal(
+      tell(await router({ smtpOutPort: 2552 }).route('implicit.example')),
+      'implicit.example 0:implicit.example:2552',
+    )
   })
 
   it('finds the addresses of a host', async () => {
     const found = await router().addresses(host('mx1.plain.example'))
     assert.ok(found.kind === 'addresses')
-    assert.deepEqual(found.addresses.toSorted((a, b) => a.family - b.family), [{ address: '198.41.0.4', family: 4 }, { address: '2001:503:ba3e::2:30', family: 6 }])
+    assert.deepEqual(
+      found.addresses.toSorted((a, b) => a.family - b.family),
+      [
+        { address: '198.41.0.4', family: 4 },
+        { address: '2001:503:ba3e::2:30', family: 6 },
+      ],
+    )
     assert.deepEqual(await router().addresses(host('cname.example')), found)
   })
 
   it('goes on without an address, or with one that may not be reached', async () => {
-    assert.deepEqual(await router().addresses(host('empty.example')), { kind: 'nothing', status: '5.4.4', text: 'empty.example has no address' })
+    assert.deepEqual(await router().addresses(host('empty.example')), {
+      kind: 'nothing',
+      status: '5.4.4',
+      text: 'empty.example has no address',
+    })
     assert.equal((await router().addresses(host('mx.inside.example'))).kind, 'blocked')
-    assert.deepEqual(await router().addresses(host('mixed.inside.example')), { kind: 'addresses', addresses: [{ address: '198.41.0.4', family: 4 }] })
+    assert.deepEqual(await router().addresses(host('mixed.inside.example')), {
+      kind: 'addresses',
+      addresses: [{ address: '198.41.0.4', family: 4 }],
+    })
     assert.equal((await router().addresses(host('servfail.example'))).kind, 'unknown')
   })
 
   it('reaches loopback in the sandbox, and what is allowed', async () => {
     const inSandbox = await router({ isSandbox: true }).addresses(host('mx.inside.example'))
-    assert.deepEqual(inSandbox.kind === 'addresses' && inSandbox.addresses.map(({ address }) => address).toSorted(), ['127.0.0.1', '::1'])
+    assert.deepEqual(inSandbox.kind === 'addresses' && inSandbox.addresses.map(({ address }) => address).toSorted(), [
+      '127.0.0.1',
+      '::1',
+    ])
     const allowed = await router({ allowPrivateTargets: cidrs('10.0.0.0/8') }).addresses(host('mx.inside.example'))
     assert.deepEqual(allowed, { kind: 'addresses', addresses: [{ address: '10.0.0.1', family: 4 }] })
   })
 
-  it('takes the operator\'s word for a target of the transport map', async () => {
-    assert.deepEqual(await router().addresses(host('127.0.0.1', true)), { kind: 'addresses', addresses: [{ address: '127.0.0.1', family: 4 }] })
+  it("takes the operator's word for a target of the transport map", async () => {
+    assert.deepEqual(await router().addresses(host('127.0.0.1', true)), {
+      kind: 'addresses',
+      addresses: [{ address: '127.0.0.1', family: 4 }],
+    })
     const inside = await router().addresses(host('mx.inside.example', true))
     assert.equal(inside.kind === 'addresses' && inside.addresses.length, 3)
     const byHostsFile = await router().addresses(host('localhost', true))
-    assert.ok(byHostsFile.kind === 'addresses' && byHostsFile.addresses.every(({ address }) => ['127.0.0.1', '::1'].includes(address)))
+    assert.ok(
+      byHostsFile.kind === 'addresses' &&
+        byHostsFile.addresses.every(({ address }) => ['127.0.0.1', '::1'].includes(address)),
+    )
   })
 
-  it('does not ask the machine\'s own names for a name from DNS', async () => {
+  it("does not ask the machine's own names for a name from DNS", async () => {
     assert.equal((await router().addresses(host('localhost'))).kind, 'nothing')
   })
 })

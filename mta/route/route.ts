@@ -25,7 +25,13 @@ export type Refusal = 'null-mx' | 'no-such-domain' | 'no-host' | 'loop'
 
 export type Route =
   | { readonly kind: 'hosts'; readonly site: string; readonly hosts: readonly Host[] }
-  | { readonly kind: 'refused'; readonly site: string; readonly reason: Refusal; readonly status: string; readonly text: string }
+  | {
+      readonly kind: 'refused'
+      readonly site: string
+      readonly reason: Refusal
+      readonly status: string
+      readonly text: string
+    }
   | { readonly kind: 'unknown'; readonly site: string; readonly reason: 'dns'; readonly text: string }
 
 export interface Router {
@@ -36,7 +42,18 @@ export interface Router {
 }
 
 export interface RouterOptions {
-  readonly config: Pick<Config, 'captureDomain' | 'sandboxSmtpPort' | 'routes' | 'serverName' | 'smtpOutPort' | 'allowPrivateTargets' | 'isSandbox' | 'dnsServers' | 'dnsMxCacheSeconds'>
+  readonly config: Pick<
+    Config,
+    | 'captureDomain'
+    | 'sandboxSmtpPort'
+    | 'routes'
+    | 'serverName'
+    | 'smtpOutPort'
+    | 'allowPrivateTargets'
+    | 'isSandbox'
+    | 'dnsServers'
+    | 'dnsMxCacheSeconds'
+  >
   readonly clock: Clock
   readonly log: Log
   readonly resolver?: Resolver
@@ -48,20 +65,30 @@ const REFUSALS: Readonly<Record<Refusal, { readonly status: string; readonly tex
   'null-mx': { status: '5.1.10', text: 'takes no mail (null MX)' },
   'no-such-domain': { status: '5.1.2', text: 'does not exist' },
   'no-host': { status: '5.4.4', text: 'has no host that takes mail' },
-  'loop': { status: '5.4.6', text: 'leads back to this server' },
+  loop: { status: '5.4.6', text: 'leads back to this server' },
 }
 
 const LOCALHOST = '127.0.0.1'
 const LOOPBACK = cidrs('127.0.0.0/8,::1')
 
-export function createRouter({ config, clock, log, resolver = createResolver({ config, clock }), random = Math.random }: RouterOptions): Router {
+export function createRouter({
+  config,
+  clock,
+  log,
+  resolver = createResolver({ config, clock }),
+  random = Math.random,
+}: RouterOptions): Router {
   const allowed = config.isSandbox ? [...config.allowPrivateTargets, ...LOOPBACK] : config.allowPrivateTargets
   const isIpv6First = watchIpv6(clock)
 
   async function route(domain: string): Promise<Route> {
     const mapped = mappedTo(domain)
     if (mapped !== undefined) {
-      return { kind: 'hosts', site: siteOfRoute(mapped.host, mapped.port), hosts: [{ name: mapped.host, preference: 0, port: mapped.port, isOurs: true }] }
+      return {
+        kind: 'hosts',
+        site: siteOfRoute(mapped.host, mapped.port),
+        hosts: [{ name: mapped.host, preference: 0, port: mapped.port, isOurs: true }],
+      }
     }
     const mx = await resolver.mx(domain)
     if (mx.kind === 'failed') return unknown(domain, `MX of ${domain}: ${mx.text}`)
@@ -77,10 +104,16 @@ export function createRouter({ config, clock, log, resolver = createResolver({ c
 
   function fromMx(domain: string, verdict: MxVerdict): Route {
     if (verdict.kind === 'hosts') {
-      return { kind: 'hosts', site: siteOfHosts(verdict.names), hosts: verdict.hosts.map((host) => ({ ...host, port: config.smtpOutPort, isOurs: false })) }
+      return {
+        kind: 'hosts',
+        site: siteOfHosts(verdict.names),
+        hosts: verdict.hosts.map((host) => ({ ...host, port: config.smtpOutPort, isOurs: false })),
+      }
     }
     if (verdict.kind === 'unusable') log.debug({ domain, skipped: verdict.skipped }, 'no MX record names a host')
-    return verdict.kind === 'unusable' ? refused(domain, 'no-host', verdict.skipped.join(', ')) : refused(domain, verdict.kind)
+    return verdict.kind === 'unusable'
+      ? refused(domain, 'no-host', verdict.skipped.join(', '))
+      : refused(domain, verdict.kind)
   }
 
   /**
@@ -91,7 +124,11 @@ export function createRouter({ config, clock, log, resolver = createResolver({ c
     const [ipv6, ipv4] = await Promise.all([resolver.ipv6(domain), resolver.ipv4(domain)])
     if (ipv6.kind === 'found' || ipv4.kind === 'found') {
       if (domain === config.serverName) return refused(domain, 'loop')
-      return { kind: 'hosts', site: siteOfHosts([domain]), hosts: [{ name: domain, preference: 0, port: config.smtpOutPort, isOurs: false }] }
+      return {
+        kind: 'hosts',
+        site: siteOfHosts([domain]),
+        hosts: [{ name: domain, preference: 0, port: config.smtpOutPort, isOurs: false }],
+      }
     }
     const failed = [ipv6, ipv4].find((lookup) => lookup.kind === 'failed')
     if (failed !== undefined) return unknown(domain, `address of ${domain}: ${failed.text}`)
@@ -118,7 +155,13 @@ export function createRouter({ config, clock, log, resolver = createResolver({ c
 
 function refused(domain: string, reason: Refusal, detail?: string): Route {
   const { status, text } = REFUSALS[reason]
-  return { kind: 'refused', site: siteOfNone(domain), reason, status, text: `${domain} ${text}${detail === undefined ? '' : `: ${detail}`}` }
+  return {
+    kind: 'refused',
+    site: siteOfNone(domain),
+    reason,
+    status,
+    text: `${domain} ${text}${detail === undefined ? '' : `: ${detail}`}`,
+  }
 }
 
 function unknown(domain: string, text: string): Route {

@@ -20,32 +20,63 @@ const ZONE: Zone = {
 describe('DNS with the word of a validating resolver', () => {
   let dns: TestDns
   const ask = (servers = [dns.server]): SecureDns => openSecureDns({ servers, timeoutMs: 150 })
-  before(async () => { dns = await startDns(ZONE) })
+  before(async () => {
+    dns = await startDns(ZONE)
+  })
   after(() => dns.stop())
 
   it('says of an answer, and of a denial, whether it is secure', async () => {
-    assert.deepEqual(await ask().mx('signed.example'), { kind: 'found', records: ['mx.signed.example'], isSecure: true, ttlSeconds: 300 })
+    assert.deepEqual(await ask().mx('signed.example'), {
+      kind: 'found',
+      records: ['mx.signed.example'],
+      isSecure: true,
+      ttlSeconds: 300,
+    })
     assert.partialDeepStrictEqual(await ask().mx('plain.example'), { kind: 'found', isSecure: false })
-    assert.deepEqual(await ask().tlsa('_25._tcp.six.signed.example'), { kind: 'nothing', isName: false, isSecure: true })
+    assert.deepEqual(await ask().tlsa('_25._tcp.six.signed.example'), {
+      kind: 'nothing',
+      isName: false,
+      isSecure: true,
+    })
     assert.deepEqual(await ask().tlsa('mx.signed.example'), { kind: 'nothing', isName: true, isSecure: true })
     assert.deepEqual(await ask().tlsa('_25._tcp.mx.plain.example'), { kind: 'nothing', isName: false, isSecure: false })
   })
 
   it('finds TLSA records', async () => {
-    assert.deepEqual(await ask().tlsa('_25._tcp.mx.signed.example'), { kind: 'found', records: TLSA, isSecure: true, ttlSeconds: 300 })
+    assert.deepEqual(await ask().tlsa('_25._tcp.mx.signed.example'), {
+      kind: 'found',
+      records: TLSA,
+      isSecure: true,
+      ttlSeconds: 300,
+    })
   })
 
-  it('knows where a host\'s addresses are: IPv4, IPv6, and behind an alias', async () => {
-    assert.partialDeepStrictEqual(await ask().owner('mx.signed.example'), { records: ['mx.signed.example'], isSecure: true })
-    assert.partialDeepStrictEqual(await ask().owner('six.signed.example'), { records: ['six.signed.example'], isSecure: true })
-    assert.partialDeepStrictEqual(await ask().owner('alias.signed.example'), { records: ['mx.signed.example'], isSecure: true })
-    assert.partialDeepStrictEqual(await ask().owner('astray.signed.example'), { records: ['mx.plain.example'], isSecure: false })
+  it("knows where a host's addresses are: IPv4, IPv6, and behind an alias", async () => {
+    assert.partialDeepStrictEqual(await ask().owner('mx.signed.example'), {
+      records: ['mx.signed.example'],
+      isSecure: true,
+    })
+    assert.partialDeepStrictEqual(await ask().owner('six.signed.example'), {
+      records: ['six.signed.example'],
+      isSecure: true,
+    })
+    assert.partialDeepStrictEqual(await ask().owner('alias.signed.example'), {
+      records: ['mx.signed.example'],
+      isSecure: true,
+    })
+    assert.partialDeepStrictEqual(await ask().owner('astray.signed.example'), {
+      records: ['mx.plain.example'],
+      isSecure: false,
+    })
   })
 
   it('asks over TCP when the answer was cut', async () => {
     const found = await ask().tlsa('_25._tcp.many.signed.example')
     assert.equal(found.kind === 'found' && found.records.length, 60)
-    assert.deepEqual(dns.queries.slice(-2).map(({ via }) => via), ['udp', 'tcp'])
+    assert.deepEqual(
+      dns.queries.slice(-2).map(({ via }) => via),
+      ['udp', 'tcp'],
+    )
   })
 
   it('what is bogus, which a resolver says by SERVFAIL, is a failure', async () => {
@@ -53,7 +84,10 @@ describe('DNS with the word of a validating resolver', () => {
   })
 
   for (const [trouble, text] of [
-    ['silence', 'no answer in time'], ['wrong-id', 'no answer in time'], ['wrong-question', 'no answer in time'], ['refused', 'REFUSED'],
+    ['silence', 'no answer in time'],
+    ['wrong-id', 'no answer in time'],
+    ['wrong-question', 'no answer in time'],
+    ['refused', 'REFUSED'],
   ] as const) {
     it(`${trouble} is a failure, never an answer`, async () => {
       const bad = await startDns({ 'signed.example': { MX: [[10, 'mx.evil.example']], isSecure: true, trouble } })
@@ -69,6 +103,11 @@ describe('DNS with the word of a validating resolver', () => {
     assert.equal((await ask([gone.server, dns.server]).mx('signed.example')).kind, 'found')
     assert.equal((await ask([gone.server]).mx('signed.example')).kind, 'failed')
   })
-  for (const [text, host, port] of [['9.9.9.9', '9.9.9.9', 53], ['127.0.0.1:5353', '127.0.0.1', 5353], ['[::1]:54', '::1', 54], ['::1', '::1', 53]] as const)
+  for (const [text, host, port] of [
+    ['9.9.9.9', '9.9.9.9', 53],
+    ['127.0.0.1:5353', '127.0.0.1', 5353],
+    ['[::1]:54', '::1', 54],
+    ['::1', '::1', 53],
+  ] as const)
     it(`reads ${text}`, () => assert.deepEqual(parseServer(text), { host, port }))
 })

@@ -49,9 +49,9 @@ export function openSecureDns({ servers, timeoutMs = TIMEOUT_MS }: SecureDnsOpti
   }
 
   return {
-    mx: (name) => ask(name, 'MX', (answer) => answer.type === 'MX' ? [answer.data.exchange.toLowerCase()] : []),
+    mx: (name) => ask(name, 'MX', (answer) => (answer.type === 'MX' ? [answer.data.exchange.toLowerCase()] : [])),
     owner,
-    tlsa: (name) => ask(name, 'TLSA', (answer) => answer.type === 'TLSA' ? [answer.data] : []),
+    tlsa: (name) => ask(name, 'TLSA', (answer) => (answer.type === 'TLSA' ? [answer.data] : [])),
   }
 }
 
@@ -63,5 +63,10 @@ function judge<T>(packet: DecodedPacket, type: RecordType, pick: (answer: Answer
   const answers = (packet.answers ?? []).filter((answer) => answer.type === type)
   const records = answers.flatMap(pick)
   if (records.length === 0) return { kind: 'nothing', isName: true, isSecure }
-  return { kind: 'found', records, isSecure, ttlSeconds: Math.min(...answers.map((answer) => 'ttl' in answer ? answer.ttl ?? 0 : 0)) }
+  return {
+    kind: 'found',
+    records,
+    isSecure,
+    ttlSeconds: Math.min(...answers.map((answer) => ('ttl' in answer ? (answer.ttl ?? 0) : 0))),
+  }
 }

@@ -22,13 +22,23 @@ describe('site keys', () => {
 
   it('is the same for the same set of hosts, in any order and case, and another for any other set', () => {
     const names = fc.uniqueArray(fc.domain(), { minLength: 1, maxLength: 6, selector: (name) => name.toLowerCase() })
-    fc.assert(fc.property(names, names, (one, other) => {
-      const site = siteOfHosts(one)
-      assert.equal(siteOfHosts(one.toReversed().map((name) => name.toUpperCase())), site)
-      assert.equal(siteOfHosts([...one, ...one]), site)
-      assert.match(site, /^[a-z0-9._~-]{1,120}$/)
-      const isSame = [...one].map((name) => name.toLowerCase()).toSorted().join() === [...other].map((name) => name.toLowerCase()).toSorted().join()
-      assert.equal(siteOfHosts(other) === site, isSame)
-    }))
+    fc.assert(
+      fc.property(names, names, (one, other) => {
+        const site = siteOfHosts(one)
+        assert.equal(siteOfHosts(one.toReversed().map((name) => name.toUpperCase())), site)
+        assert.equal(siteOfHosts([...one, ...one]), site)
+        assert.match(site, /^[a-z0-9._~-]{1,120}$/)
+        const isSame =
+          [...one]
+            .map((name) => name.toLowerCase())
+            .toSorted()
+            .join() ===
+          [...other]
+            .map((name) => name.toLowerCase())
+            .toSorted()
+            .join()
+        assert.equal(siteOfHosts(other) === site, isSame)
+      }),
+    )
   })
 })

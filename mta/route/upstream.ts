@@ -10,9 +10,15 @@ import type { Asked, Records } from '#src/dns-answer.ts'
 type Question<T> = (server: Resolver, name: string) => Promise<Records<T>>
 
 /** node gives no TTL with MX records. */
-export const askMx: Question<MxRecord> = async (server, name) => ({ records: await server.resolveMx(name), ttlSeconds: null })
+export const askMx: Question<MxRecord> = async (server, name) => ({
+  records: await server.resolveMx(name),
+  ttlSeconds: null,
+})
 export const askIpv4: Question<string> = async (server, name) => addresses(await server.resolve4(name, { ttl: true }))
-export const askTxt: Question<string> = async (server, name) => ({ records: (await server.resolveTxt(name)).map((parts) => parts.join('')), ttlSeconds: null })
+export const askTxt: Question<string> = async (server, name) => ({
+  records: (await server.resolveTxt(name)).map((parts) => parts.join('')),
+  ttlSeconds: null,
+})
 export const askIpv6: Question<string> = async (server, name) => addresses(await server.resolve6(name, { ttl: true }))
 
 export interface Upstream {
@@ -61,7 +67,10 @@ export function openUpstream({ servers, timeoutMs = TIMEOUT_MS }: UpstreamOption
 
 /** The machine's own word for a name (hosts file, search domains): for names that the operator wrote, not for those from DNS. */
 export async function askSystem(name: string): Promise<Asked<string>> {
-  return settle(async () => ({ records: (await lookup(name, { all: true, order: 'verbatim' })).map(({ address }) => address), ttlSeconds: null }))
+  return settle(async () => ({
+    records: (await lookup(name, { all: true, order: 'verbatim' })).map(({ address }) => address),
+    ttlSeconds: null,
+  }))
 }
 
 function openResolvers(servers: readonly string[] | null, timeoutMs: number): Resolver[] {
@@ -97,7 +106,8 @@ async function settle<T>(look: () => Promise<Records<T>>): Promise<Asked<T>> {
     // a CNAME that leads to no record arrives as an empty list
     return found.records.length === 0 ? { kind: 'nothing', isName: true } : { kind: 'found', ...found }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error)
+    const code =
+      error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error)
     return NOTHING[code] ?? { kind: 'failed', text: TROUBLES[code] ?? code }
   }
 }

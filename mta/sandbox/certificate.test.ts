@@ -8,7 +8,9 @@ import { loadCertificate } from './certificate.ts'
 
 describe('the certificate of the sandbox', () => {
   let dir: string
-  beforeEach(() => { dir = mkdtempSync(join(tmpdir(), 'mailstead-certificate-')) })
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'mailstead-certificate-'))
+  })
   afterEach(() => rmSync(dir, { recursive: true }))
 
   it('is made once, for its name, and kept from others', async () => {
@@ -17,15 +19,22 @@ describe('the certificate of the sandbox', () => {
     assert.match(new X509Certificate(first.cert).subject, /mx\.mailstead\.test/)
     assert.equal(statSync(join(dir, 'sandbox-tls.json')).mode & 0o777, 0o600)
   })
-  for (const [what, text] of [['rubbish', '{'], ['another form', '{"key":1}'], ['nothing', '']] as const) {
+  for (const [what, text] of [
+    ['rubbish', '{'],
+    ['another form', '{"key":1}'],
+    ['nothing', ''],
+  ] as const) {
     it(`is made anew where ${what} is kept`, async () => {
       writeFileSync(join(dir, 'sandbox-tls.json'), text)
       assert.ok(new X509Certificate((await loadCertificate(join(dir, 'sandbox-tls.json'), 'mx.test', Date.now())).cert))
     })
   }
-  it('is made anew where its key was damaged, or is another\'s', async () => {
+  it("is made anew where its key was damaged, or is another's", async () => {
     const file = join(dir, 'sandbox-tls.json')
-    const [first, other] = [await loadCertificate(file, 'mx.test', Date.now()), await loadCertificate(join(dir, 'other.json'), 'mx.test', Date.now())]
+    const [first, other] = [
+      await loadCertificate(file, 'mx.test', Date.now()),
+      await loadCertificate(join(dir, 'other.json'), 'mx.test', Date.now()),
+    ]
     for (const key of [first.key.replace(/[A-Za-z0-9+/]{8}\n/, 'AAAAAAAA\n'), other.key]) {
       writeFileSync(file, JSON.stringify({ ...first, key }))
       assert.ok(createSecureContext(await loadCertificate(file, 'mx.test', Date.now())))

@@ -31,7 +31,9 @@ function readKept(file: string, nowMs: number): Certificate | null {
   try {
     const { key, cert } = JSON.parse(readFileSync(file, 'utf8')) as Certificate
     const known = new X509Certificate(cert)
-    return Date.parse(known.validTo) > nowMs + DAY_MS && known.checkPrivateKey(createPrivateKey(key)) ? { key, cert } : null
+    return Date.parse(known.validTo) > nowMs + DAY_MS && known.checkPrivateKey(createPrivateKey(key))
+      ? { key, cert }
+      : null
   } catch {
     return null
   }
@@ -41,6 +43,11 @@ async function makeCertificate(name: string, nowMs: number): Promise<Certificate
   const { generate } = await import('selfsigned')
   const notAfterDate = new Date(nowMs)
   notAfterDate.setUTCFullYear(notAfterDate.getUTCFullYear() + YEARS)
-  const { private: key, cert } = await generate([{ name: 'commonName', value: name }], { keyType: 'rsa', algorithm: 'sha256', notBeforeDate: new Date(nowMs - HOUR_MS), notAfterDate })
+  const { private: key, cert } = await generate([{ name: 'commonName', value: name }], {
+    keyType: 'rsa',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(nowMs - HOUR_MS),
+    notAfterDate,
+  })
   return { key, cert }
 }

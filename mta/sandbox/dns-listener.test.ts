@@ -6,7 +6,12 @@ import { connect } from 'node:net'
 import { decode, encode, streamEncode, type DecodedPacket } from 'dns-packet'
 import { answerTo, listenDns, type DnsListener, type Responder } from './dns-listener.ts'
 
-const long: Responder = (query) => Promise.resolve(answerTo(query, 'NOERROR', [{ name: 'a.test', type: 'TXT', data: ['x'.repeat(255), 'y'.repeat(255), 'z'.repeat(255)] }]))
+const long: Responder = (query) =>
+  Promise.resolve(
+    answerTo(query, 'NOERROR', [
+      { name: 'a.test', type: 'TXT', data: ['x'.repeat(255), 'y'.repeat(255), 'z'.repeat(255)] },
+    ]),
+  )
 
 describe('DNS listener', () => {
   let listener: DnsListener | undefined
@@ -22,7 +27,7 @@ describe('DNS listener', () => {
     const socket = createSocket('udp4')
     try {
       socket.send(query, listener?.port ?? 0, '127.0.0.1')
-      const [bytes] = await once(socket, 'message') as [Buffer]
+      const [bytes] = (await once(socket, 'message')) as [Buffer]
       return decode(bytes)
     } finally {
       socket.close()
@@ -41,13 +46,27 @@ describe('DNS listener', () => {
     assert.equal(cut.flag_tc, true)
     assert.deepEqual(cut.answers, [])
     const [[...strings] = []] = await resolver.resolveTxt('a.test')
-    assert.deepEqual(strings.map((text) => text.length), [255, 255, 255])
+    assert.deepEqual(
+      strings.map((text) => text.length),
+      [255, 255, 255],
+    )
   })
 
   it('gives a UDP answer as long as the client takes (EDNS)', async () => {
     await ask(long)
-    const opt = { type: 'OPT' as const, name: '.', udpPayloadSize: 1232, flags: 0, options: [], extendedRcode: 0, ednsVersion: 0, flag_do: false }
-    const whole = await askUdp(encode({ type: 'query', id: 8, questions: [{ name: 'a.test', type: 'TXT' }], additionals: [opt] }))
+    const opt = {
+      type: 'OPT' as const,
+      name: '.',
+      udpPayloadSize: 1232,
+      flags: 0,
+      options: [],
+      extendedRcode: 0,
+      ednsVersion: 0,
+      flag_do: false,
+    }
+    const whole = await askUdp(
+      encode({ type: 'query', id: 8, questions: [{ name: 'a.test', type: 'TXT' }], additionals: [opt] }),
+    )
     assert.equal(whole.flag_tc, false)
     assert.equal(whole.answers?.length, 1)
   })
@@ -55,20 +74,31 @@ describe('DNS listener', () => {
   it('reads several questions from one TCP connection, in any pieces', async () => {
     await ask((query) => Promise.resolve(answerTo(query, 'NXDOMAIN')))
     const socket = connect(listener?.port ?? 0, '127.0.0.1')
-    const bytes = Buffer.concat([1, 2, 3].map((id) => streamEncode({ type: 'query', id, questions: [{ name: 'a.test', type: 'A' }] })))
+    const bytes = Buffer.concat(
+      [1, 2, 3].map((id) => streamEncode({ type: 'query', id, questions: [{ name: 'a.test', type: 'A' }] })),
+    )
     for (const byte of bytes) socket.write(Buffer.of(byte))
     let got = Buffer.alloc(0)
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       got = Buffer.concat([got, chunk])
       if (got.length >= bytes.length) break
     }
-    assert.deepEqual([2, 2 + bytes.length / 3, 2 + 2 * bytes.length / 3].map((at) => got.readUInt16BE(at)).toSorted((a, b) => a - b), [1, 2, 3])
+    assert.deepEqual(
+      [2, 2 + bytes.length / 3, 2 + (2 * bytes.length) / 3].map((at) => got.readUInt16BE(at)).toSorted((a, b) => a - b),
+      [1, 2, 3],
+    )
   })
 
   it('stays up, and silent, on what is no question', async () => {
     const resolver = await ask((query) => Promise.resolve(answerTo(query, 'NXDOMAIN')))
     const socket = createSocket('udp4')
-    for (const junk of [Buffer.alloc(0), Buffer.from('hello'), Buffer.alloc(600, 0xff), encode({ type: 'response', id: 1, questions: [{ name: 'a', type: 'A' }] }), encode({ type: 'query', id: 1, questions: [] })]) {
+    for (const junk of [
+      Buffer.alloc(0),
+      Buffer.from('hello'),
+      Buffer.alloc(600, 0xff),
+      encode({ type: 'response', id: 1, questions: [{ name: 'a', type: 'A' }] }),
+      encode({ type: 'query', id: 1, questions: [] }),
+    ]) {
       socket.send(junk, listener?.port ?? 0, '127.0.0.1')
     }
     const tcp = connect(listener?.port ?? 0, '127.0.0.1')

@@ -5,7 +5,18 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
-import { decode, encode, streamEncode, AUTHORITATIVE_ANSWER, RECURSION_AVAILABLE, RECURSION_DESIRED, TRUNCATED_RESPONSE, type Answer, type DecodedPacket, type Packet } from 'dns-packet'
+import {
+  decode,
+  encode,
+  streamEncode,
+  AUTHORITATIVE_ANSWER,
+  RECURSION_AVAILABLE,
+  RECURSION_DESIRED,
+  TRUNCATED_RESPONSE,
+  type Answer,
+  type DecodedPacket,
+  type Packet,
+} from 'dns-packet'
 
 export type Via = 'udp' | 'tcp'
 
@@ -55,7 +66,9 @@ async function bindUdp(port: number, respond: Responder): Promise<UdpSocket> {
   socket.bind(port, HOST)
   await once(socket, 'listening')
   socket.on('message', (bytes, peer) => {
-    void handle(bytes, 'udp', respond, (packet, query) => socket.send(fit(packet, query), peer.port, peer.address, () => {}))
+    void handle(bytes, 'udp', respond, (packet, query) =>
+      socket.send(fit(packet, query), peer.port, peer.address, () => {}),
+    )
   })
   socket.on('error', () => {})
   return socket

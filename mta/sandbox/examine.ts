@@ -57,11 +57,28 @@ function readMessageId(field: string | undefined): string | null {
 async function judgeSignatures(raw: Buffer, resolver: Resolver): Promise<DkimVerdict[]> {
   const { dkimVerify } = await import('mailauth/lib/dkim/verify.js')
   try {
-    const { results } = await dkimVerify(raw, { strict: true, resolver: (name, type) => resolver.resolve(name, type) as Promise<string[][]> })
-    return results.filter(({ status }) => status.result !== 'none').map(({ signingDomain, selector, algo, status }) => ({
-      domain: signingDomain ?? '', selector: selector ?? '', algorithm: algo ?? '', result: status.result, comment: status.comment ?? null,
-    }))
+    const { results } = await dkimVerify(raw, {
+      strict: true,
+      resolver: (name, type) => resolver.resolve(name, type) as Promise<string[][]>,
+    })
+    return results
+      .filter(({ status }) => status.result !== 'none')
+      .map(({ signingDomain, selector, algo, status }) => ({
+        domain: signingDomain ?? '',
+        selector: selector ?? '',
+        algorithm: algo ?? '',
+        result: status.result,
+        comment: status.comment ?? null,
+      }))
   } catch (error) {
-    return [{ domain: '', selector: '', algorithm: '', result: 'permerror', comment: error instanceof Error ? error.message : String(error) }]
+    return [
+      {
+        domain: '',
+        selector: '',
+        algorithm: '',
+        result: 'permerror',
+        comment: error instanceof Error ? error.message : String(error),
+      },
+    ]
   }
 }

@@ -6,7 +6,13 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
+import {
+  SMTPServer,
+  type SMTPServerAddress,
+  type SMTPServerDataStream,
+  type SMTPServerOptions,
+  type SMTPServerSession,
+} from 'smtp-server'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/db.ts'
 import { keepMail } from '#src/sandbox/inbox.ts'
@@ -55,12 +61,18 @@ const ENCODED_FACTOR = 1.4
 export async function startReceiver(parts: ReceiverParts): Promise<Receiver> {
   const stopping = new AbortController()
   const sockets = new Map<string, Socket>()
-  const cut = ({ remoteAddress, remotePort }: SMTPServerSession): void => { sockets.get(`${remoteAddress}:${remotePort}`)?.destroy() }
+  const cut = ({ remoteAddress, remotePort }: SMTPServerSession): void => {
+    sockets.get(`${remoteAddress}:${remotePort}`)?.destroy()
+  }
   const server = new SMTPServer({
     ...optionsOf(parts),
     onMailFrom: (address, _session, reply) => reply(judgeSender(address)),
     onRcptTo: (address, session, reply) => reply(judgeRecipient(parts.tally, senderOf(session), address.address)),
-    onData: (stream, session, reply) => void takeMail(parts, { stream, session, signal: stopping.signal }).then((text) => (text === null ? cut(session) : reply(null, text)), reply),
+    onData: (stream, session, reply) =>
+      void takeMail(parts, { stream, session, signal: stopping.signal }).then(
+        (text) => (text === null ? cut(session) : reply(null, text)),
+        reply,
+      ),
   })
   server.on('error', (error) => parts.ctx.log.debug({ err: error }, 'a client of the sandbox receiver failed'))
   server.server.on('connection', (socket: Socket) => {
@@ -73,7 +85,9 @@ export async function startReceiver(parts: ReceiverParts): Promise<Receiver> {
   const address = listener.address()
   const stop = async (): Promise<void> => {
     stopping.abort()
-    await new Promise<void>((resolve) => { server.close(resolve) })
+    await new Promise<void>((resolve) => {
+      server.close(resolve)
+    })
     for (const socket of sockets.values()) socket.destroy()
   }
   return { port: address !== null && typeof address === 'object' ? address.port : parts.port, stop }
@@ -84,11 +98,17 @@ function optionsOf({ ctx, certificate, failsTls }: ReceiverParts): SMTPServerOpt
     ...certificate,
     ...(failsTls === true && { requestCert: true, rejectUnauthorized: true, maxVersion: 'TLSv1.2' }),
     minVersion: 'TLSv1.2',
-    name: SANDBOX_MX, banner: 'Mailstead sandbox', disabledCommands: ['AUTH'], authOptional: true, disableReverseLookup: true, logger: false,
+    name: SANDBOX_MX,
+    banner: 'Mailstead sandbox',
+    disabledCommands: ['AUTH'],
+    authOptional: true,
+    disableReverseLookup: true,
+    logger: false,
     // our replies bring their own enhanced codes; smtp-server would put one of its own before them
     hideENHANCEDSTATUSCODES: true,
     size: Math.ceil(ctx.config.maxMessageBytes * ENCODED_FACTOR) + 65_536,
-    socketTimeout: IDLE_MS, closeTimeout: CLOSE_MS,
+    socketTimeout: IDLE_MS,
+    closeTimeout: CLOSE_MS,
   }
 }
 
@@ -115,7 +135,10 @@ function judgeRecipient(tally: Tally, sender: string, recipient: string): Reply 
   if (act.kind !== 'defer') return null
   const before = tally.count(`defer ${sender} ${recipient}`)
   if (before >= act.times) return null
-  return new Reply(450, `4.2.1 The mailbox is busy, refusal ${before + 1}${act.times === Infinity ? '' : ` of ${act.times}`} (simulated)`)
+  return new Reply(
+    450,
+    `4.2.1 The mailbox is busy, refusal ${before + 1}${act.times === Infinity ? '' : ` of ${act.times}`} (simulated)`,
+  )
 }
 
 interface Incoming {
@@ -130,12 +153,18 @@ async function takeMail(parts: ReceiverParts, { stream, session, signal }: Incom
   const sender = senderOf(session)
   const recipients = session.envelope.rcptTo.map(({ address }) => address)
   const acts = recipients.map((recipient) => ({ recipient, act: simulate(recipient) }))
-  const drops = acts.filter(({ act, recipient }) => act.kind === 'drop' && parts.tally.count(`drop ${sender} ${recipient}`) === 0).map(({ act }) => act)
+  const drops = acts
+    .filter(({ act, recipient }) => act.kind === 'drop' && parts.tally.count(`drop ${sender} ${recipient}`) === 0)
+    .map(({ act }) => act)
   if (drops.some((act) => act.kind === 'drop' && !act.isKept)) return null
   const seconds = Math.max(...acts.map(({ act }) => (act.kind === 'delay' ? act.seconds : 0)))
-  if (seconds > 0) await sleep(seconds * 1000, undefined, { signal }).catch(() => { throw new Reply(421, '4.3.2 The receiver is stopping') })
+  if (seconds > 0)
+    await sleep(seconds * 1000, undefined, { signal }).catch(() => {
+      throw new Reply(421, '4.3.2 The receiver is stopping')
+    })
   const text = await keep(parts, session, raw)
-  for (const { recipient, act } of acts) if (act.kind === 'return') parts.returns.send({ ...act, recipient, returnPath: sender })
+  for (const { recipient, act } of acts)
+    if (act.kind === 'return') parts.returns.send({ ...act, recipient, returnPath: sender })
   return drops.length > 0 ? null : text
 }
 
@@ -168,7 +197,10 @@ async function keep({ ctx, examiner }: ReceiverParts, session: SMTPServerSession
     ctx.log.info({ id: findings.messageId, from: mailFrom, to: recipients, inbox: id }, 'the sandbox took a mail')
     return `2.6.0 Kept as ${id}`
   } catch (error) {
-    ctx.log[isDatabaseAway(error) ? 'warn' : 'error']({ err: error, from: mailFrom, to: recipients }, 'the sandbox could not keep a mail')
+    ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
+      { err: error, from: mailFrom, to: recipients },
+      'the sandbox could not keep a mail',
+    )
     throw new Reply(451, '4.3.0 The mail cannot be kept now')
   }
 }

@@ -14,7 +14,8 @@ import { submit, talkSmtp } from '#test/support/smtp-talk.ts'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { startSandbox, type Sandbox } from './sandbox.ts'
 
-const CONTENT = 'From: Ann <ann@sender.example>\r\nTo: bob@a.test\r\nSubject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\r\n\r\nHello\r\n'
+const CONTENT =
+  'From: Ann <ann@sender.example>\r\nTo: bob@a.test\r\nSubject: =?utf-8?Q?Gr=C3=BC=C3=9Fe?=\r\n\r\nHello\r\n'
 const withId = (id: string) => `Message-ID: <${id}@sender.example>\r\n${CONTENT}`
 const log = openLog({ logLevel: 'silent' }, 'test')
 
@@ -47,14 +48,33 @@ describe('sandbox', () => {
 
   describe('receiver', () => {
     it('keeps what it takes, once for each recipient, over TLS', async () => {
-      const transport = createTransport({ host: '127.0.0.1', port: sandbox.smtpPort, requireTLS: true, tls: { rejectUnauthorized: false } })
-      const sent = await transport.sendMail({ from: 'Ann <ann@sender.example>', to: ['bob@a.test', 'eve@b.test'], subject: 'Grüße', text: 'Hello' })
+      const transport = createTransport({
+        host: '127.0.0.1',
+        port: sandbox.smtpPort,
+        requireTLS: true,
+        tls: { rejectUnauthorized: false },
+      })
+      const sent = await transport.sendMail({
+        from: 'Ann <ann@sender.example>',
+        to: ['bob@a.test', 'eve@b.test'],
+        subject: 'Grüße',
+        text: 'Hello',
+      })
       transport.close()
       assert.match(sent.response, /^250 2\.6\.0 Kept as [0-9a-f-]{36}$/)
       const lines = await listInbox(db, 10)
       assert.deepEqual(lines.map(({ rcptTo }) => rcptTo).toSorted(), ['bob@a.test', 'eve@b.test'])
       for (const { mailFrom, headerFrom, subject, tls, dkim, messageId } of lines) {
-        assert.deepEqual({ mailFrom, headerFrom, subject, dkim, messageId }, { mailFrom: 'ann@sender.example', headerFrom: '"Ann" <ann@sender.example>', subject: 'Grüße', dkim: [], messageId: null })
+        assert.deepEqual(
+          { mailFrom, headerFrom, subject, dkim, messageId },
+          {
+            mailFrom: 'ann@sender.example',
+            headerFrom: '"Ann" <ann@sender.example>',
+            subject: 'Grüße',
+            dkim: [],
+            messageId: null,
+          },
+        )
         assert.match(tls ?? '', /^TLSv1\.3 TLS_/)
       }
     })
@@ -68,7 +88,10 @@ describe('sandbox', () => {
 
     it('knows our message by its return-path, else by its Message-ID', async () => {
       const [one, other] = [newId(), newId()]
-      await send({ from: returnPathOf({ messageId: one, n: 3 }, (data) => vault.mac('return-path', data), 'bounces.test'), content: withId(hexOf(other)) })
+      await send({
+        from: returnPathOf({ messageId: one, n: 3 }, (data) => vault.mac('return-path', data), 'bounces.test'),
+        content: withId(hexOf(other)),
+      })
       assert.equal((await last())?.messageId, one)
       await send({ content: withId(hexOf(other)) })
       assert.equal((await last())?.messageId, other)
@@ -86,7 +109,11 @@ describe('sandbox', () => {
       ['too much', `Subject: x\r\n\r\n${'x'.repeat(76)}\r\n`.repeat(4000), /^552 5\.3\.4 /],
       ['no header', 'Hello\r\n', /^250 /],
       ['nothing', '', /^250 /],
-      ['bytes that are no text', Buffer.concat([Buffer.from('Subject: '), randomBytes(500).map((byte) => byte | 0x80)]), /^250 /],
+      [
+        'bytes that are no text',
+        Buffer.concat([Buffer.from('Subject: '), randomBytes(500).map((byte) => byte | 0x80)]),
+        /^250 /,
+      ],
     ]
     for (const [what, content, reply] of FLAWS) {
       it(`${what}: ${reply.source.slice(1, 4)}`, async () => {
@@ -97,7 +124,8 @@ describe('sandbox', () => {
 
     it('keeps nothing of a mail that breaks off', async () => {
       const talk = await talkSmtp(sandbox.smtpPort)
-      for (const line of ['EHLO client.test', 'MAIL FROM:<a@b.test>', 'RCPT TO:<bob@a.test>', 'DATA']) await talk.say(line)
+      for (const line of ['EHLO client.test', 'MAIL FROM:<a@b.test>', 'RCPT TO:<bob@a.test>', 'DATA'])
+        await talk.say(line)
       talk.send(`${CONTENT}and then`)
       talk.hangUp()
       await send()
@@ -145,24 +173,64 @@ describe('sandbox', () => {
   })
 
   describe('DKIM verdicts', () => {
-    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048, publicKeyEncoding: { type: 'spki', format: 'der' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } })
+    const rsa = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'der' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    })
 
     before(async () => {
       const [workspaceId, domainId] = [newId(), newId()]
-      await db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [workspaceId, 'ab', 'test', 'free'])
-      await db.query('INSERT INTO domains (id, workspace_id, domain) VALUES ($1, $2, $3)', [domainId, workspaceId, 'sender.example'])
-      await db.query('INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value) VALUES ($1, $2, $3, $4, $5, $6)',
-        [newId(), domainId, 's1', 'rsa-sha256', Buffer.alloc(1), `v=DKIM1; k=rsa; p=${rsa.publicKey.toString('base64')}`])
+      await db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [
+        workspaceId,
+        'ab',
+        'test',
+        'free',
+      ])
+      await db.query('INSERT INTO domains (id, workspace_id, domain) VALUES ($1, $2, $3)', [
+        domainId,
+        workspaceId,
+        'sender.example',
+      ])
+      await db.query(
+        'INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value) VALUES ($1, $2, $3, $4, $5, $6)',
+        [
+          newId(),
+          domainId,
+          's1',
+          'rsa-sha256',
+          Buffer.alloc(1),
+          `v=DKIM1; k=rsa; p=${rsa.publicKey.toString('base64')}`,
+        ],
+      )
     })
 
-    async function signed(selector: string, change: (content: string) => string = (content) => content): Promise<string> {
-      const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows', dkim: { domainName: 'sender.example', keySelector: selector, privateKey: rsa.privateKey } })
-      const { message } = await composer.sendMail({ from: 'ann@sender.example', to: 'bob@a.test', subject: 'Signed', text: 'Hello' })
+    async function signed(
+      selector: string,
+      change: (content: string) => string = (content) => content,
+    ): Promise<string> {
+      const composer = createTransport({
+        streamTransport: true,
+        buffer: true,
+        newline: 'windows',
+        dkim: { domainName: 'sender.example', keySelector: selector, privateKey: rsa.privateKey },
+      })
+      const { message } = await composer.sendMail({
+        from: 'ann@sender.example',
+        to: 'bob@a.test',
+        subject: 'Signed',
+        text: 'Hello',
+      })
       assert.ok(Buffer.isBuffer(message))
       return change(message.toString())
     }
 
-    const ROWS: readonly (readonly [what: string, selector: string, change: (content: string) => string, result: string])[] = [
+    const ROWS: readonly (readonly [
+      what: string,
+      selector: string,
+      change: (content: string) => string,
+      result: string,
+    ])[] = [
       ['a good signature', 's1', (content) => content, 'pass'],
       ['a changed body', 's1', (content) => content.replace('Hello', 'Hullo'), 'fail'],
       ['a changed subject', 's1', (content) => content.replace('Subject: Signed', 'Subject: Singed'), 'fail'],
@@ -172,7 +240,10 @@ describe('sandbox', () => {
       it(`${what}: ${result}`, async () => {
         await send({ content: await signed(selector, change) })
         const [verdict, ...others] = (await last())?.dkim ?? []
-        assert.deepEqual({ ...verdict, comment: null }, { domain: 'sender.example', selector, algorithm: 'rsa-sha256', result, comment: null })
+        assert.deepEqual(
+          { ...verdict, comment: null },
+          { domain: 'sender.example', selector, algorithm: 'rsa-sha256', result, comment: null },
+        )
         assert.equal(others.length, 0)
       })
     }
@@ -237,7 +308,8 @@ describe('sandbox', () => {
   describe('DNS', () => {
     const resolver = new dns.Resolver({ timeout: 1000, tries: 1 })
     before(() => resolver.setServers([`127.0.0.1:${sandbox.dnsPort}`]))
-    const mx = async (domain: string) => (await resolver.resolveMx(domain)).map(({ priority, exchange }) => `${priority} ${exchange}`).toSorted()
+    const mx = async (domain: string) =>
+      (await resolver.resolveMx(domain)).map(({ priority, exchange }) => `${priority} ${exchange}`).toSorted()
 
     it('sends every domain to the built-in receiver', async () => {
       assert.deepEqual(await mx('gmail.com'), ['10 mx.mailstead.test'])
@@ -280,14 +352,20 @@ describe('sandbox', () => {
   it('says which setting moves a port that is taken, and leaves nothing running', async () => {
     const taken = { ...context(), config: { ...config, sandboxDnsPort: sandbox.dnsPort } }
     await assert.rejects(startSandbox(taken), /SANDBOX_DNS_PORT/)
-    await assert.rejects(startSandbox({ ...context(), config: { ...config, sandboxSmtpPort: sandbox.smtpPort } }), /SANDBOX_SMTP_PORT/)
+    await assert.rejects(
+      startSandbox({ ...context(), config: { ...config, sandboxSmtpPort: sandbox.smtpPort } }),
+      /SANDBOX_SMTP_PORT/,
+    )
   })
 })
 
 describe('sandbox settings', () => {
   it('lead every process to the built-in servers, and nothing else does', () => {
     const inSandbox = loadConfig({ SANDBOX_DNS_PORT: '5353', SANDBOX_SMTP_PORT: '5252' })
-    assert.deepEqual([inSandbox.isSandbox, inSandbox.dnsServers, inSandbox.smtpOutPort], [true, ['127.0.0.1:5353'], 5252])
+    assert.deepEqual(
+      [inSandbox.isSandbox, inSandbox.dnsServers, inSandbox.smtpOutPort],
+      [true, ['127.0.0.1:5353'], 5252],
+    )
     const outside = loadConfig({ HOSTNAME: 'mail.example.com', SANDBOX_DNS_PORT: '5353' })
     assert.deepEqual([outside.isSandbox, outside.dnsServers, outside.smtpOutPort], [false, null, 25])
     const ownDns = loadConfig({ DNS_SERVERS: '127.0.0.1:53', SMTP_OUT_PORT: '2500' })

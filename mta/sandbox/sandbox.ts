@@ -31,14 +31,24 @@ export async function startSandbox(ctx: Omit<Context, 'redis'>): Promise<Sandbox
     for (const step of undo.splice(0)) await step()
   }
   try {
-    const dns = await listenDns(ctx.config.sandboxDnsPort, createZone(ctx.db)).catch(portTrouble('DNS server', 'SANDBOX_DNS_PORT'))
+    const dns = await listenDns(ctx.config.sandboxDnsPort, createZone(ctx.db)).catch(
+      portTrouble('DNS server', 'SANDBOX_DNS_PORT'),
+    )
     undo.unshift(() => dns.stop())
     const examiner = createExaminer(dns.port, (data) => ctx.vault.mac('return-path', data))
     undo.unshift(() => examiner.stop())
     const certificate = await loadCertificate(join(ctx.config.dataDir, 'sandbox-tls.json'), SANDBOX_MX, ctx.clock.now())
     const returns = createReturnMail(ctx)
     undo.unshift(() => returns.stop())
-    const parts = { ctx, examiner, tally: createTally(), returns, certificate, host: HOSTS[SANDBOX_MX], port: ctx.config.sandboxSmtpPort }
+    const parts = {
+      ctx,
+      examiner,
+      tally: createTally(),
+      returns,
+      certificate,
+      host: HOSTS[SANDBOX_MX],
+      port: ctx.config.sandboxSmtpPort,
+    }
     const receiver = await startReceiver(parts).catch(portTrouble('receiver', 'SANDBOX_SMTP_PORT'))
     undo.unshift(() => receiver.stop())
     const broken = await startBroken({ ...parts, port: receiver.port })
@@ -64,7 +74,9 @@ async function startBroken(parts: ReceiverParts): Promise<Receiver | null> {
 function keepHouse({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): () => Promise<void> {
   let last: Promise<unknown> = Promise.resolve()
   const sweep = (): void => {
-    last = pruneInbox(db, new Date(clock.now() - KEPT_MS)).catch((error: unknown) => log.warn({ err: error }, 'the sandbox inbox was not tidied'))
+    last = pruneInbox(db, new Date(clock.now() - KEPT_MS)).catch((error: unknown) =>
+      log.warn({ err: error }, 'the sandbox inbox was not tidied'),
+    )
   }
   const timer = setInterval(sweep, HOUR_MS)
   sweep()
@@ -77,6 +89,11 @@ function keepHouse({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): (
 function portTrouble(what: string, setting: string): (error: unknown) => never {
   return (error) => {
     const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-    throw isTaken ? new ConfigError(`the port of the sandbox ${what} is taken by another program: choose another one with ${setting}`, { cause: error }) : error
+    throw isTaken
+      ? new ConfigError(
+          `the port of the sandbox ${what} is taken by another program: choose another one with ${setting}`,
+          { cause: error },
+        )
+      : error
   }
 }

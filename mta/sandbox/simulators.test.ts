@@ -34,8 +34,14 @@ const ROWS: readonly (readonly [address: string, act: Act])[] = [
   ['drop-after-keep@a.test', { kind: 'drop', isKept: true }],
   ['complaint@a.test', { kind: 'return', what: 'complaint', status: '', text: '' }],
   ['unsubscribe+x@a.test', { kind: 'return', what: 'opt-out', status: '', text: '' }],
-  ['late-bounce@a.test', { kind: 'return', what: 'bounce', status: '5.1.1', text: '550 5.1.1 No such user (simulated)' }],
-  ['late-bounce-5.2.2@a.test', { kind: 'return', what: 'bounce', status: '5.2.2', text: '552 5.2.2 The mailbox is full (simulated)' }],
+  [
+    'late-bounce@a.test',
+    { kind: 'return', what: 'bounce', status: '5.1.1', text: '550 5.1.1 No such user (simulated)' },
+  ],
+  [
+    'late-bounce-5.2.2@a.test',
+    { kind: 'return', what: 'bounce', status: '5.2.2', text: '552 5.2.2 The mailbox is full (simulated)' },
+  ],
   ['bounce', TAKE],
   ['"bounce@a"@a.test', TAKE],
   ['', TAKE],
@@ -47,15 +53,27 @@ describe('simulator addresses', () => {
   }
 
   it('answers every address, and refuses only with a 5xx that begins with its enhanced code', () => {
-    fc.assert(fc.property(fc.oneof(fc.string(), fc.emailAddress(), fc.tuple(fc.nat(1200), fc.nat(1200)).map(([b, c]) => `bounce-5.${b}.${c}@a.test`)), (address) => {
-      const act = simulate(address)
-      if (act.kind === 'refuse') assert.match(`${act.code} ${act.text}`, /^55\d 5\.\d{1,3}\.\d{1,3} |^503 5\.5\./)
-    }))
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.emailAddress(),
+          fc.tuple(fc.nat(1200), fc.nat(1200)).map(([b, c]) => `bounce-5.${b}.${c}@a.test`),
+        ),
+        (address) => {
+          const act = simulate(address)
+          if (act.kind === 'refuse') assert.match(`${act.code} ${act.text}`, /^55\d 5\.\d{1,3}\.\d{1,3} |^503 5\.5\./)
+        },
+      ),
+    )
   })
 
   it('are documented, each with its sentence', () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
-    const rows = [...SIMULATORS.map(({ address, does }) => `| \`${address}\` | ${does} |`), ...SIMULATED_DOMAINS.map(({ domain, does }) => `| \`${domain}\` | ${does} |`)]
+    const rows = [
+      ...SIMULATORS.map(({ address, does }) => `| \`${address}\` | ${does} |`),
+      ...SIMULATED_DOMAINS.map(({ domain, does }) => `| \`${domain}\` | ${does} |`),
+    ]
     assert.deepEqual(page.match(/^\| `.*@` \|.*|^\| `.*\.mailstead\.test` \|.*/gm), rows)
   })
 })

@@ -13,7 +13,12 @@ export type Act =
   | { readonly kind: 'drop'; readonly isKept: boolean }
   | { readonly kind: 'delay'; readonly seconds: number }
   /** Takes the mail, and a report about it comes back; `text` is what a server would have said. */
-  | { readonly kind: 'return'; readonly what: 'bounce' | 'complaint' | 'opt-out'; readonly status: string; readonly text: string }
+  | {
+      readonly kind: 'return'
+      readonly what: 'bounce' | 'complaint' | 'opt-out'
+      readonly status: string
+      readonly text: string
+    }
   | { readonly kind: 'take' }
 
 interface Simulator {
@@ -29,55 +34,79 @@ const MAX_DELAY_SECONDS = 600
 
 export const SIMULATORS: readonly Simulator[] = [
   {
-    address: 'bounce@', pattern: /^bounce$/, does: 'refuses the recipient: 550 5.1.1 No such user.',
+    address: 'bounce@',
+    pattern: /^bounce$/,
+    does: 'refuses the recipient: 550 5.1.1 No such user.',
     act: () => refusal('5.1.1'),
   },
   {
-    address: 'bounce-5.1.1@', pattern: /^bounce-(5\.\d{1,3}\.\d{1,3})$/, does: 'refuses the recipient with that enhanced code (any 5.x.x) and the reply code that goes with it: 5.2.2 comes with 552, 5.7.1 with 554.',
+    address: 'bounce-5.1.1@',
+    pattern: /^bounce-(5\.\d{1,3}\.\d{1,3})$/,
+    does: 'refuses the recipient with that enhanced code (any 5.x.x) and the reply code that goes with it: 5.2.2 comes with 552, 5.7.1 with 554.',
     act: ([status = '5.0.0']) => refusal(status),
   },
   {
-    address: 'defer@', pattern: /^defer$/, does: 'defers the recipient, always: 450 4.2.1.',
+    address: 'defer@',
+    pattern: /^defer$/,
+    does: 'defers the recipient, always: 450 4.2.1.',
     act: () => ({ kind: 'defer', times: Infinity }),
   },
   {
-    address: 'defer-3@', pattern: /^defer-(\d{1,3})$/, does: 'defers each message that many times (0 to 999), then takes it.',
+    address: 'defer-3@',
+    pattern: /^defer-(\d{1,3})$/,
+    does: 'defers each message that many times (0 to 999), then takes it.',
     act: ([times]) => ({ kind: 'defer', times: Number(times) }),
   },
   {
-    address: 'slow-5@', pattern: /^slow-(\d{1,3})$/, does: 'takes the mail, but the last reply comes after that many seconds (up to 600).',
+    address: 'slow-5@',
+    pattern: /^slow-(\d{1,3})$/,
+    does: 'takes the mail, but the last reply comes after that many seconds (up to 600).',
     act: ([seconds]) => ({ kind: 'delay', seconds: Math.min(Number(seconds), MAX_DELAY_SECONDS) }),
   },
   {
-    address: 'drop-after-dot@', pattern: /^drop-after-dot$/, does: 'cuts the connection after the final dot without a reply and keeps nothing; a second try of the same message is taken.',
+    address: 'drop-after-dot@',
+    pattern: /^drop-after-dot$/,
+    does: 'cuts the connection after the final dot without a reply and keeps nothing; a second try of the same message is taken.',
     act: () => ({ kind: 'drop', isKept: false }),
   },
   {
-    address: 'drop-after-keep@', pattern: /^drop-after-keep$/, does: 'keeps the mail, then cuts the connection without a reply; a second try of the same message is taken, as a second copy.',
+    address: 'drop-after-keep@',
+    pattern: /^drop-after-keep$/,
+    does: 'keeps the mail, then cuts the connection without a reply; a second try of the same message is taken, as a second copy.',
     act: () => ({ kind: 'drop', isKept: true }),
   },
   {
-    address: 'late-bounce@', pattern: /^late-bounce$/, does: 'takes the mail; a bounce for 5.1.1 comes back.',
+    address: 'late-bounce@',
+    pattern: /^late-bounce$/,
+    does: 'takes the mail; a bounce for 5.1.1 comes back.',
     act: () => lateBounce('5.1.1'),
   },
   {
-    address: 'late-bounce-5.2.2@', pattern: /^late-bounce-(5\.\d{1,3}\.\d{1,3})$/,
+    address: 'late-bounce-5.2.2@',
+    pattern: /^late-bounce-(5\.\d{1,3}\.\d{1,3})$/,
     does: 'takes the mail; a bounce with that enhanced code (any 5.x.x) comes back.',
     act: ([status = '5.0.0']) => lateBounce(status),
   },
   {
-    address: 'complaint@', pattern: /^complaint$/, does: 'takes the mail; the complaint of its recipient comes back.',
+    address: 'complaint@',
+    pattern: /^complaint$/,
+    does: 'takes the mail; the complaint of its recipient comes back.',
     act: () => ({ kind: 'return', what: 'complaint', status: '', text: '' }),
   },
   {
-    address: 'unsubscribe@', pattern: /^unsubscribe$/, does: 'takes the mail; the wish of its recipient to get no more of it comes back.',
+    address: 'unsubscribe@',
+    pattern: /^unsubscribe$/,
+    does: 'takes the mail; the wish of its recipient to get no more of it comes back.',
     act: () => ({ kind: 'return', what: 'opt-out', status: '', text: '' }),
   },
 ]
 
 /** What the receiver does with this recipient; without a simulator it takes the mail. */
 export function simulate(recipient: string): Act {
-  const [local = ''] = recipient.slice(0, Math.max(recipient.lastIndexOf('@'), 0)).toLowerCase().split('+')
+  const [local = ''] = recipient
+    .slice(0, Math.max(recipient.lastIndexOf('@'), 0))
+    .toLowerCase()
+    .split('+')
   for (const { pattern, act } of SIMULATORS) {
     const found = pattern.exec(local)
     if (found !== null) return act(found.slice(1))
@@ -92,7 +121,10 @@ export function isPlayed(config: Pick<Config, 'isSandbox' | 'captureDomain'>, ad
 
 /** Addresses and domains of the sandbox that play an outcome. */
 function isSimulator(address: string): boolean {
-  const [local = ''] = address.slice(0, Math.max(address.lastIndexOf('@'), 0)).toLowerCase().split('+')
+  const [local = ''] = address
+    .slice(0, Math.max(address.lastIndexOf('@'), 0))
+    .toLowerCase()
+    .split('+')
   return address.toLowerCase().endsWith('.mailstead.test') || SIMULATORS.some(({ pattern }) => pattern.test(local))
 }
 

@@ -25,21 +25,48 @@ interface SimulatedDomain {
 }
 
 export const SIMULATED_DOMAINS: readonly SimulatedDomain[] = [
-  { domain: 'null-mx.mailstead.test', does: 'declares that it takes no mail (null MX): refused for good, 5.1.10.', mx: [[0, '.']] },
+  {
+    domain: 'null-mx.mailstead.test',
+    does: 'declares that it takes no mail (null MX): refused for good, 5.1.10.',
+    mx: [[0, '.']],
+  },
   { domain: 'nxdomain.mailstead.test', does: 'does not exist: refused for good, 5.1.2.', rcode: 'NXDOMAIN' },
-  { domain: 'no-host.mailstead.test', does: 'exists without MX and without address: refused for good, 5.4.4.', mx: [], hasAddress: false },
-  { domain: 'servfail.mailstead.test', does: 'has a broken name server: waits, and is not counted as a try.', rcode: 'SERVFAIL' },
+  {
+    domain: 'no-host.mailstead.test',
+    does: 'exists without MX and without address: refused for good, 5.4.4.',
+    mx: [],
+    hasAddress: false,
+  },
+  {
+    domain: 'servfail.mailstead.test',
+    does: 'has a broken name server: waits, and is not counted as a try.',
+    rcode: 'SERVFAIL',
+  },
   { domain: 'down.mailstead.test', does: 'has one MX, which takes no connection: deferred.', mx: [[10, MX_DOWN]] },
-  { domain: 'next-mx.mailstead.test', does: 'has a first MX that takes no connection and a second that takes the mail.', mx: [[10, MX_DOWN], [20, SANDBOX_MX]] },
-  { domain: 'tls-fail.mailstead.test', does: 'has an MX that offers STARTTLS and then fails the handshake: delivered without TLS.', mx: [[10, MX_TLS_FAIL]] },
+  {
+    domain: 'next-mx.mailstead.test',
+    does: 'has a first MX that takes no connection and a second that takes the mail.',
+    mx: [
+      [10, MX_DOWN],
+      [20, SANDBOX_MX],
+    ],
+  },
+  {
+    domain: 'tls-fail.mailstead.test',
+    does: 'has an MX that offers STARTTLS and then fails the handshake: delivered without TLS.',
+    mx: [[10, MX_TLS_FAIL]],
+  },
 ]
 
 const BY_DOMAIN = new Map(SIMULATED_DOMAINS.map((row) => [row.domain, row]))
 
 // a name that two workspaces claim has one owner; without one the newest key is as good as any
-const FIND_KEY = prepared('sandbox-dkim-key', `
+const FIND_KEY = prepared(
+  'sandbox-dkim-key',
+  `
   SELECT k.dns_value FROM dkim_keys k JOIN domains d ON d.id = k.domain_id WHERE d.domain = $1 AND k.selector = $2
-  ORDER BY d.verification_status IN ('verified', 'degraded') DESC, k.created_at DESC LIMIT 1`)
+  ORDER BY d.verification_status IN ('verified', 'degraded') DESC, k.created_at DESC LIMIT 1`,
+)
 
 /** Answers for all names. */
 export function createZone(db: Queryable): Responder {
@@ -56,8 +83,19 @@ export function createZone(db: Queryable): Responder {
 function answerFor(query: DecodedPacket, name: string, type: RecordType): Packet {
   const row = BY_DOMAIN.get(name)
   if (row?.rcode !== undefined) return answerTo(query, row.rcode)
-  if (type === 'MX') return answerTo(query, 'NOERROR', (row?.mx ?? [[10, SANDBOX_MX] as const]).map(([preference, exchange]) => ({ name, type, ttl: TTL_SECONDS, data: { preference, exchange } })))
-  if (type === 'A' && row?.hasAddress !== false) return answerTo(query, 'NOERROR', [{ name, type, ttl: TTL_SECONDS, data: addressOf(name) }])
+  if (type === 'MX')
+    return answerTo(
+      query,
+      'NOERROR',
+      (row?.mx ?? [[10, SANDBOX_MX] as const]).map(([preference, exchange]) => ({
+        name,
+        type,
+        ttl: TTL_SECONDS,
+        data: { preference, exchange },
+      })),
+    )
+  if (type === 'A' && row?.hasAddress !== false)
+    return answerTo(query, 'NOERROR', [{ name, type, ttl: TTL_SECONDS, data: addressOf(name) }])
   return answerTo(query, 'NOERROR')
 }
 
@@ -69,7 +107,9 @@ type Key = { readonly kind: 'key'; readonly text: string } | { readonly kind: 'n
 
 async function findKey(db: Queryable, domain: string, selector: string): Promise<Key> {
   try {
-    const { rows: [row] } = await db.query<{ dns_value: string }>(FIND_KEY, [domain, selector])
+    const {
+      rows: [row],
+    } = await db.query<{ dns_value: string }>(FIND_KEY, [domain, selector])
     return row === undefined ? { kind: 'none' } : { kind: 'key', text: row.dns_value }
   } catch (error) {
     if (isDatabaseAway(error)) return { kind: 'away' }

@@ -21,7 +21,11 @@ const SECONDS: Readonly<Record<BrokenTls, number>> = { reduced: 12 * HOUR_SECOND
 const KNOWN_MS = 60_000
 const MAX_KNOWN = 10_000
 
-export function createBrokenTlsMemory({ redis, clock, log }: Pick<Context, 'redis' | 'clock' | 'log'>): BrokenTlsMemory {
+export function createBrokenTlsMemory({
+  redis,
+  clock,
+  log,
+}: Pick<Context, 'redis' | 'clock' | 'log'>): BrokenTlsMemory {
   const known = new Map<string, { readonly level: BrokenTls | null; readonly untilMs: number }>()
 
   function remember(host: string, level: BrokenTls | null, ms: number): void {

@@ -16,7 +16,11 @@ async function shake(shown: Certificate, ca?: string): Promise<Peer & { destroy(
   const server = createServer(shown, (socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect({
-    host: '127.0.0.1', port: (server.address() as AddressInfo).port, servername: HOST, rejectUnauthorized: false, ...(ca !== undefined && { ca }),
+    host: '127.0.0.1',
+    port: (server.address() as AddressInfo).port,
+    servername: HOST,
+    rejectUnauthorized: false,
+    ...(ca !== undefined && { ca }),
   })
   await once(socket, 'secureConnect')
   server.close()
@@ -26,7 +30,17 @@ async function shake(shown: Certificate, ca?: string): Promise<Peer & { destroy(
 function record(usage: number, selector: number, matchingType: number, pem: string): TlsaRecord {
   const certificate = new X509Certificate(pem)
   const bytes = selector === 0 ? certificate.raw : certificate.publicKey.export({ type: 'spki', format: 'der' })
-  return { usage, selector, matchingType, certificate: matchingType === 0 ? bytes : createHash(matchingType === 1 ? 'sha256' : 'sha512').update(bytes).digest() }
+  return {
+    usage,
+    selector,
+    matchingType,
+    certificate:
+      matchingType === 0
+        ? bytes
+        : createHash(matchingType === 1 ? 'sha256' : 'sha512')
+            .update(bytes)
+            .digest(),
+  }
 }
 
 describe('certificates', () => {
@@ -45,21 +59,32 @@ describe('certificates', () => {
   }
 
   describe('by the authorities', () => {
-    const codeOf = async (shown: Certificate, ca?: string): Promise<string | undefined> => judgeByAuthorities(await see(shown, ca), HOST)?.code
+    const codeOf = async (shown: Certificate, ca?: string): Promise<string | undefined> =>
+      judgeByAuthorities(await see(shown, ca), HOST)?.code
     it('one that they know, for the host', async () => assert.equal(await codeOf(good, authority.cert), undefined))
-    it('expired', async () => assert.equal(await codeOf(await authority.issue([HOST], { isExpired: true }), authority.cert), 'certificate-expired'))
-    it('for another host', async () => assert.equal(await codeOf(await authority.issue(['other.test']), authority.cert), 'certificate-host-mismatch'))
+    it('expired', async () =>
+      assert.equal(
+        await codeOf(await authority.issue([HOST], { isExpired: true }), authority.cert),
+        'certificate-expired',
+      ))
+    it('for another host', async () =>
+      assert.equal(await codeOf(await authority.issue(['other.test']), authority.cert), 'certificate-host-mismatch'))
     it('of nobody they know', async () => assert.equal(await codeOf(good), 'certificate-not-trusted'))
   })
 
   describe('by TLSA records', () => {
-    const judge = async (shown: Certificate, records: readonly TlsaRecord[], names = [HOST]): Promise<string | undefined> =>
-      judgeByTlsa(await see(shown), records, names, NOW)?.code
+    const judge = async (
+      shown: Certificate,
+      records: readonly TlsaRecord[],
+      names = [HOST],
+    ): Promise<string | undefined> => judgeByTlsa(await see(shown), records, names, NOW)?.code
     const leaf = (): string => good.cert
     for (const selector of [0, 1]) {
       for (const matching of [0, 1, 2]) {
-        it(`3 ${selector} ${matching}`, async () => assert.equal(await judge(good, [record(3, selector, matching, leaf())]), undefined))
-        it(`2 ${selector} ${matching}`, async () => assert.equal(await judge(good, [record(2, selector, matching, authority.cert)]), undefined))
+        it(`3 ${selector} ${matching}`, async () =>
+          assert.equal(await judge(good, [record(3, selector, matching, leaf())]), undefined))
+        it(`2 ${selector} ${matching}`, async () =>
+          assert.equal(await judge(good, [record(2, selector, matching, authority.cert)]), undefined))
       }
     }
     it('usage 3 cares for neither name nor date', async () => {
@@ -67,7 +92,10 @@ describe('certificates', () => {
       assert.equal(await judge(old, [record(3, 1, 1, old.cert)]), undefined)
     })
     it('usage 2 cares for the date', async () => {
-      assert.equal(await judge(await authority.issue([HOST], { isExpired: true }), [record(2, 1, 1, authority.cert)]), 'certificate-expired')
+      assert.equal(
+        await judge(await authority.issue([HOST], { isExpired: true }), [record(2, 1, 1, authority.cert)]),
+        'certificate-expired',
+      )
     })
     it('usage 2 cares for the name, of which one is enough', async () => {
       const other = await authority.issue(['other.test'])
@@ -77,9 +105,13 @@ describe('certificates', () => {
     it('usage 2 does not believe a certificate that only stands beside its anchor', async () => {
       const stranger = await (await createAuthority()).issue([HOST])
       const [own = ''] = stranger.cert.split(/(?<=-----END CERTIFICATE-----\n?)(?=\s*-----BEGIN)/)
-      assert.notEqual(await judge({ key: stranger.key, cert: `${own}\n${authority.cert}` }, [record(2, 1, 1, authority.cert)]), undefined)
+      assert.notEqual(
+        await judge({ key: stranger.key, cert: `${own}\n${authority.cert}` }, [record(2, 1, 1, authority.cert)]),
+        undefined,
+      )
     })
-    it('usage 2 is not met by the server\'s own certificate', async () => assert.equal(await judge(good, [record(2, 1, 1, leaf())]), 'validation-failure'))
+    it("usage 2 is not met by the server's own certificate", async () =>
+      assert.equal(await judge(good, [record(2, 1, 1, leaf())]), 'validation-failure'))
     it('one that matches nothing', async () => {
       const other = await authority.issue([HOST])
       assert.equal(await judge(other, [record(3, 1, 1, leaf()), record(3, 0, 2, leaf())]), 'validation-failure')
@@ -93,11 +125,26 @@ describe('certificates', () => {
       // usage, selector, matching type of each
       const SETS: readonly (readonly [records: string[], counting: string[]])[] = [
         [['311', '312'], ['312']],
-        [['312', '311', '310'], ['312', '310']],
-        [['311', '302'], ['311', '302']],
-        [['311', '212'], ['311', '212']],
-        [['311', '311'], ['311', '311']],
-        [['311', '312', '211', '311', '212'], ['312', '212']],
+        [
+          ['312', '311', '310'],
+          ['312', '310'],
+        ],
+        [
+          ['311', '302'],
+          ['311', '302'],
+        ],
+        [
+          ['311', '212'],
+          ['311', '212'],
+        ],
+        [
+          ['311', '311'],
+          ['311', '311'],
+        ],
+        [
+          ['311', '312', '211', '311', '212'],
+          ['312', '212'],
+        ],
         [['310'], ['310']],
         [[], []],
       ]
@@ -120,8 +167,14 @@ describe('certificates', () => {
       it('while keys change either does, under a key or under an authority', async () => {
         const next = await (await createAuthority()).issue([HOST])
         const roll = [record(3, 1, 1, good.cert), record(3, 1, 1, next.cert)]
-        assert.deepEqual([await judge(good, strongestOf(roll)), await judge(next, strongestOf(roll))], [undefined, undefined])
-        assert.equal(await judge(good, strongestOf([record(3, 1, 1, next.cert), record(2, 1, 1, authority.cert)])), undefined)
+        assert.deepEqual(
+          [await judge(good, strongestOf(roll)), await judge(next, strongestOf(roll))],
+          [undefined, undefined],
+        )
+        assert.equal(
+          await judge(good, strongestOf([record(3, 1, 1, next.cert), record(2, 1, 1, authority.cert)])),
+          undefined,
+        )
       })
     })
 
@@ -129,9 +182,18 @@ describe('certificates', () => {
     it('which records are usable', () => {
       assert.ok(unusable({}))
       assert.ok(unusable({ usage: 2 }))
-      assert.deepEqual([0, 1, 4, 255].filter((usage) => unusable({ usage })), [])
-      assert.deepEqual([2, 255].filter((selector) => unusable({ selector })), [])
-      assert.deepEqual([0, 1, 2, 3].filter((matchingType) => unusable({ matchingType, certificate: Buffer.alloc(0) })), [])
+      assert.deepEqual(
+        [0, 1, 4, 255].filter((usage) => unusable({ usage })),
+        [],
+      )
+      assert.deepEqual(
+        [2, 255].filter((selector) => unusable({ selector })),
+        [],
+      )
+      assert.deepEqual(
+        [0, 1, 2, 3].filter((matchingType) => unusable({ matchingType, certificate: Buffer.alloc(0) })),
+        [],
+      )
       assert.ok(!unusable({ certificate: Buffer.alloc(31) }))
     })
   })

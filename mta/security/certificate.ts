@@ -19,11 +19,14 @@ const MAX_CHAIN = 12
 const DANE_TA = 2
 const DANE_EE = 3
 const DIGESTS: Readonly<Record<number, { readonly name: string; readonly bytes: number } | null>> = {
-  0: null, 1: { name: 'sha256', bytes: 32 }, 2: { name: 'sha512', bytes: 64 },
+  0: null,
+  1: { name: 'sha256', bytes: 32 },
+  2: { name: 'sha512', bytes: 64 },
 }
 
 const FAULTS: Readonly<Record<string, Fault['code']>> = {
-  CERT_HAS_EXPIRED: 'certificate-expired', CERT_NOT_YET_VALID: 'certificate-expired',
+  CERT_HAS_EXPIRED: 'certificate-expired',
+  CERT_NOT_YET_VALID: 'certificate-expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate-host-mismatch',
 }
 
@@ -32,10 +35,15 @@ export function judgeByAuthorities(peer: Peer, host: string): Fault | null {
   if (!peer.authorized) {
     const error = peer.authorizationError as Error | string | null
     const reason = (error instanceof Error ? error.message : String(error)).slice(0, 200)
-    return { code: FAULTS[reason] ?? 'certificate-not-trusted', text: `the certificate of ${host} is not valid: ${reason}` }
+    return {
+      code: FAULTS[reason] ?? 'certificate-not-trusted',
+      text: `the certificate of ${host} is not valid: ${reason}`,
+    }
   }
   const isNamed = peer.getPeerX509Certificate()?.subjectAltName !== undefined
-  return isNamed ? null : { code: 'certificate-host-mismatch', text: `the certificate of ${host} has no alternative names` }
+  return isNamed
+    ? null
+    : { code: 'certificate-host-mismatch', text: `the certificate of ${host} has no alternative names` }
 }
 
 /** RFC 7672 3.1: usages 0 and 1 are not for mail, and what cannot be read is as if it were not there. */
@@ -52,7 +60,8 @@ export function isUsable({ usage, selector, matchingType, certificate }: TlsaRec
 export function strongestOf(usable: readonly TlsaRecord[]): TlsaRecord[] {
   const strongest = new Map<string, number>()
   const kindOf = ({ usage, selector }: TlsaRecord): string => `${usage} ${selector}`
-  for (const record of usable) strongest.set(kindOf(record), Math.max(strongest.get(kindOf(record)) ?? 0, record.matchingType))
+  for (const record of usable)
+    strongest.set(kindOf(record), Math.max(strongest.get(kindOf(record)) ?? 0, record.matchingType))
   return usable.filter((record) => record.matchingType === 0 || record.matchingType === strongest.get(kindOf(record)))
 }
 
@@ -60,7 +69,12 @@ export function strongestOf(usable: readonly TlsaRecord[]): TlsaRecord[] {
  * By TLSA records, one of which is enough. `names`: those that a certificate under a trust anchor may be for. With usage 3 neither name
  * nor date count, for the record itself is the binding (RFC 7672 3.1.1).
  */
-export function judgeByTlsa(peer: Peer, records: readonly TlsaRecord[], names: readonly string[], nowMs: number): Fault | null {
+export function judgeByTlsa(
+  peer: Peer,
+  records: readonly TlsaRecord[],
+  names: readonly string[],
+  nowMs: number,
+): Fault | null {
   const chain = chainOf(peer.getPeerX509Certificate())
   const [leaf] = chain
   if (leaf === undefined) return { code: 'validation-failure', text: 'the server showed no certificate' }
@@ -77,9 +91,15 @@ function judgeChain(chain: readonly X509Certificate[], names: readonly string[],
   const [leaf] = chain
   const isBroken = chain.some((certificate, i) => {
     const issuer = chain[i + 1]
-    return issuer !== undefined && !(issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey))
+    return (
+      issuer !== undefined && !(issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey))
+    )
   })
-  if (isBroken) return { code: 'certificate-not-trusted', text: 'the certificate does not lead to the one that its TLSA record names' }
+  if (isBroken)
+    return {
+      code: 'certificate-not-trusted',
+      text: 'the certificate does not lead to the one that its TLSA record names',
+    }
   const isTimelyAll = chain.every((certificate) => isTimely(certificate, nowMs))
   if (!isTimelyAll) return { code: 'certificate-expired', text: 'the certificate is not valid at this time' }
   if (names.some((name) => leaf?.checkHost(name, { subject: 'never' }) !== undefined)) return null
@@ -97,7 +117,9 @@ function chainOf(leaf: X509Certificate | undefined): X509Certificate[] {
 function isMatch({ selector, matchingType, certificate }: TlsaRecord, shown: X509Certificate): boolean {
   const digest = DIGESTS[matchingType]
   const bytes = selector === 0 ? shown.raw : shown.publicKey.export({ type: 'spki', format: 'der' })
-  return (digest === null || digest === undefined ? bytes : createHash(digest.name).update(bytes).digest()).equals(certificate)
+  return (digest === null || digest === undefined ? bytes : createHash(digest.name).update(bytes).digest()).equals(
+    certificate,
+  )
 }
 
 function isSelfSigned(certificate: X509Certificate): boolean {

@@ -86,23 +86,43 @@ export interface TlsPolicyParts {
 }
 
 /** For mail that must not wait for anybody's TLS to be mended: a report about just that. Of no domain, so nothing is counted. */
-export const UNGUARDED: TlsPolicy = { domain: '', isRequired: false, dane: 'no', isPending: false, sts: null, stsTrouble: null }
+export const UNGUARDED: TlsPolicy = {
+  domain: '',
+  isRequired: false,
+  dane: 'no',
+  isPending: false,
+  sts: null,
+  stsTrouble: null,
+}
 
 const NO_STS: StsFound = { policy: null, isPending: false, trouble: null }
 
 export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyParts): TlsPolicies {
   async function find(domain: string, hosts: readonly Pick<PolicyHost, 'isOurs'>[]): Promise<TlsPolicy> {
     const rule = await ruleFor(domain)
-    if (rule === 'opportunistic' || hosts.every(({ isOurs }) => isOurs)) return { ...UNGUARDED, domain, isRequired: rule === 'required' }
-    const [found, isDane] = await Promise.all([sts?.find(domain) ?? NO_STS, dane === null ? 'no' as const : askDomain(dane, domain)])
+    if (rule === 'opportunistic' || hosts.every(({ isOurs }) => isOurs))
+      return { ...UNGUARDED, domain, isRequired: rule === 'required' }
+    const [found, isDane] = await Promise.all([
+      sts?.find(domain) ?? NO_STS,
+      dane === null ? ('no' as const) : askDomain(dane, domain),
+    ])
     const policy = found.policy?.mode === 'none' ? null : found.policy
-    return { domain, isRequired: rule === 'required', dane: isDane, isPending: found.isPending, sts: policy, stsTrouble: found.trouble }
+    return {
+      domain,
+      isRequired: rule === 'required',
+      dane: isDane,
+      isPending: found.isPending,
+      sts: policy,
+      stsTrouble: found.trouble,
+    }
   }
 
   async function demand(policy: TlsPolicy, host: PolicyHost): Promise<Demand> {
     if (host.isOurs) return simple(policy.isRequired)
-    if (policy.dane === 'unknown') return barred('dane', 'dnssec-invalid', `what TLS ${policy.domain} asks for cannot be looked up (DANE)`)
-    const asked = policy.dane === 'yes' && dane !== null ? await askHost(dane, host.name, host.port) : { kind: 'none' as const }
+    if (policy.dane === 'unknown')
+      return barred('dane', 'dnssec-invalid', `what TLS ${policy.domain} asks for cannot be looked up (DANE)`)
+    const asked =
+      policy.dane === 'yes' && dane !== null ? await askHost(dane, host.name, host.port) : { kind: 'none' as const }
     const otherwise = policy.sts === null ? 'opportunistic' : 'sts testing'
     return demandOfDane(policy, host, asked, clock) ?? demandOfSts(policy, host) ?? simple(policy.isRequired, otherwise)
   }
@@ -115,7 +135,14 @@ function demandOfDane({ domain }: TlsPolicy, host: PolicyHost, asked: DaneHost, 
   if (asked.kind === 'unknown') return barred('dane', 'dnssec-invalid', asked.text)
   const names = [...new Set([asked.base, host.name, domain])]
   const judge = (peer: Peer): Fault | null => judgeByTlsa(peer, asked.usable, names, clock.now())
-  return { kind: 'open', name: 'dane', isEncrypted: true, judge: asked.usable.length === 0 ? null : judge, records: asked.usable.map(written), tlsName: asked.base }
+  return {
+    kind: 'open',
+    name: 'dane',
+    isEncrypted: true,
+    judge: asked.usable.length === 0 ? null : judge,
+    records: asked.usable.map(written),
+    tlsName: asked.base,
+  }
 }
 
 /** A whole key would be long. */
@@ -129,7 +156,12 @@ function written({ usage, selector, matchingType, certificate }: TlsaRecord): st
 function demandOfSts({ sts, domain }: TlsPolicy, { name }: PolicyHost): Demand | null {
   if (sts?.mode !== 'enforce') return null
   const isNamed = isMxOf(sts, name)
-  if (!isNamed) return barred('sts enforce', 'validation-failure', `${name} is not among the hosts that the MTA-STS policy of ${domain} names`)
+  if (!isNamed)
+    return barred(
+      'sts enforce',
+      'validation-failure',
+      `${name} is not among the hosts that the MTA-STS policy of ${domain} names`,
+    )
   return { kind: 'open', name: 'sts enforce', isEncrypted: true, judge: (peer) => judgeByAuthorities(peer, name) }
 }
 

@@ -24,16 +24,22 @@ export function createStsFetch(outgoing: Pick<Outgoing, 'get'>, port: number): F
   const inTurn = createTurnstile(AT_ONCE, MOST_WAITING)
   return async (domain) => {
     const url = `https://mta-sts.${domain}:${port}/.well-known/mta-sts.txt`
-    const request = { headers: { 'accept': 'text/plain', 'user-agent': 'Mailstead' }, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES + 1 }
+    const request = {
+      headers: { accept: 'text/plain', 'user-agent': 'Mailstead' },
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES + 1,
+    }
     const posted = await inTurn(() => outgoing.get(url, request))
     return posted === null ? failed('sts-policy-fetch-error', 'too many policies are being fetched') : judge(posted)
   }
 }
 
 function judge(posted: Posted): Fetched {
-  if (!posted.ok) return failed(posted.reason === 'tls' ? 'sts-webpki-invalid' : 'sts-policy-fetch-error', posted.detail)
+  if (!posted.ok)
+    return failed(posted.reason === 'tls' ? 'sts-webpki-invalid' : 'sts-policy-fetch-error', posted.detail)
   if (posted.status !== 200) return failed('sts-policy-fetch-error', `its policy host answers ${posted.status}`)
-  if (!/^text\/plain\s*(;|$)/i.test(posted.contentType ?? '')) return failed('sts-policy-invalid', 'its policy is not text/plain')
+  if (!/^text\/plain\s*(;|$)/i.test(posted.contentType ?? ''))
+    return failed('sts-policy-invalid', 'its policy is not text/plain')
   if (Buffer.byteLength(posted.body) > MAX_BYTES) return failed('sts-policy-invalid', 'its policy is longer than 64 KB')
   const policy = readStsPolicy(posted.body)
   return 'wrong' in policy ? failed('sts-policy-invalid', policy.wrong) : { kind: 'policy', policy }

@@ -17,7 +17,8 @@ const RECORDS: readonly (readonly [records: string[], id: string | null])[] = [
   [[' v=STSv1; id=1;'], null],
 ]
 
-const POLICY = 'version: STSv1\nmode: enforce\nmx: mail.example.com\nmx: *.example.net\nmx: Backup.Example.com.\nmax_age: 604800\n'
+const POLICY =
+  'version: STSv1\nmode: enforce\nmx: mail.example.com\nmx: *.example.net\nmx: Backup.Example.com.\nmax_age: 604800\n'
 const BROKEN: readonly (readonly [why: string, text: string, wrong: string])[] = [
   ['empty', '', 'it is not of version STSv1'],
   ['a web page', '<html>not found</html>', 'it is not of version STSv1'],
@@ -27,32 +28,52 @@ const BROKEN: readonly (readonly [why: string, text: string, wrong: string])[] =
   ['no max_age', POLICY.replace(/max_age.*\n/, ''), 'it has no max_age'],
   ['a max_age below zero', POLICY.replace('604800', '-1'), 'it has no max_age'],
   ['no mx', POLICY.replaceAll(/mx:.*\n/g, ''), 'it names no mx'],
-  ['an mx that is no name', POLICY.replace('mail.example.com', 'mail example com'), 'it has an mx that is no host name'],
+  [
+    'an mx that is no name',
+    POLICY.replace('mail.example.com', 'mail example com'),
+    'it has an mx that is no host name',
+  ],
   ['a star in the middle', POLICY.replace('mail.example.com', 'mail.*.com'), 'it has an mx that is no host name'],
   ['a star alone', POLICY.replace('mail.example.com', '*'), 'it has an mx that is no host name'],
   ['a great many mx', POLICY + 'mx: mail.example.com\n'.repeat(200), 'it names more than 200 hosts'],
 ]
 
 describe('MTA-STS: the record', () => {
-  for (const [records, id] of RECORDS) it(JSON.stringify(records).slice(0, 80), () => assert.equal(readStsRecord(records), id))
+  for (const [records, id] of RECORDS)
+    it(JSON.stringify(records).slice(0, 80), () => assert.equal(readStsRecord(records), id))
 })
 
 describe('MTA-STS: the policy', () => {
   it('is read, with any line ends, blank lines, and fields from the future', () => {
-    const expected = { mode: 'enforce', mx: ['mail.example.com', '*.example.net', 'backup.example.com'], maxAgeSeconds: 604_800 }
+    const expected = {
+      mode: 'enforce',
+      mx: ['mail.example.com', '*.example.net', 'backup.example.com'],
+      maxAgeSeconds: 604_800,
+    }
     assert.deepEqual(readStsPolicy(POLICY), expected)
     assert.deepEqual(readStsPolicy(`${POLICY.replaceAll('\n', '\r\n\r\n')}future: yes\r\n`), expected)
     assert.deepEqual(readStsPolicy(POLICY.replaceAll(': ', ':')), expected)
   })
-  it('lasts a year at most', () => assert.partialDeepStrictEqual(readStsPolicy(POLICY.replace('604800', '9999999999')), { maxAgeSeconds: 31_557_600 }))
-  it('of mode none needs no mx', () => assert.deepEqual(readStsPolicy('version: STSv1\nmode: none\nmax_age: 86400'), { mode: 'none', mx: [], maxAgeSeconds: 86_400 }))
-  it('counts the first of a doubled field', () => assert.partialDeepStrictEqual(readStsPolicy(`${POLICY}mode: none\n`), { mode: 'enforce' }))
+  it('lasts a year at most', () =>
+    assert.partialDeepStrictEqual(readStsPolicy(POLICY.replace('604800', '9999999999')), { maxAgeSeconds: 31_557_600 }))
+  it('of mode none needs no mx', () =>
+    assert.deepEqual(readStsPolicy('version: STSv1\nmode: none\nmax_age: 86400'), {
+      mode: 'none',
+      mx: [],
+      maxAgeSeconds: 86_400,
+    }))
+  it('counts the first of a doubled field', () =>
+    assert.partialDeepStrictEqual(readStsPolicy(`${POLICY}mode: none\n`), { mode: 'enforce' }))
   for (const [why, text, wrong] of BROKEN) it(`is none: ${why}`, () => assert.deepEqual(readStsPolicy(text), { wrong }))
   it('is read or refused whatever the bytes, and names hosts only', () => {
-    fc.assert(fc.property(fc.string(), fc.array(fc.string()), (text, hosts) => {
-      const read = readStsPolicy(`version: STSv1\nmode: enforce\nmax_age: 1\n${hosts.map((host) => `mx: ${host}\n`).join('')}${text}`)
-      if (!('wrong' in read)) for (const mx of read.mx) assert.match(mx, /^[a-z0-9_.*-]+$/)
-    }))
+    fc.assert(
+      fc.property(fc.string(), fc.array(fc.string()), (text, hosts) => {
+        const read = readStsPolicy(
+          `version: STSv1\nmode: enforce\nmax_age: 1\n${hosts.map((host) => `mx: ${host}\n`).join('')}${text}`,
+        )
+        if (!('wrong' in read)) for (const mx of read.mx) assert.match(mx, /^[a-z0-9_.*-]+$/)
+      }),
+    )
   })
 })
 
@@ -68,5 +89,6 @@ const HOSTS: readonly (readonly [pattern: string, host: string, isMx: boolean])[
 ]
 
 describe('MTA-STS: whose hosts they are', () => {
-  for (const [pattern, host, isMx] of HOSTS) it(`${pattern} ${isMx ? 'is' : 'is not'} ${host}`, () => assert.equal(isMxOf({ mx: [pattern] }, host), isMx))
+  for (const [pattern, host, isMx] of HOSTS)
+    it(`${pattern} ${isMx ? 'is' : 'is not'} ${host}`, () => assert.equal(isMxOf({ mx: [pattern] }, host), isMx))
 })

@@ -27,12 +27,19 @@ const MODES = ['enforce', 'testing', 'none'] as const
 export function readStsRecord(records: readonly string[]): string | null {
   const [record, second] = records.filter((text) => RECORD.test(text))
   if (record === undefined || second !== undefined) return null
-  const ids = record.split(';').map((field) => field.trim()).filter((field) => field.startsWith('id=')).map((field) => field.slice(3))
-  return ids.length === 1 && ID.test(ids[0] ?? '') ? ids[0] ?? null : null
+  const ids = record
+    .split(';')
+    .map((field) => field.trim())
+    .filter((field) => field.startsWith('id='))
+    .map((field) => field.slice(3))
+  return ids.length === 1 && ID.test(ids[0] ?? '') ? (ids[0] ?? null) : null
 }
 
 export function readStsPolicy(text: string): ReadPolicy {
-  const fields = text.split(/\r?\n/).filter((line) => line.trim() !== '').map(splitField)
+  const fields = text
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '')
+    .map(splitField)
   const of = (name: string): string[] => fields.filter((field) => field[0] === name).map((field) => field[1])
   if (of('version')[0] !== 'STSv1') return { wrong: 'it is not of version STSv1' }
   // the first of a doubled field counts (RFC 8461 3.2)
@@ -51,7 +58,7 @@ export function readStsPolicy(text: string): ReadPolicy {
 export function isMxOf({ mx }: Pick<StsPolicy, 'mx'>, host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '')
   const parent = name.includes('.') ? name.slice(name.indexOf('.') + 1) : ''
-  return mx.some((pattern) => pattern.startsWith('*.') ? parent === pattern.slice(2) : name === pattern)
+  return mx.some((pattern) => (pattern.startsWith('*.') ? parent === pattern.slice(2) : name === pattern))
 }
 
 function splitField(line: string): readonly [string, string] {

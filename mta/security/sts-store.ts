@@ -40,19 +40,33 @@ interface Row {
 }
 
 export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'log'>): StsStore {
-  const loader = createBatcher<string, KeptPolicy | null>(async (domains) => {
-    const { rows } = await db.query<Row>(LOAD, [domains])
-    const found = new Map(rows.map((row) => [row.domain, keptOf(row)]))
-    return domains.map((domain) => found.get(domain) ?? null)
-  }, { max: 500, lanes: 1 })
+  const loader = createBatcher<string, KeptPolicy | null>(
+    async (domains) => {
+      const { rows } = await db.query<Row>(LOAD, [domains])
+      const found = new Map(rows.map((row) => [row.domain, keptOf(row)]))
+      return domains.map((domain) => found.get(domain) ?? null)
+    },
+    { max: 500, lanes: 1 },
+  )
 
   async function save(domain: string, policy: StsPolicy): Promise<KeptPolicy> {
     const now = clock.now()
     const kept = { ...policy, expiresAtMs: now + policy.maxAgeSeconds * 1000 }
     // again within a day and well before its end, so that nobody can keep the next one from us until this one has run out
     const refreshAt = new Date(now + Math.min(DAY_SECONDS, policy.maxAgeSeconds / 2) * 1000)
-    const values = [domain, policy.id, policy.mode, policy.mx, policy.maxAgeSeconds, new Date(now), new Date(kept.expiresAtMs), refreshAt]
-    await db.query(SAVE, values).catch((error: unknown) => log.debug({ err: error, domain }, 'an MTA-STS policy could not be kept'))
+    const values = [
+      domain,
+      policy.id,
+      policy.mode,
+      policy.mx,
+      policy.maxAgeSeconds,
+      new Date(now),
+      new Date(kept.expiresAtMs),
+      refreshAt,
+    ]
+    await db
+      .query(SAVE, values)
+      .catch((error: unknown) => log.debug({ err: error, domain }, 'an MTA-STS policy could not be kept'))
     return kept
   }
 
@@ -63,11 +77,13 @@ export function createStsStore({ db, clock, log }: Pick<Context, 'db' | 'clock' 
   }
 
   return {
-    load: (domain) => loader.add(domain).catch((error: unknown) => {
-      log.debug({ err: error, domain }, 'kept MTA-STS policies could not be read')
-      return null
-    }),
-    save, claimDue,
+    load: (domain) =>
+      loader.add(domain).catch((error: unknown) => {
+        log.debug({ err: error, domain }, 'kept MTA-STS policies could not be read')
+        return null
+      }),
+    save,
+    claimDue,
   }
 }
 

@@ -32,7 +32,12 @@ describe('MTA-STS: which policy a domain has', () => {
     writeFileSync(extraCaFile, authority.cert)
     dns = await startDns({})
     host = await startPolicyHost(authority)
-    ctx = await createContext({ DNS_SERVERS: dns.server, EXTRA_CA_FILE: extraCaFile, ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOSTNAME: 'mta.sender.example' })
+    ctx = await createContext({
+      DNS_SERVERS: dns.server,
+      EXTRA_CA_FILE: extraCaFile,
+      ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
+      HOSTNAME: 'mta.sender.example',
+    })
     outgoing = createOutgoing(ctx.config)
   })
   after(async () => {
@@ -49,7 +54,10 @@ describe('MTA-STS: which policy a domain has', () => {
     const resolver = createResolver({ config: ctx.config, clock, timeoutMs: 200 })
     resolvers.push(resolver)
     return createSts({
-      clock, store: createStsStore(ctx), fetchPolicy: createStsFetch(outgoing, host.port), txt: (name) => resolver.txt(name),
+      clock,
+      store: createStsStore(ctx),
+      fetchPolicy: createStsFetch(outgoing, host.port),
+      txt: (name) => resolver.txt(name),
       ...(patienceMs === undefined ? {} : { patienceMs }),
     })
   }
@@ -65,7 +73,10 @@ describe('MTA-STS: which policy a domain has', () => {
     const domain = newDomain()
     const sts = fresh()
     const found = await Promise.all([sts.find(domain), sts.find(domain), sts.find(domain)])
-    assert.partialDeepStrictEqual(found[0], { policy: { id: '1', mode: 'enforce', mx: ['mx.test'], maxAgeSeconds: 86_400 }, trouble: null })
+    assert.partialDeepStrictEqual(found[0], {
+      policy: { id: '1', mode: 'enforce', mx: ['mx.test'], maxAgeSeconds: 86_400 },
+      trouble: null,
+    })
     assert.equal(await idOf(sts, domain), '1')
     assert.equal(await idOf(fresh(), domain), '1')
     assert.equal(fetchesOf(domain), 1)
@@ -100,7 +111,10 @@ describe('MTA-STS: which policy a domain has', () => {
   })
 
   it('ends with its max_age, and is fetched once a minute where that is nothing', async () => {
-    const [brief, none] = [newDomain(ENFORCE('mx.test').replace('86400', '120')), newDomain(ENFORCE('mx.test').replace('86400', '0'))]
+    const [brief, none] = [
+      newDomain(ENFORCE('mx.test').replace('86400', '120')),
+      newDomain(ENFORCE('mx.test').replace('86400', '0')),
+    ]
     const sts = fresh()
     assert.deepEqual([await idOf(sts, brief), await idOf(sts, none)], ['1', '1'])
     for (const domain of [brief, none]) host.publish(dns.zone, domain, 'no policy', '2')
@@ -134,14 +148,26 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.equal(fetchesOf(domain), 2)
   })
 
-  const answer = (status: number, headers: Record<string, string>, body: string) => (_: unknown, response: ServerResponse): void => {
-    response.writeHead(status, headers).end(body)
-  }
+  const answer =
+    (status: number, headers: Record<string, string>, body: string) =>
+    (_: unknown, response: ServerResponse): void => {
+      response.writeHead(status, headers).end(body)
+    }
   const WRONG: readonly (readonly [string, Parameters<PolicyHost['publish']>[2], string, RegExp])[] = [
     ['a redirect', answer(302, { location: '/elsewhere' }, ''), 'sts-policy-fetch-error', /answers 302/],
     ['404', answer(404, {}, ''), 'sts-policy-fetch-error', /answers 404/],
-    ['another type', answer(200, { 'content-type': 'text/html' }, ENFORCE('mx.test')), 'sts-policy-invalid', /not text\/plain/],
-    ['more than 64 KB', answer(200, { 'content-type': 'text/plain' }, `${ENFORCE('mx.test')}${'x: y\n'.repeat(20_000)}`), 'sts-policy-invalid', /longer than 64 KB/],
+    [
+      'another type',
+      answer(200, { 'content-type': 'text/html' }, ENFORCE('mx.test')),
+      'sts-policy-invalid',
+      /not text\/plain/,
+    ],
+    [
+      'more than 64 KB',
+      answer(200, { 'content-type': 'text/plain' }, `${ENFORCE('mx.test')}${'x: y\n'.repeat(20_000)}`),
+      'sts-policy-invalid',
+      /longer than 64 KB/,
+    ],
     ['nonsense', answer(200, { 'content-type': 'text/plain' }, '\0\u{7f}nonsense'), 'sts-policy-invalid', /version/],
     ['a cut connection', (_, response) => response.socket?.destroy(), 'sts-policy-fetch-error', /cannot be used/],
   ]
@@ -153,16 +179,22 @@ describe('MTA-STS: which policy a domain has', () => {
     })
   }
 
-  it('is none where the policy host is in a private network, or has another name\'s certificate', async () => {
+  it("is none where the policy host is in a private network, or has another name's certificate", async () => {
     const [inside, foreign] = [newDomain(), newDomain()]
     dns.zone[`mta-sts.${inside}`] = { A: ['10.0.0.1'] }
     assert.match((await fresh().find(inside)).trouble?.text ?? '', /private/)
     const certificate = await (await createAuthority()).issue([`mta-sts.${foreign}`])
     const stranger = await startPolicyHost({ cert: '', issue: () => Promise.resolve(certificate) })
-    assert.partialDeepStrictEqual(await createStsFetch(outgoing, stranger.port)(foreign), { kind: 'failed', code: 'sts-webpki-invalid' })
+    assert.partialDeepStrictEqual(await createStsFetch(outgoing, stranger.port)(foreign), {
+      kind: 'failed',
+      code: 'sts-webpki-invalid',
+    })
     await stranger.stop()
     const old = await startPolicyHost({ ...authority, issue: (names) => authority.issue(names, { isExpired: true }) })
-    assert.partialDeepStrictEqual(await createStsFetch(outgoing, old.port)(foreign), { kind: 'failed', code: 'sts-webpki-invalid' })
+    assert.partialDeepStrictEqual(await createStsFetch(outgoing, old.port)(foreign), {
+      kind: 'failed',
+      code: 'sts-webpki-invalid',
+    })
     await old.stop()
   })
 
@@ -173,10 +205,13 @@ describe('MTA-STS: which policy a domain has', () => {
     assert.deepEqual(await sts.find(domain), { policy: null, isPending: true, trouble: null })
     await impatient.find(domain)
     ctx.advance(20_000)
-    assert.partialDeepStrictEqual(await impatient.find(domain), { isPending: false, trouble: { code: 'sts-policy-fetch-error' } })
+    assert.partialDeepStrictEqual(await impatient.find(domain), {
+      isPending: false,
+      trouble: { code: 'sts-policy-fetch-error' },
+    })
     await until(() => responses.length === 2)
     for (const response of responses) response.writeHead(200, { 'content-type': 'text/plain' }).end(ENFORCE('mx.test'))
-    await until(async () => await idOf(sts, domain) === '1' && await idOf(impatient, domain) === '1')
+    await until(async () => (await idOf(sts, domain)) === '1' && (await idOf(impatient, domain)) === '1')
     assert.equal(fetchesOf(domain), 2)
   })
 
@@ -194,7 +229,7 @@ describe('MTA-STS: which policy a domain has', () => {
   it('an older one serves while the next is being fetched', async () => {
     const domain = newDomain()
     const sts = fresh(50)
-    await until(async () => await idOf(sts, domain) === '1')
+    await until(async () => (await idOf(sts, domain)) === '1')
     host.publish(dns.zone, domain, () => undefined, '2')
     ctx.advance(6 * MINUTES)
     assert.partialDeepStrictEqual(await sts.find(domain), { policy: { id: '1' }, isPending: false })
@@ -217,7 +252,12 @@ describe('MTA-STS: which policy a domain has', () => {
     const resolver = createResolver({ config: { ...ctx.config, dnsServers: [dns.server] }, clock: ctx.clock })
     resolvers.push(resolver)
     const away = { ...ctx, db: { ...ctx.db, query: () => Promise.reject(new Error('away')) } }
-    const sts = createSts({ clock: ctx.clock, store: createStsStore(away), fetchPolicy: createStsFetch(outgoing, host.port), txt: (name) => resolver.txt(name) })
+    const sts = createSts({
+      clock: ctx.clock,
+      store: createStsStore(away),
+      fetchPolicy: createStsFetch(outgoing, host.port),
+      txt: (name) => resolver.txt(name),
+    })
     assert.equal(await idOf(sts, newDomain()), '1')
   })
 })

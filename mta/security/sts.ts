@@ -69,7 +69,10 @@ export function createSts(parts: StsParts): Sts {
   const fetches = new Map<string, Fetch>()
 
   function remember(domain: string, kept: KeptPolicy | null, trouble: StsFound['trouble']): Known {
-    const untilMs = Math.min(clock.now() + KNOWN_MS, Math.max(clock.now() + LEAST_KNOWN_MS, kept?.expiresAtMs ?? Infinity))
+    const untilMs = Math.min(
+      clock.now() + KNOWN_MS,
+      Math.max(clock.now() + LEAST_KNOWN_MS, kept?.expiresAtMs ?? Infinity),
+    )
     const entry: Known = { policy: kept, isPending: false, trouble: kept === null ? trouble : null, kept, untilMs }
     known.delete(domain)
     known.set(domain, entry)
@@ -97,7 +100,10 @@ export function createSts(parts: StsParts): Sts {
 
   async function search(domain: string): Promise<StsFound> {
     const before = known.get(domain)
-    const [record, stored] = await Promise.all([txt(`_mta-sts.${domain}`), before === undefined ? store.load(domain) : before.kept])
+    const [record, stored] = await Promise.all([
+      txt(`_mta-sts.${domain}`),
+      before === undefined ? store.load(domain) : before.kept,
+    ])
     // a fetch that was under way may have ended meanwhile
     const newer = known.get(domain)
     if (newer !== undefined && newer !== before) return newer

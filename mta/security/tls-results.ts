@@ -56,7 +56,12 @@ interface Counted {
 
 /** Those of policies that cannot be had come with them; dane-required is for those who will have DANE everywhere. */
 const FAILURES = [
-  'starttls-not-supported', 'certificate-host-mismatch', 'certificate-expired', 'certificate-not-trusted', 'tlsa-invalid', 'dnssec-invalid',
+  'starttls-not-supported',
+  'certificate-host-mismatch',
+  'certificate-expired',
+  'certificate-not-trusted',
+  'tlsa-invalid',
+  'dnssec-invalid',
 ]
 const NO_FACTS: FailureFacts = { sendingIp: '', helo: '', reason: '' }
 const FLUSH_MS = 30_000
@@ -78,7 +83,15 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
   function note({ policy, host, address, result, records, about = NO_FACTS }: TlsNote): void {
     if (policy.domain === '' || asked.get(policy.domain) === false) return
     const day = new Date(clock.now()).toISOString().slice(0, 10)
-    const row = { domain: policy.domain, policy: JSON.stringify(reportedOf(policy, records)), result, host, address, day, about }
+    const row = {
+      domain: policy.domain,
+      policy: JSON.stringify(reportedOf(policy, records)),
+      result,
+      host,
+      address,
+      day,
+      about,
+    }
     const key = JSON.stringify(row)
     const known = counts.get(key)
     if (known !== undefined) known.count++
@@ -98,16 +111,28 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
     const taken = [...counts]
     counts.clear()
     const domains = [...new Set(taken.map(([, { domain }]) => domain))]
-    const wanted = new Set(await Promise.all(domains.map(async (domain) => await isAsking(domain) ? domain : null)))
+    const wanted = new Set(await Promise.all(domains.map(async (domain) => ((await isAsking(domain)) ? domain : null))))
     const rows = taken.filter(([, { domain }]) => wanted.has(domain))
     if (rows.length > 0) await add(rows.map(([, row]) => row)).catch((error: unknown) => keep(rows, error))
   }
 
   async function add(rows: readonly Counted[]): Promise<void> {
-    await db.query(ADD, columnsOf(rows, [
-      (r) => r.day, (r) => r.domain, (r) => createHash('sha256').update(r.policy).digest(), (r) => r.policy, (r) => r.result, (r) => r.host,
-      (r) => r.address, (r) => r.about.sendingIp, (r) => r.about.helo, (r) => r.about.reason, (r) => r.count,
-    ]))
+    await db.query(
+      ADD,
+      columnsOf(rows, [
+        (r) => r.day,
+        (r) => r.domain,
+        (r) => createHash('sha256').update(r.policy).digest(),
+        (r) => r.policy,
+        (r) => r.result,
+        (r) => r.host,
+        (r) => r.address,
+        (r) => r.about.sendingIp,
+        (r) => r.about.helo,
+        (r) => r.about.reason,
+        (r) => r.count,
+      ]),
+    )
   }
 
   function keep(rows: readonly (readonly [string, Counted])[], error: unknown): void {
@@ -117,7 +142,8 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
 
   const timer = setInterval(() => void flush(), FLUSH_MS)
   return {
-    note, flush,
+    note,
+    flush,
     stop: () => {
       clearInterval(timer)
       return flush()
@@ -129,7 +155,12 @@ export function createTlsResults({ db, clock, log }: Pick<Context, 'db' | 'clock
 function reportedOf({ dane, sts, stsTrouble }: TlsPolicy, records: readonly string[] | undefined): ReportedPolicy {
   if (records !== undefined || dane === 'unknown') return { type: 'tlsa', lines: records ?? [], mx: [] }
   if (sts === null) return { type: stsTrouble === null ? 'no-policy-found' : 'sts', lines: [], mx: [] }
-  const lines = ['version: STSv1', `mode: ${sts.mode}`, ...sts.mx.map((pattern) => `mx: ${pattern}`), `max_age: ${sts.maxAgeSeconds}`]
+  const lines = [
+    'version: STSv1',
+    `mode: ${sts.mode}`,
+    ...sts.mx.map((pattern) => `mx: ${pattern}`),
+    `max_age: ${sts.maxAgeSeconds}`,
+  ]
   return { type: 'sts', lines, mx: sts.mx }
 }
 
@@ -150,9 +181,13 @@ const MAX_REASON = 100
 /** From the lines of an opening, and what the connection was lost by. */
 export function factsOf(lines: readonly string[], localAddress: string | undefined, trouble: string): FailureFacts {
   const banner = lines.map((line) => BANNER.exec(line)?.[1]).find((name) => name !== undefined)
-  const said = trouble === '' ? lines.findLast((line) => line.includes('TLS failed: ')) ?? '' : trouble
+  const said = trouble === '' ? (lines.findLast((line) => line.includes('TLS failed: ')) ?? '') : trouble
   const helo = banner?.replaceAll(/[^\x21-\x7e]/g, '?') ?? ''
-  return { sendingIp: localAddress ?? '', helo, reason: CODE.exec(said)?.[0] ?? said.replace(/^.*TLS failed: /, '').slice(0, MAX_REASON) }
+  return {
+    sendingIp: localAddress ?? '',
+    helo,
+    reason: CODE.exec(said)?.[0] ?? said.replace(/^.*TLS failed: /, '').slice(0, MAX_REASON),
+  }
 }
 
 /** What a host is counted as that could not be used because of its TLS; `code` as it was found, or of the network. */

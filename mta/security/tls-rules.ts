@@ -21,7 +21,8 @@ export async function listTlsRules(db: Queryable): Promise<TlsRule[]> {
 
 /** `domain` in lower-case A-labels. */
 export async function setTlsRule(db: Queryable, { domain, level }: TlsRule): Promise<void> {
-  const text = 'INSERT INTO tls_rules (domain, level) VALUES ($1, $2) ON CONFLICT (domain) DO UPDATE SET level = excluded.level'
+  const text =
+    'INSERT INTO tls_rules (domain, level) VALUES ($1, $2) ON CONFLICT (domain) DO UPDATE SET level = excluded.level'
   await db.query(text, [domain, level])
 }
 
@@ -43,11 +44,12 @@ export function watchTlsRules({ db, log }: Pick<Context, 'db' | 'log'>): TlsRule
     rules = new Map((await listTlsRules(db)).map(({ domain, level }) => [domain, level]))
     return rules
   }
-  const refresh = (): void => void look().catch((error: unknown) => log.debug({ err: error }, 'the rules for TLS could not be read'))
+  const refresh = (): void =>
+    void look().catch((error: unknown) => log.debug({ err: error }, 'the rules for TLS could not be read'))
   refresh()
   const timer = setInterval(refresh, LOOK_MS)
   return {
-    find: async (domain) => (rules ?? await look()).get(domain),
+    find: async (domain) => (rules ?? (await look())).get(domain),
     stop: () => clearInterval(timer),
   }
 }

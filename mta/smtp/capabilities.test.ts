@@ -5,8 +5,25 @@ import type { Capabilities } from './capabilities.ts'
 const OFFERS: readonly (readonly [lines: readonly string[], offered: Partial<Capabilities>])[] = [
   [['250 mx.test'], {}],
   [['250-PIPELINING', '250 ok'], {}],
-  [['250-mx.test', '250-PIPELINING', '250-STARTTLS', '250-8BITMIME', '250-SMTPUTF8', '250-ENHANCEDSTATUSCODES', '250 SIZE 35882577'],
-    { pipelining: true, starttls: true, eightBitMime: true, smtputf8: true, enhancedStatusCodes: true, size: 35_882_577 }],
+  [
+    [
+      '250-mx.test',
+      '250-PIPELINING',
+      '250-STARTTLS',
+      '250-8BITMIME',
+      '250-SMTPUTF8',
+      '250-ENHANCEDSTATUSCODES',
+      '250 SIZE 35882577',
+    ],
+    {
+      pipelining: true,
+      starttls: true,
+      eightBitMime: true,
+      smtputf8: true,
+      enhancedStatusCodes: true,
+      size: 35_882_577,
+    },
+  ],
   [['250-mx.test', '250-pipelining', '250 StartTLS '], { pipelining: true, starttls: true }],
   [['250-mx.test', '250-AUTH=LOGIN', '250 AUTH plain Login'], { auth: ['LOGIN', 'PLAIN'] }],
   [['250-mx.test', '250 AUTH=LOGIN PLAIN'], { auth: ['LOGIN', 'PLAIN'] }],
@@ -20,6 +37,9 @@ const OFFERS: readonly (readonly [lines: readonly string[], offered: Partial<Cap
 describe('capabilities', () => {
   for (const [lines, offered] of OFFERS)
     it(`of ${JSON.stringify(lines)}`, () => {
-      assert.deepEqual(readCapabilities({ code: 250, enhanced: null, text: '', lines }), { ...NO_CAPABILITIES, ...offered })
+      assert.deepEqual(readCapabilities({ code: 250, enhanced: null, text: '', lines }), {
+        ...NO_CAPABILITIES,
+        ...offered,
+      })
     })
 })

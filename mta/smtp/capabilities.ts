@@ -24,7 +24,13 @@ export interface Capabilities {
 
 /** What a server that only knows HELO offers. */
 export const NO_CAPABILITIES: Capabilities = {
-  pipelining: false, starttls: false, eightBitMime: false, smtputf8: false, enhancedStatusCodes: false, size: null, auth: [],
+  pipelining: false,
+  starttls: false,
+  eightBitMime: false,
+  smtputf8: false,
+  enhancedStatusCodes: false,
+  size: null,
+  auth: [],
 }
 
 /** As it was written before RFC 2554; some servers say it in both ways. */
@@ -36,7 +42,7 @@ export function readCapabilities(reply: Reply): Capabilities {
   for (const line of reply.lines.slice(1)) {
     const [keyword = '', ...parameters] = line.slice(4).trim().replace(OLD_AUTH, 'AUTH ').split(/\s+/)
     const name = keyword.toUpperCase()
-    offered.set(name, [...offered.get(name) ?? [], ...parameters])
+    offered.set(name, [...(offered.get(name) ?? []), ...parameters])
   }
   return {
     pipelining: offered.has('PIPELINING'),

@@ -33,15 +33,20 @@ describe('content on the wire', () => {
   })
 
   it('holds no line of one dot before its end, whatever the bytes, and gives the message back', () => {
-    const bytes = fc.array(fc.constantFrom('.', '\r\n', '\n', '\r', 'a', '\u{e9}'), { maxLength: 30 }).map((parts) => parts.join(''))
-    fc.assert(fc.property(bytes, (text) => {
-      const data = Buffer.from(text)
-      const wire = Buffer.concat([doubleDots(data), endMark(data)]).toString()
-      assert.match(wire, /^\.\r\n$|\r\n\.\r\n$/)
-      const inside = wire.slice(0, -3)
-      assert.doesNotMatch(inside, /(?:^|\n)\.(?:\r?\n|$)/)
-      const undone = inside.replaceAll(/(^|\n)\./g, '$1')
-      assert.ok(undone === text || undone === `${text}\r\n`)
-    }), { numRuns: 500 })
+    const bytes = fc
+      .array(fc.constantFrom('.', '\r\n', '\n', '\r', 'a', '\u{e9}'), { maxLength: 30 })
+      .map((parts) => parts.join(''))
+    fc.assert(
+      fc.property(bytes, (text) => {
+        const data = Buffer.from(text)
+        const wire = Buffer.concat([doubleDots(data), endMark(data)]).toString()
+        assert.match(wire, /^\.\r\n$|\r\n\.\r\n$/)
+        const inside = wire.slice(0, -3)
+        assert.doesNotMatch(inside, /(?:^|\n)\.(?:\r?\n|$)/)
+        const undone = inside.replaceAll(/(^|\n)\./g, '$1')
+        assert.ok(undone === text || undone === `${text}\r\n`)
+      }),
+      { numRuns: 500 },
+    )
   })
 })

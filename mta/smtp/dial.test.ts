@@ -12,15 +12,25 @@ import type { Opened, SessionSettings, TlsLevel } from './open.ts'
 import { chooseTimeouts } from './timeouts.ts'
 
 const SOON = 60
-const MAIL: Mail = { from: 'a@out.test', to: 'b@in.test', data: Buffer.from('Subject: x\r\n\r\nhello\r\n'), smtputf8: false }
-const SETTINGS: SessionSettings = { ehloName: 'out.test', tls: 'opportunistic', rejectUnauthorized: false, timeouts: chooseTimeouts({ tls: 2000 }) }
+const MAIL: Mail = {
+  from: 'a@out.test',
+  to: 'b@in.test',
+  data: Buffer.from('Subject: x\r\n\r\nhello\r\n'),
+  smtputf8: false,
+}
+const SETTINGS: SessionSettings = {
+  ehloName: 'out.test',
+  tls: 'opportunistic',
+  rejectUnauthorized: false,
+  timeouts: chooseTimeouts({ tls: 2000 }),
+}
 
 /** A host whose kernel neither takes nor refuses a connection: its queue is full and nobody empties it. */
 async function withDeafHost(use: (port: number) => Promise<void>): Promise<void> {
   const program = `require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
     require('fs').writeSync(1, String(this.address().port)); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) })`
   const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const [bytes] = await once(child.stdout, 'data') as [Buffer]
+  const [bytes] = (await once(child.stdout, 'data')) as [Buffer]
   const port = Number(bytes.toString())
   const fillers = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}))
   await once(fillers[0] ?? child, 'connect')
@@ -50,37 +60,69 @@ describe('connecting', () => {
     const { port } = server.address() as AddressInfo
     await once(server.close(), 'close')
     const opened = await openSession({ host: 'mx.test', address: '127.0.0.1', port }, SETTINGS)
-    assert.partialDeepStrictEqual(failure(opened), { stage: 'connect', reply: null, loss: { cause: 'network', code: 'ECONNREFUSED' } })
-    assert.match(opened.ok ? '' : opened.failure.transcript.join('\n'), /^-- mx\.test \[127\.0\.0\.1\]:\d+\n-- no connection: connect ECONNREFUSED/)
+    assert.partialDeepStrictEqual(failure(opened), {
+      stage: 'connect',
+      reply: null,
+      loss: { cause: 'network', code: 'ECONNREFUSED' },
+    })
+    assert.match(
+      opened.ok ? '' : opened.failure.transcript.join('\n'),
+      /^-- mx\.test \[127\.0\.0\.1\]:\d+\n-- no connection: connect ECONNREFUSED/,
+    )
   })
 
   it('from an address that is not ours fails', async () => {
-    const opened = await openSession({ host: 'mx.test', address: '127.0.0.1', port: 9, localAddress: '192.0.2.1' }, SETTINGS)
-    assert.partialDeepStrictEqual(failure(opened), { stage: 'connect', loss: { cause: 'network', code: 'EADDRNOTAVAIL' } })
+    const opened = await openSession(
+      { host: 'mx.test', address: '127.0.0.1', port: 9, localAddress: '192.0.2.1' },
+      SETTINGS,
+    )
+    assert.partialDeepStrictEqual(failure(opened), {
+      stage: 'connect',
+      loss: { cause: 'network', code: 'EADDRNOTAVAIL' },
+    })
   })
 
   it('from an address of ours uses it', async () => {
-    const server = createServer((socket) => socket.resume().end(`554 ${socket.remoteAddress}\r\n`)).listen(0, '127.0.0.1')
+    const server = createServer((socket) => socket.resume().end(`554 ${socket.remoteAddress}\r\n`)).listen(
+      0,
+      '127.0.0.1',
+    )
     await once(server, 'listening')
-    const target = { host: 'mx.test', address: '127.0.0.1', port: (server.address() as AddressInfo).port, localAddress: '127.0.0.9' }
+    const target = {
+      host: 'mx.test',
+      address: '127.0.0.1',
+      port: (server.address() as AddressInfo).port,
+      localAddress: '127.0.0.9',
+    }
     assert.partialDeepStrictEqual(failure(await openSession(target, SETTINGS)), { reply: { text: '127.0.0.9' } })
     await once(server.close(), 'close')
   })
 
-  it('to a host that does not answer ends in time', () => withDeafHost(async (port) => {
-    const opened = await openSession({ host: 'mx.test', address: '127.0.0.1', port }, { ...SETTINGS, timeouts: chooseTimeouts({ connect: SOON }) })
-    assert.partialDeepStrictEqual(failure(opened), { stage: 'connect', loss: { cause: 'timeout' } })
-  }))
+  it('to a host that does not answer ends in time', () =>
+    withDeafHost(async (port) => {
+      const opened = await openSession(
+        { host: 'mx.test', address: '127.0.0.1', port },
+        { ...SETTINGS, timeouts: chooseTimeouts({ connect: SOON }) },
+      )
+      assert.partialDeepStrictEqual(failure(opened), { stage: 'connect', loss: { cause: 'timeout' } })
+    }))
 
   it('to a name is a bug: names are resolved elsewhere', async () => {
-    await assert.rejects(openSession({ host: 'localhost', address: 'localhost', port: 25 }, SETTINGS), /not an IP address: localhost/)
+    await assert.rejects(
+      openSession({ host: 'localhost', address: 'localhost', port: 25 }, SETTINGS),
+      /not an IP address: localhost/,
+    )
   })
 })
 
 describe('TLS', () => {
   let mx: Receiver
-  const use = async (script: ReceiverScript, settings: Partial<SessionSettings> = {}, host = 'mx.test', first: TlsLevel = 'modern')
-    : Promise<Opened & { level: TlsLevel }> => {
+  const use = async (
+    script: ReceiverScript,
+    settings: Partial<SessionSettings> = {},
+    host = 'mx.test',
+    first: TlsLevel = 'modern',
+  ): Promise<Opened & { level: TlsLevel }> => {
     mx = await startReceiver(script)
     return await openWithRetries({ host, address: mx.host, port: mx.port }, { ...SETTINGS, ...settings }, first)
   }
@@ -89,12 +131,27 @@ describe('TLS', () => {
   it('is used where it is offered, without knowing the certificate', async () => {
     const opened = await use({})
     await deliver(opened)
-    assert.deepEqual(opened.ok && opened.session.tls, { protocol: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', authorized: false })
+    assert.deepEqual(opened.ok && opened.session.tls, {
+      protocol: 'TLSv1.3',
+      cipher: 'TLS_AES_256_GCM_SHA384',
+      authorized: false,
+    })
     assert.partialDeepStrictEqual(mx.messages, [{ tls: true, servername: 'mx.test', connection: 1, helo: 'out.test' }])
-    assert.deepEqual(opened.ok && opened.session.opening.slice(-8), [
-      'C: STARTTLS', 'S: 220 2.0.0 Ready to start TLS', '-- TLSv1.3 TLS_AES_256_GCM_SHA384, certificate not verified',
-      'C: EHLO out.test', 'S: 250-mx.test', 'S: 250-PIPELINING', 'S: 250-SIZE 52428800', 'S: 250-8BITMIME', 'S: 250-SMTPUTF8', 'S: 250 ENHANCEDSTATUSCODES',
-    ].slice(-8))
+    assert.deepEqual(
+      opened.ok && opened.session.opening.slice(-8),
+      [
+        'C: STARTTLS',
+        'S: 220 2.0.0 Ready to start TLS',
+        '-- TLSv1.3 TLS_AES_256_GCM_SHA384, certificate not verified',
+        'C: EHLO out.test',
+        'S: 250-mx.test',
+        'S: 250-PIPELINING',
+        'S: 250-SIZE 52428800',
+        'S: 250-8BITMIME',
+        'S: 250-SMTPUTF8',
+        'S: 250 ENHANCEDSTATUSCODES',
+      ].slice(-8),
+    )
   })
 
   it('carries large messages', async () => {
@@ -114,12 +171,25 @@ describe('TLS', () => {
   })
 
   it('says nothing of what was offered in plain text', async () => {
-    const opened = await use({ on: { ehlo: ({ tls }) => (tls ? '250-mx.test\r\n250 SIZE 5000' : '250-mx.test\r\n250-STARTTLS\r\n250-PIPELINING\r\n250 SIZE 1') } })
-    assert.partialDeepStrictEqual(opened.ok && opened.session.offers, { pipelining: false, starttls: false, size: 5000 })
+    const opened = await use({
+      on: {
+        ehlo: ({ tls }) =>
+          tls ? '250-mx.test\r\n250 SIZE 5000' : '250-mx.test\r\n250-STARTTLS\r\n250-PIPELINING\r\n250 SIZE 1',
+      },
+    })
+    assert.partialDeepStrictEqual(opened.ok && opened.session.offers, {
+      pipelining: false,
+      starttls: false,
+      size: 5000,
+    })
     await deliver(opened)
   })
 
-  for (const [host, servername] of [['mx.test.', 'mx.test'], ['127.0.0.1', null], ['::1', null]] as const)
+  for (const [host, servername] of [
+    ['mx.test.', 'mx.test'],
+    ['127.0.0.1', null],
+    ['::1', null],
+  ] as const)
     it(`names the host to the server as SNI wants it: ${host} is ${servername}`, async () => {
       await deliver(await use({}, {}, host))
       assert.partialDeepStrictEqual(mx.messages, [{ tls: true, servername }])
@@ -127,10 +197,18 @@ describe('TLS', () => {
 
   it('verifies a certificate where that is asked for', async () => {
     mx = await startReceiver()
-    for (const [host, ca, code] of [['mx.test', mx.ca, null], ['mx.test.', mx.ca, null], ['127.0.0.1', mx.ca, null],
-      ['other.test', mx.ca, 'ERR_TLS_CERT_ALTNAME_INVALID'], ['mx.test', undefined, 'DEPTH_ZERO_SELF_SIGNED_CERT']] as const) {
-      const opened = await openWithRetries({ host, address: mx.host, port: mx.port },
-        { ...SETTINGS, tls: 'required', rejectUnauthorized: true, ...(ca !== undefined && { ca }) }, 'modern')
+    for (const [host, ca, code] of [
+      ['mx.test', mx.ca, null],
+      ['mx.test.', mx.ca, null],
+      ['127.0.0.1', mx.ca, null],
+      ['other.test', mx.ca, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+      ['mx.test', undefined, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+    ] as const) {
+      const opened = await openWithRetries(
+        { host, address: mx.host, port: mx.port },
+        { ...SETTINGS, tls: 'required', rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
+        'modern',
+      )
       if (code === null) assert.equal(opened.ok && opened.session.tls?.authorized, true, host)
       else assert.partialDeepStrictEqual(!opened.ok && opened.failure, { stage: 'tls', reply: null, loss: { code } })
       if (opened.ok) await opened.session.quit()
@@ -143,15 +221,27 @@ describe('TLS', () => {
       await deliver(opened)
       assert.partialDeepStrictEqual(mx.messages, [{ tls: false, connection: 3 }])
       assert.deepEqual([opened.ok && opened.session.tls, opened.level], [null, 'plain'])
-      assert.match(opened.ok ? opened.session.opening.join('\n') : '', new RegExp(['older', 'out'].map((kind) =>
-        String.raw`S: 220 .*\n-- connection lost: TLS failed: .*\n-- trying once more with(?: )?${kind} TLS\n-- mx\.test \[127\.0\.0\.1\]:\d+\nS: 220 `).join('[^]*')))
+      assert.match(
+        opened.ok ? opened.session.opening.join('\n') : '',
+        new RegExp(
+          ['older', 'out']
+            .map(
+              (kind) =>
+                String.raw`S: 220 .*\n-- connection lost: TLS failed: .*\n-- trying once more with(?: )?${kind} TLS\n-- mx\.test \[127\.0\.0\.1\]:\d+\nS: 220 `,
+            )
+            .join('[^]*'),
+        ),
+      )
     })
 
     it(`that fails (${handshake}) and is required ends it`, async () => {
       const opened = await use({ handshake }, { tls: 'required', timeouts: chooseTimeouts({ tls: SOON }) })
       assert.equal(!opened.ok && opened.failure.stage, 'tls')
       assert.equal(mx.connections, 1)
-      assert.deepEqual(mx.commands.map(({ line }) => line), ['EHLO out.test', 'STARTTLS'])
+      assert.deepEqual(
+        mx.commands.map(({ line }) => line),
+        ['EHLO out.test', 'STARTTLS'],
+      )
     })
   }
 
@@ -163,7 +253,10 @@ describe('TLS', () => {
     assert.match(opened.ok ? opened.session.opening.join('\n') : '', /-- trying once more with older TLS\n/)
   })
 
-  for (const [first, protocol, remark] of [['reduced', 'TLSv1.2', 'with older TLS'], ['plain', undefined, 'without TLS']] as const) {
+  for (const [first, protocol, remark] of [
+    ['reduced', 'TLSv1.2', 'with older TLS'],
+    ['plain', undefined, 'without TLS'],
+  ] as const) {
     it(`begins where it was left the last time: ${first}`, async () => {
       const opened = await use({}, {}, 'mx.test', first)
       await deliver(opened)
@@ -181,8 +274,15 @@ describe('TLS', () => {
   it('says nothing to a server whose certificate will not do', async () => {
     const judge = (): { code: string; text: string } => ({ code: 'certificate-expired', text: 'it is too old' })
     const opened = await use({}, { tls: 'required', judge })
-    assert.partialDeepStrictEqual(failure(opened), { stage: 'tls', reply: null, loss: { code: 'certificate-expired', detail: 'it is too old' } })
-    assert.deepEqual(mx.commands.map(({ line }) => line), ['EHLO out.test', 'STARTTLS'])
+    assert.partialDeepStrictEqual(failure(opened), {
+      stage: 'tls',
+      reply: null,
+      loss: { code: 'certificate-expired', detail: 'it is too old' },
+    })
+    assert.deepEqual(
+      mx.commands.map(({ line }) => line),
+      ['EHLO out.test', 'STARTTLS'],
+    )
   })
 
   it('is not tried again without the caller asking for the retry', async () => {
@@ -194,13 +294,21 @@ describe('TLS', () => {
 
   it('lost after the dot is like plain text lost after the dot', async () => {
     const opened = await use({ on: { dot: { end: 'reset' } } })
-    assert.partialDeepStrictEqual(opened.ok && await opened.session.deliver(MAIL), { kind: 'lost', stage: 'dot', afterDot: true })
+    assert.partialDeepStrictEqual(opened.ok && (await opened.session.deliver(MAIL)), {
+      kind: 'lost',
+      stage: 'dot',
+      afterDot: true,
+    })
   })
 
   it('lost within a large message is not after the dot', async () => {
     const opened = await use({ bodyAfter: 100_000, on: { body: { end: 'reset' } } })
     const data = Buffer.from('0123456789\r\n'.repeat(1_000_000))
-    assert.partialDeepStrictEqual(opened.ok && await opened.session.deliver({ ...MAIL, data }), { kind: 'lost', stage: 'body', afterDot: false })
+    assert.partialDeepStrictEqual(opened.ok && (await opened.session.deliver({ ...MAIL, data })), {
+      kind: 'lost',
+      stage: 'body',
+      afterDot: false,
+    })
     assert.deepEqual(mx.messages, [])
   })
 })

@@ -43,7 +43,11 @@ export type Dialled<S> = { readonly ok: true; readonly socket: S } | { readonly 
  * Opens a TCP connection. `target.address` has to be an IP address: names are resolved, and judged, elsewhere.
  * `watch` is handed the socket at once, by whose destruction its owner may cut short whatever happens on it.
  */
-export async function dial(target: Target, limitMs: number, watch?: (socket: Socket) => void): Promise<Dialled<Socket>> {
+export async function dial(
+  target: Target,
+  limitMs: number,
+  watch?: (socket: Socket) => void,
+): Promise<Dialled<Socket>> {
   const { address, port, localAddress } = target
   if (isIP(address) === 0) throw new TypeError(`not an IP address: ${address}`)
   const socket = connectTcp({ host: address, port, noDelay: true, ...(localAddress !== undefined && { localAddress }) })
@@ -58,10 +62,18 @@ export interface HandshakeOrder {
 }
 
 /** Speaks TLS over a connected socket. */
-export async function secure(socket: Socket, target: Target, trust: Trust, { handshake, limitMs }: HandshakeOrder): Promise<Dialled<TLSSocket>> {
+export async function secure(
+  socket: Socket,
+  target: Target,
+  trust: Trust,
+  { handshake, limitMs }: HandshakeOrder,
+): Promise<Dialled<TLSSocket>> {
   const host = (target.tlsName ?? target.host).replace(/\.$/, '')
   const secured = connectTls({
-    socket, host, secureContext: findContext(trust, handshake), rejectUnauthorized: trust.rejectUnauthorized,
+    socket,
+    host,
+    secureContext: findContext(trust, handshake),
+    rejectUnauthorized: trust.rejectUnauthorized,
     // RFC 6066 3: an address is no server name.
     ...(isIP(host) === 0 && { servername: host }),
   })
@@ -73,11 +85,19 @@ export async function secure(socket: Socket, target: Target, trust: Trust, { han
 /** Many old servers do not know RFC 5746, and OpenSSL 3 would not speak with them. */
 const OPTIONS: Readonly<Record<Handshake, SecureContextOptions>> = {
   modern: { minVersion: 'TLSv1.2' },
-  reduced: { minVersion: 'TLSv1', maxVersion: 'TLSv1.2', ciphers: 'DEFAULT:@SECLEVEL=0', secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT },
+  reduced: {
+    minVersion: 'TLSv1',
+    maxVersion: 'TLSv1.2',
+    ciphers: 'DEFAULT:@SECLEVEL=0',
+    secureOptions: constants.SSL_OP_LEGACY_SERVER_CONNECT,
+  },
 }
 
 /** Reading the authorities takes milliseconds, so it is done once for each list of them. */
-const contexts: Readonly<Record<Handshake, Map<string | undefined, SecureContext>>> = { modern: new Map(), reduced: new Map() }
+const contexts: Readonly<Record<Handshake, Map<string | undefined, SecureContext>>> = {
+  modern: new Map(),
+  reduced: new Map(),
+}
 
 function findContext({ ca }: Trust, handshake: Handshake): SecureContext {
   const known = contexts[handshake].get(ca)
@@ -87,7 +107,11 @@ function findContext({ ca }: Trust, handshake: Handshake): SecureContext {
   return context
 }
 
-function expectEvent<S extends Socket>(socket: S, event: 'connect' | 'secureConnect', limitMs: number): Promise<Dialled<S>> {
+function expectEvent<S extends Socket>(
+  socket: S,
+  event: 'connect' | 'secureConnect',
+  limitMs: number,
+): Promise<Dialled<S>> {
   return new Promise((resolve) => {
     const fail = (loss: Loss): void => {
       settle({ ok: false, loss })
@@ -96,7 +120,10 @@ function expectEvent<S extends Socket>(socket: S, event: 'connect' | 'secureConn
     const onError = (error: NodeJS.ErrnoException): void => fail(describeError(error))
     const onClose = (): void => fail({ cause: 'closed', code: null, detail: 'the server closed the connection' })
     const onReady = (): void => settle({ ok: true, socket })
-    const timer = setTimeout(() => fail({ cause: 'timeout', code: null, detail: `no answer within ${limitMs} ms (${event})` }), limitMs)
+    const timer = setTimeout(
+      () => fail({ cause: 'timeout', code: null, detail: `no answer within ${limitMs} ms (${event})` }),
+      limitMs,
+    )
     const settle = (dialled: Dialled<S>): void => {
       clearTimeout(timer)
       socket.off('error', onError).off('close', onClose).off(event, onReady)

@@ -31,7 +31,8 @@ export interface LocalRefusal {
 /** Letters, digits and signs, and everything beyond ASCII: most addresses need no closer look. */
 const PLAIN = /^[\x21\x23-\x3b\x3d\x3f-\x7e\u{a0}-\u{10ffff}]*$/u
 /** The same, with quoted strings and backslash pairs in them (RFC 5321 4.1.2). */
-const QUOTED = /^(?:[\x21\x23-\x3b\x3d\x3f-\x7e\u{a0}-\u{10ffff}]|"(?:[\x20\x21\x23-\x5b\x5d-\x7e\u{a0}-\u{10ffff}]|\\[\x20-\x7e])*")*$/u
+const QUOTED =
+  /^(?:[\x21\x23-\x3b\x3d\x3f-\x7e\u{a0}-\u{10ffff}]|"(?:[\x20\x21\x23-\x5b\x5d-\x7e\u{a0}-\u{10ffff}]|\\[\x20-\x7e])*")*$/u
 const BEYOND_ASCII = /[^\x20-\x7e]/
 
 function isSafe(address: string): boolean {
@@ -42,11 +43,18 @@ function isSafe(address: string): boolean {
 export function refuseLocally(mail: Mail, offers: Capabilities): LocalRefusal | null {
   const { from, to, data } = mail
   if (!isSafe(from)) return { stage: 'mail', reply: composeReply(553, '5.1.7', 'Bad sender address syntax') }
-  if (to === '' || !isSafe(to)) return { stage: 'rcpt', reply: composeReply(553, '5.1.3', 'Bad recipient address syntax') }
+  if (to === '' || !isSafe(to))
+    return { stage: 'rcpt', reply: composeReply(553, '5.1.3', 'Bad recipient address syntax') }
   if (!offers.smtputf8 && needsUtf8(mail))
-    return { stage: 'mail', reply: composeReply(550, '5.6.7', 'SMTPUTF8 is needed for this message and is not offered by the host') }
+    return {
+      stage: 'mail',
+      reply: composeReply(550, '5.6.7', 'SMTPUTF8 is needed for this message and is not offered by the host'),
+    }
   if (offers.size !== null && offers.size > 0 && data.length > offers.size)
-    return { stage: 'mail', reply: composeReply(552, '5.3.4', `Message size ${data.length} exceeds the limit ${offers.size} of the host`) }
+    return {
+      stage: 'mail',
+      reply: composeReply(552, '5.3.4', `Message size ${data.length} exceeds the limit ${offers.size} of the host`),
+    }
   return null
 }
 

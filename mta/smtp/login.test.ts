@@ -10,7 +10,14 @@ const PASSWORD: Credential = { kind: 'password', username: 'me@x.example', passw
 const TOKEN: Credential = { kind: 'token', username: 'me@x.example', token: 'ya29.token' }
 
 function settings(credential: Credential, more: Partial<SessionSettings> = {}): SessionSettings {
-  return { ehloName: 'us.example', tls: 'never', rejectUnauthorized: true, timeouts: chooseTimeouts({ auth: 500, quit: 100 }), login: createLogin(credential), ...more }
+  return {
+    ehloName: 'us.example',
+    tls: 'never',
+    rejectUnauthorized: true,
+    timeouts: chooseTimeouts({ auth: 500, quit: 100 }),
+    login: createLogin(credential),
+    ...more,
+  }
 }
 
 describe('login', () => {
@@ -23,7 +30,11 @@ describe('login', () => {
   })
 
   /** A server that offers this and answers each line by what is given, then with nothing. Answers what it heard after EHLO. */
-  async function meet(offer: string, answers: readonly string[], credential: Credential): Promise<{ opened: Opened; heard: string[] }> {
+  async function meet(
+    offer: string,
+    answers: readonly string[],
+    credential: Credential,
+  ): Promise<{ opened: Opened; heard: string[] }> {
     const heard: string[] = []
     server = createServer((socket) => {
       sockets.add(socket)
@@ -40,7 +51,10 @@ describe('login', () => {
       })
     })
     await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve))
-    const opened = await openSession({ host: 'x.example', address: '127.0.0.1', port: (server.address() as AddressInfo).port }, settings(credential))
+    const opened = await openSession(
+      { host: 'x.example', address: '127.0.0.1', port: (server.address() as AddressInfo).port },
+      settings(credential),
+    )
     return { opened, heard: heard.filter((line) => line !== 'QUIT') }
   }
   const decode = (text: string): string => Buffer.from(text, 'base64').toString()
@@ -49,7 +63,10 @@ describe('login', () => {
   it('PLAIN before LOGIN, in one line', async () => {
     const { opened, heard } = await meet('AUTH LOGIN PLAIN', [YES], PASSWORD)
     assert.ok(opened.ok)
-    assert.deepEqual(heard.map((line) => decode(line.replace('AUTH PLAIN ', ''))), ['\0me@x.example\0correct horse'])
+    assert.deepEqual(
+      heard.map((line) => decode(line.replace('AUTH PLAIN ', ''))),
+      ['\0me@x.example\0correct horse'],
+    )
     assert.ok(opened.session.opening.includes('C: AUTH PLAIN ********'))
   })
   it('LOGIN where there is no other, in three', async () => {
@@ -59,37 +76,54 @@ describe('login', () => {
     assert.ok(!opened.session.opening.join('').includes(heard[2] ?? '-'))
   })
   it('XOAUTH2 with a token; its error is a question that gets an empty line', async () => {
-    const { opened, heard } = await meet('AUTH PLAIN XOAUTH2', ['334 eyJzdGF0dXMiOiI0MDAifQ==\r\n', '535 5.7.8 no\r\n'], TOKEN)
+    const { opened, heard } = await meet(
+      'AUTH PLAIN XOAUTH2',
+      ['334 eyJzdGF0dXMiOiI0MDAifQ==\r\n', '535 5.7.8 no\r\n'],
+      TOKEN,
+    )
     assert.ok(!opened.ok)
     assert.deepEqual([opened.failure.stage, opened.failure.reply?.code, heard[1]], ['auth', 535, ''])
-    assert.equal(decode(heard[0]?.replace('AUTH XOAUTH2 ', '') ?? ''), 'user=me@x.example\x01auth=Bearer ya29.token\x01\x01')
+    assert.equal(
+      decode(heard[0]?.replace('AUTH XOAUTH2 ', '') ?? ''),
+      'user=me@x.example\x01auth=Bearer ya29.token\x01\x01',
+    )
   })
 
   const NOTHING: readonly (readonly [name: string, offer: string, credential: Credential])[] = [
-    ['no AUTH at all', 'SIZE', PASSWORD], ['only what we do not speak', 'AUTH CRAM-MD5 GSSAPI', PASSWORD], ['no XOAUTH2 for a token', 'AUTH PLAIN LOGIN', TOKEN],
+    ['no AUTH at all', 'SIZE', PASSWORD],
+    ['only what we do not speak', 'AUTH CRAM-MD5 GSSAPI', PASSWORD],
+    ['no XOAUTH2 for a token', 'AUTH PLAIN LOGIN', TOKEN],
     ['no password for XOAUTH2', 'AUTH XOAUTH2', PASSWORD],
   ]
-  for (const [name, offer, credential] of NOTHING) it(`${name}: nothing secret is said`, async () => {
-    const { opened, heard } = await meet(offer, [], credential)
-    assert.ok(!opened.ok)
-    assert.deepEqual([opened.failure.stage, opened.failure.loss?.code, heard], ['auth', 'auth-not-offered', []])
-  })
+  for (const [name, offer, credential] of NOTHING)
+    it(`${name}: nothing secret is said`, async () => {
+      const { opened, heard } = await meet(offer, [], credential)
+      assert.ok(!opened.ok)
+      assert.deepEqual([opened.failure.stage, opened.failure.loss?.code, heard], ['auth', 'auth-not-offered', []])
+    })
 
   const ODD: readonly (readonly [name: string, answers: readonly string[]])[] = [
-    ['asks and asks', ['334 \r\n', '334 \r\n', '334 \r\n']], ['says nothing', []], ['talks out of turn', ['235 yes\r\n250 more\r\n250 and more\r\n']],
-    ['says no SMTP', ['hello\r\n']], ['closes', ['421 4.3.2 bye\r\n']],
+    ['asks and asks', ['334 \r\n', '334 \r\n', '334 \r\n']],
+    ['says nothing', []],
+    ['talks out of turn', ['235 yes\r\n250 more\r\n250 and more\r\n']],
+    ['says no SMTP', ['hello\r\n']],
+    ['closes', ['421 4.3.2 bye\r\n']],
   ]
-  for (const [name, answers] of ODD) it(`a server that ${name}: a value, and in time`, async () => {
-    const { opened } = await meet('AUTH PLAIN', answers, PASSWORD)
-    if (opened.ok) assert.equal(opened.session.isUsable, false)
-    else assert.equal(opened.failure.stage, 'auth')
-  })
+  for (const [name, answers] of ODD)
+    it(`a server that ${name}: a value, and in time`, async () => {
+      const { opened } = await meet('AUTH PLAIN', answers, PASSWORD)
+      if (opened.ok) assert.equal(opened.session.isUsable, false)
+      else assert.equal(opened.failure.stage, 'auth')
+    })
 
   it('with TLS from the first octet, and only with a certificate for the name', async () => {
     const mailbox = await startMailboxServer({ name: 'smtp.x.example', isImplicitTls: true })
     mailbox.passwords.set('me@x.example', 'correct horse')
     const open = (host: string): Promise<Opened> =>
-      openSession({ host, address: '127.0.0.1', port: mailbox.port }, settings(PASSWORD, { tls: 'implicit', ca: mailbox.ca }))
+      openSession(
+        { host, address: '127.0.0.1', port: mailbox.port },
+        settings(PASSWORD, { tls: 'implicit', ca: mailbox.ca }),
+      )
     const opened = await open('smtp.x.example')
     assert.ok(opened.ok)
     assert.equal(opened.session.tls?.authorized, true)

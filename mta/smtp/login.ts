@@ -33,21 +33,28 @@ const HIDDEN = '********'
 const MECHANISMS: readonly Mechanism[] = [
   {
     name: 'XOAUTH2',
-    lines: (credential) => credential.kind === 'token'
-      ? [hidden('AUTH XOAUTH2 ', `user=${credential.username}\x01auth=Bearer ${credential.token}\x01\x01`)]
-      : null,
+    lines: (credential) =>
+      credential.kind === 'token'
+        ? [hidden('AUTH XOAUTH2 ', `user=${credential.username}\x01auth=Bearer ${credential.token}\x01\x01`)]
+        : null,
   },
   {
     name: 'PLAIN',
-    lines: (credential) => credential.kind === 'password'
-      ? [hidden('AUTH PLAIN ', `\0${credential.username}\0${credential.password}`)]
-      : null,
+    lines: (credential) =>
+      credential.kind === 'password'
+        ? [hidden('AUTH PLAIN ', `\0${credential.username}\0${credential.password}`)]
+        : null,
   },
   {
     name: 'LOGIN',
-    lines: (credential) => credential.kind === 'password'
-      ? [{ line: 'AUTH LOGIN', shown: 'AUTH LOGIN' }, hidden('', credential.username), hidden('', credential.password)]
-      : null,
+    lines: (credential) =>
+      credential.kind === 'password'
+        ? [
+            { line: 'AUTH LOGIN', shown: 'AUTH LOGIN' },
+            hidden('', credential.username),
+            hidden('', credential.password),
+          ]
+        : null,
   },
 ]
 
@@ -60,7 +67,11 @@ export function createLogin(credential: Credential): Login {
     const offered = MECHANISMS.filter(({ name }) => offers.auth.includes(name))
     const lines = offered.map((one) => one.lines(credential)).find((found) => found !== null)
     if (lines == null) {
-      wire.lose('protocol', `the server offers no way to sign in that fits: ${offers.auth.join(' ') || 'no AUTH'}`, 'auth-not-offered')
+      wire.lose(
+        'protocol',
+        `the server offers no way to sign in that fits: ${offers.auth.join(' ') || 'no AUTH'}`,
+        'auth-not-offered',
+      )
       return { reply: null }
     }
     return converse(wire, lines)

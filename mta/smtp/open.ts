@@ -41,7 +41,9 @@ export interface SessionSettings extends Trust {
   readonly login?: Login
 }
 
-export type Opened = { readonly ok: true; readonly session: Session } | { readonly ok: false; readonly failure: OpenFailure }
+export type Opened =
+  | { readonly ok: true; readonly session: Session }
+  | { readonly ok: false; readonly failure: OpenFailure }
 
 /** A conversation that has no session yet. */
 interface Opening {
@@ -64,17 +66,30 @@ export function openSession(target: Target, settings: SessionSettings): Promise<
 
 /** What is left to try when a handshake failed, best first. */
 const LEVELS: readonly TlsLevel[] = ['modern', 'reduced', 'plain']
-const REMARKS: Readonly<Record<TlsLevel, string>> = { modern: 'with TLS', reduced: 'with older TLS', plain: 'without TLS' }
+const REMARKS: Readonly<Record<TlsLevel, string>> = {
+  modern: 'with TLS',
+  reduced: 'with older TLS',
+  plain: 'without TLS',
+}
 
 /**
  * The same, and where opportunistic TLS fails in the handshake, once more with what old servers speak, and then without TLS,
  * each on a new connection (RFC 7435: some protection when possible, mail always). The record says so. `first` is where to begin.
  */
-export async function openWithRetries(target: Target, settings: SessionSettings, first: TlsLevel): Promise<Opened & { readonly level: TlsLevel }> {
+export async function openWithRetries(
+  target: Target,
+  settings: SessionSettings,
+  first: TlsLevel,
+): Promise<Opened & { readonly level: TlsLevel }> {
   const levels = settings.tls === 'opportunistic' ? LEVELS.slice(LEVELS.indexOf(first)) : LEVELS.slice(0, 1)
   let lines = levels[0] === 'modern' ? [] : [`-- its TLS was broken lately: trying ${REMARKS[first]}`]
   for (const [i, level] of levels.entries()) {
-    const opened = await attempt(target, level === 'plain' ? { ...settings, tls: 'never' } : settings, lines, level === 'reduced' ? 'reduced' : 'modern')
+    const opened = await attempt(
+      target,
+      level === 'plain' ? { ...settings, tls: 'never' } : settings,
+      lines,
+      level === 'reduced' ? 'reduced' : 'modern',
+    )
     const next = levels[i + 1]
     if (opened.ok || opened.failure.stage !== 'tls' || next === undefined) return { ...opened, level }
     lines = [...opened.failure.transcript, `-- trying once more ${REMARKS[next]}`]
@@ -82,23 +97,36 @@ export async function openWithRetries(target: Target, settings: SessionSettings,
   throw new Error('there is always a level to try')
 }
 
-async function attempt(target: Target, settings: SessionSettings, lines: string[], handshake: Handshake): Promise<Opened> {
+async function attempt(
+  target: Target,
+  settings: SessionSettings,
+  lines: string[],
+  handshake: Handshake,
+): Promise<Opened> {
   const startedAt = performance.now()
-  lines.push(`-- ${target.host} [${target.address}]:${target.port}${target.localAddress === undefined ? '' : ` from ${target.localAddress}`}`)
+  lines.push(
+    `-- ${target.host} [${target.address}]:${target.port}${target.localAddress === undefined ? '' : ` from ${target.localAddress}`}`,
+  )
   const dialled = await dial(target, settings.timeouts.connect, settings.watch)
   if (!dialled.ok) {
     lines.push(`-- no connection: ${dialled.loss.detail}`)
     return { ok: false, failure: { stage: 'connect', reply: null, loss: dialled.loss, transcript: lines } }
   }
   const connectMs = performance.now() - startedAt
-  const begun = settings.tls === 'implicit' ? await beginInTls(dialled.socket, target, settings, lines) : { socket: dialled.socket, tls: null }
+  const begun =
+    settings.tls === 'implicit'
+      ? await beginInTls(dialled.socket, target, settings, lines)
+      : { socket: dialled.socket, tls: null }
   const from = dialled.socket.localAddress === undefined ? {} : { localAddress: dialled.socket.localAddress }
   if ('stage' in begun) return { ok: false, failure: { ...begun, ...from } }
   const opening = { target, settings, handshake, wire: new Wire(begun.socket, settings.timeouts, lines) }
   const met = await agree(opening, begun.tls)
   const agreed = 'stage' in met ? met : await signIn(opening, met)
   if ('stage' in agreed) return { ok: false, failure: { ...fail(opening.wire, agreed), ...from } }
-  return { ok: true, session: new Session(opening.wire, { ...agreed, ...from, connectMs, openMs: performance.now() - startedAt }) }
+  return {
+    ok: true,
+    session: new Session(opening.wire, { ...agreed, ...from, connectMs, openMs: performance.now() - startedAt }),
+  }
 }
 
 interface Met {
@@ -106,7 +134,12 @@ interface Met {
   readonly tls: TlsFacts | null
 }
 
-async function beginInTls(socket: Socket, target: Target, settings: SessionSettings, lines: string[]): Promise<{ socket: Socket; tls: TlsFacts } | OpenFailure> {
+async function beginInTls(
+  socket: Socket,
+  target: Target,
+  settings: SessionSettings,
+  lines: string[],
+): Promise<{ socket: Socket; tls: TlsFacts } | OpenFailure> {
   const secured = await secure(socket, target, settings, { handshake: 'modern', limitMs: settings.timeouts.tls })
   if (secured.ok) {
     const tls = describeTls(secured.socket)
@@ -123,7 +156,7 @@ function remarkOn({ protocol, cipher, authorized }: TlsFacts): string {
 }
 
 async function signIn({ settings, wire }: Opening, met: Met): Promise<Stop | Met> {
-  const refused = await settings.login?.(wire, met.offers) ?? null
+  const refused = (await settings.login?.(wire, met.offers)) ?? null
   return refused === null ? met : { stage: 'auth', reply: refused.reply }
 }
 
@@ -142,7 +175,8 @@ async function agree(opening: Opening, begun: TlsFacts | null): Promise<Stop | M
   }
   const tls = await startTls(opening)
   // A server that offers STARTTLS and then will not is still good for plain text.
-  if ('stage' in tls && tls.stage === 'starttls' && settings.tls === 'opportunistic' && isPolite(tls.reply)) return { offers, tls: null }
+  if ('stage' in tls && tls.stage === 'starttls' && settings.tls === 'opportunistic' && isPolite(tls.reply))
+    return { offers, tls: null }
   if ('stage' in tls) return tls
   const securely = await sayHello(opening)
   return 'stage' in securely ? securely : { offers: securely, tls }
@@ -184,7 +218,11 @@ async function startTls({ target, settings, handshake, wire }: Opening): Promise
 }
 
 function describeTls(socket: TLSSocket): TlsFacts {
-  return { protocol: socket.getProtocol() ?? 'unknown', cipher: socket.getCipher().standardName, authorized: socket.authorized && socket.getPeerCertificate().subjectaltname !== undefined }
+  return {
+    protocol: socket.getProtocol() ?? 'unknown',
+    cipher: socket.getCipher().standardName,
+    authorized: socket.authorized && socket.getPeerCertificate().subjectaltname !== undefined,
+  }
 }
 
 function isSuccess(reply: Reply): boolean {

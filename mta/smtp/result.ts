@@ -69,5 +69,9 @@ export type TransactionResult = Accepted | Rejected | Lost
 
 /** What an error of a socket says, on one line: OpenSSL's messages name source files and end in a line break. */
 export function describeError(error: NodeJS.ErrnoException & { reason?: string }): Loss {
-  return { cause: 'network', code: error.code ?? null, detail: (error.reason ?? error.message).replaceAll(/\s+/g, ' ').trim() }
+  return {
+    cause: 'network',
+    code: error.code ?? null,
+    detail: (error.reason ?? error.message).replaceAll(/\s+/g, ' ').trim(),
+  }
 }

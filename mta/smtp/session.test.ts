@@ -12,11 +12,19 @@ import { chooseTimeouts } from './timeouts.ts'
 import type { Timeouts } from './timeouts.ts'
 
 const SOON = 40
-const MAIL: Mail = { from: 'a@out.test', to: 'b@in.test', data: Buffer.from('Subject: x\r\n\r\nhello\r\n'), smtputf8: false }
+const MAIL: Mail = {
+  from: 'a@out.test',
+  to: 'b@in.test',
+  data: Buffer.from('Subject: x\r\n\r\nhello\r\n'),
+  smtputf8: false,
+}
 /** More than any socket buffer holds. */
 const LARGE = Buffer.from('0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcd\r\n'.repeat(250_000))
 
-const closed = (session: Session): Promise<void> => new Promise((resolve) => { session.onClose(resolve) })
+const closed = (session: Session): Promise<void> =>
+  new Promise((resolve) => {
+    session.onClose(resolve)
+  })
 
 describe('a session', () => {
   let mx: Receiver
@@ -24,9 +32,15 @@ describe('a session', () => {
 
   const open = async (script: ReceiverScript = {}, timeouts: Partial<Timeouts> = {}): Promise<Session> => {
     mx = await startReceiver({ ...script, offers: { starttls: false, ...script.offers } })
-    const opened = await openSession({ host: 'mx.test', address: mx.host, port: mx.port }, {
-      ehloName: 'out.test', tls: 'opportunistic', rejectUnauthorized: false, timeouts: chooseTimeouts(timeouts),
-    })
+    const opened = await openSession(
+      { host: 'mx.test', address: mx.host, port: mx.port },
+      {
+        ehloName: 'out.test',
+        tls: 'opportunistic',
+        rejectUnauthorized: false,
+        timeouts: chooseTimeouts(timeouts),
+      },
+    )
     if (!opened.ok) assert.fail(opened.failure.transcript.join('\n'))
     sessions.push(opened.session)
     return opened.session
@@ -40,21 +54,54 @@ describe('a session', () => {
   it('records what was said, the opening once and every message by itself', async () => {
     const session = await open()
     assert.deepEqual(session.opening, [
-      `-- mx.test [127.0.0.1]:${mx.port}`, 'S: 220 mx.test ESMTP', 'C: EHLO out.test',
-      'S: 250-mx.test', 'S: 250-PIPELINING', 'S: 250-SIZE 52428800', 'S: 250-8BITMIME', 'S: 250-SMTPUTF8', 'S: 250 ENHANCEDSTATUSCODES',
+      `-- mx.test [127.0.0.1]:${mx.port}`,
+      'S: 220 mx.test ESMTP',
+      'C: EHLO out.test',
+      'S: 250-mx.test',
+      'S: 250-PIPELINING',
+      'S: 250-SIZE 52428800',
+      'S: 250-8BITMIME',
+      'S: 250-SMTPUTF8',
+      'S: 250 ENHANCEDSTATUSCODES',
     ])
     const said = [
-      'C: MAIL FROM:<a@out.test> SIZE=21', 'C: RCPT TO:<b@in.test>', 'C: DATA',
-      'S: 250 2.1.0 Ok', 'S: 250 2.1.5 Ok', 'S: 354 End data with <CR><LF>.<CR><LF>', 'C: [21 bytes]', 'C: .', 'S: 250 2.0.0 Ok: taken',
+      'C: MAIL FROM:<a@out.test> SIZE=21',
+      'C: RCPT TO:<b@in.test>',
+      'C: DATA',
+      'S: 250 2.1.0 Ok',
+      'S: 250 2.1.5 Ok',
+      'S: 354 End data with <CR><LF>.<CR><LF>',
+      'C: [21 bytes]',
+      'C: .',
+      'S: 250 2.0.0 Ok: taken',
     ]
     assert.deepEqual((await session.deliver(MAIL)).conversation, said)
     assert.deepEqual((await session.deliver(MAIL)).conversation, said)
     assert.equal(session.delivered, 2)
-    assert.deepEqual(mx.messages.map(({ from, to, parameters, tls, connection, helo }) => ({ from, to, parameters, tls, connection, helo })),
-      [1, 2].map(() => ({ from: 'a@out.test', to: ['b@in.test'], parameters: 'SIZE=21', tls: false, connection: 1, helo: 'out.test' })))
+    assert.deepEqual(
+      mx.messages.map(({ from, to, parameters, tls, connection, helo }) => ({
+        from,
+        to,
+        parameters,
+        tls,
+        connection,
+        helo,
+      })),
+      [1, 2].map(() => ({
+        from: 'a@out.test',
+        to: ['b@in.test'],
+        parameters: 'SIZE=21',
+        tls: false,
+        connection: 1,
+        helo: 'out.test',
+      })),
+    )
   })
 
-  for (const [size, data] of [['small', MAIL.data], ['large', LARGE]] as const) {
+  for (const [size, data] of [
+    ['small', MAIL.data],
+    ['large', LARGE],
+  ] as const) {
     it(`does not hand over a ${size} message that may not go any more when the server is ready for it`, async () => {
       const session = await open({ offers: { pipelining: false }, on: { data: { delayMs: SOON } } })
       let mayGo = true
@@ -79,14 +126,22 @@ describe('a session', () => {
     const session = await open()
     const line = fc.oneof(
       fc.constantFrom('.', '..', '', '.a', 'a.', 'QUIT', '\0', '\u{feff}.'),
-      fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString('latin1').replaceAll(/[\r\n]/g, '')),
+      fc.uint8Array({ maxLength: 40 }).map((bytes) =>
+        Buffer.from(bytes)
+          .toString('latin1')
+          .replaceAll(/[\r\n]/g, ''),
+      ),
     )
-    const message = fc.array(line, { maxLength: 12 }).map((lines) => Buffer.from(lines.map((text) => `${text}\r\n`).join(''), 'latin1'))
-    await fc.assert(fc.asyncProperty(message, async (data) => {
-      const result = await session.deliver({ ...MAIL, data })
-      assert.equal(result.kind, 'accepted')
-      assert.deepEqual(mx.messages.at(-1)?.bytes, data)
-    }))
+    const message = fc
+      .array(line, { maxLength: 12 })
+      .map((lines) => Buffer.from(lines.map((text) => `${text}\r\n`).join(''), 'latin1'))
+    await fc.assert(
+      fc.asyncProperty(message, async (data) => {
+        const result = await session.deliver({ ...MAIL, data })
+        assert.equal(result.kind, 'accepted')
+        assert.deepEqual(mx.messages.at(-1)?.bytes, data)
+      }),
+    )
   })
 
   it('delivers large messages, dots and all', async () => {
@@ -110,14 +165,21 @@ describe('a session', () => {
     const endsBeforeTheEnd: readonly (readonly [what: string, script: ReceiverScript, cause: string])[] = [
       ['the server stops reading', { bodyAfter: 5000, on: { body: { end: 'stall' } } }, 'timeout'],
       ['the server resets', { bodyAfter: 100_000, on: { body: { end: 'reset' } } }, 'network'],
-      ['the server says success too early', { bodyAfter: 100_000, on: { body: { reply: '250 taken', end: 'stall' } } }, 'protocol'],
+      [
+        'the server says success too early',
+        { bodyAfter: 100_000, on: { body: { reply: '250 taken', end: 'stall' } } },
+        'protocol',
+      ],
     ]
     for (const [what, script, cause] of endsBeforeTheEnd)
       it(`${what}: the end mark was never sent`, async () => {
         const session = await open(script, { block: 1000 })
         const result = await session.deliver({ ...MAIL, data: LARGE })
         assert.partialDeepStrictEqual(result, { kind: 'lost', stage: 'body', afterDot: false, cause })
-        assert.match(result.conversation.join('\n'), /-- after at most \d+ of 16000000 bytes of the message, without its end$/)
+        assert.match(
+          result.conversation.join('\n'),
+          /-- after at most \d+ of 16000000 bytes of the message, without its end$/,
+        )
         assert.deepEqual(mx.messages, [])
       })
 
@@ -136,12 +198,20 @@ describe('a session', () => {
     })
 
     it('our own end counts like any other', async () => {
-      for (const [stage, afterDot] of [['rcpt', false], ['dot', true]] as const) {
+      for (const [stage, afterDot] of [
+        ['rcpt', false],
+        ['dot', true],
+      ] as const) {
         const { promise: reached, resolve } = Promise.withResolvers<void>()
-        const session = await open({ offers: { pipelining: false }, on: { [stage]: () => {
-          resolve()
-          return { end: 'silence' } as const
-        } } })
+        const session = await open({
+          offers: { pipelining: false },
+          on: {
+            [stage]: () => {
+              resolve()
+              return { end: 'silence' } as const
+            },
+          },
+        })
         const delivery = session.deliver(MAIL)
         await reached
         session.destroy()
@@ -184,11 +254,20 @@ describe('a session', () => {
     })
 
     it('works through many messages, accepted and refused', async () => {
-      const session = await open({ on: { rcpt: ({ address }) => (address.startsWith('no') ? '550 5.1.1 No such user' : undefined) } })
+      const session = await open({
+        on: { rcpt: ({ address }) => (address.startsWith('no') ? '550 5.1.1 No such user' : undefined) },
+      })
       const results: TransactionResult[] = []
-      for (let i = 0; i < 50; i++) results.push(await session.deliver({ ...MAIL, to: `${i % 3 === 0 ? 'no' : 'yes'}${i}@in.test` }))
-      assert.deepEqual(results.map(({ kind }) => kind), Array.from({ length: 50 }, (_, i) => (i % 3 === 0 ? 'rejected' : 'accepted')))
-      assert.deepEqual(mx.messages.map(({ to }) => to[0]), Array.from({ length: 50 }, (_, i) => `yes${i}@in.test`).filter((_, i) => i % 3 !== 0))
+      for (let i = 0; i < 50; i++)
+        results.push(await session.deliver({ ...MAIL, to: `${i % 3 === 0 ? 'no' : 'yes'}${i}@in.test` }))
+      assert.deepEqual(
+        results.map(({ kind }) => kind),
+        Array.from({ length: 50 }, (_, i) => (i % 3 === 0 ? 'rejected' : 'accepted')),
+      )
+      assert.deepEqual(
+        mx.messages.map(({ to }) => to[0]),
+        Array.from({ length: 50 }, (_, i) => `yes${i}@in.test`).filter((_, i) => i % 3 !== 0),
+      )
       assert.equal(mx.connections, 1)
     })
   })

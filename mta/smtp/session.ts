@@ -132,7 +132,7 @@ export class Session {
 
   async #ask(mail: Mail): Promise<ProbeResult> {
     const refusal = refuseLocally(mail, this.offers)
-    const refused = refusal ?? await this.#askFor(mail)
+    const refused = refusal ?? (await this.#askFor(mail))
     if (refusal === null && this.isUsable) {
       this.#wire.send([RSET.line])
       await this.#wire.answer('rset')
@@ -142,7 +142,10 @@ export class Session {
   }
 
   async #askFor(mail: Mail): Promise<ProbeResult['refused']> {
-    for (const [stage, line] of [['mail', composeMail(mail, this.offers)], ['rcpt', composeRcpt(mail)]] as const) {
+    for (const [stage, line] of [
+      ['mail', composeMail(mail, this.offers)],
+      ['rcpt', composeRcpt(mail)],
+    ] as const) {
       if (!this.isUsable) return null
       this.#wire.send([line])
       const reply = await this.#wire.answer(stage)
@@ -162,12 +165,17 @@ export class Session {
     this.#needsReset = ending.kind === 'rejected'
     if (ending.kind === 'accepted') this.delivered++
     // RFC 5321 3.8: the server is closing, whatever else it says.
-    if (ending.kind === 'rejected' && ending.reply.code === 421) this.#wire.lose('closed', 'the server ended the session')
+    if (ending.kind === 'rejected' && ending.reply.code === 421)
+      this.#wire.lose('closed', 'the server ended the session')
     return ending
   }
 
   #compose(mail: Mail): Command[] {
-    const commands: Command[] = [{ step: 'mail', line: composeMail(mail, this.offers) }, { step: 'rcpt', line: composeRcpt(mail) }, DATA]
+    const commands: Command[] = [
+      { step: 'mail', line: composeMail(mail, this.offers) },
+      { step: 'rcpt', line: composeRcpt(mail) },
+      DATA,
+    ]
     return this.#needsReset ? [RSET, ...commands] : commands
   }
 }

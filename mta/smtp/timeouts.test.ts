@@ -3,13 +3,20 @@ import { chooseTimeouts, TIMEOUTS } from './timeouts.ts'
 import type { Step } from './timeouts.ts'
 
 /** RFC 5321 4.5.3.2, in minutes: a client SHOULD wait at least this long. */
-const FLOOR: readonly (readonly [step: Step, minutes: number])[] = [['greeting', 5], ['mail', 5], ['rcpt', 5], ['data', 2], ['block', 3], ['dot', 10]]
+const FLOOR: readonly (readonly [step: Step, minutes: number])[] = [
+  ['greeting', 5],
+  ['mail', 5],
+  ['rcpt', 5],
+  ['data', 2],
+  ['block', 3],
+  ['dot', 10],
+]
 
 describe('time-outs', () => {
   for (const [step, minutes] of FLOOR)
     it(`${step}: no shorter than the RFC asks for`, () => assert.ok(TIMEOUTS[step].ms >= minutes * 60_000))
 
-  it('are the table\'s, all of them, unless replaced', () => {
+  it("are the table's, all of them, unless replaced", () => {
     const table = Object.fromEntries(Object.entries(TIMEOUTS).map(([step, { ms }]) => [step, ms]))
     assert.deepEqual(chooseTimeouts(), table)
     assert.deepEqual(chooseTimeouts({ dot: 7 }), { ...table, dot: 7 })

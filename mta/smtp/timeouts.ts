@@ -15,8 +15,14 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 
 const ROWS = {
-  connect: { ms: 30 * SECOND, reason: 'TCP either answers within a few retransmissions of SYN or will not; there may be other addresses to try' },
-  greeting: { ms: 5 * MINUTE, reason: 'RFC 5321 4.5.3.2.1: many servers accept the connection and delay the greeting until load allows' },
+  connect: {
+    ms: 30 * SECOND,
+    reason: 'TCP either answers within a few retransmissions of SYN or will not; there may be other addresses to try',
+  },
+  greeting: {
+    ms: 5 * MINUTE,
+    reason: 'RFC 5321 4.5.3.2.1: many servers accept the connection and delay the greeting until load allows',
+  },
   ehlo: { ms: 5 * MINUTE, reason: 'not listed in the RFC; servers look up our name here, so as long as for MAIL' },
   starttls: { ms: 2 * MINUTE, reason: 'not listed; the server only has to say go ahead' },
   tls: { ms: 1 * MINUTE, reason: 'not listed; two round trips and a signature, after the server promised to be ready' },
@@ -26,7 +32,10 @@ const ROWS = {
   rcpt: { ms: 5 * MINUTE, reason: 'RFC 5321 4.5.3.2.3: longer if mailing lists and aliases are expanded here' },
   data: { ms: 2 * MINUTE, reason: 'RFC 5321 4.5.3.2.4: waiting for 354' },
   block: { ms: 3 * MINUTE, reason: 'RFC 5321 4.5.3.2.5: one block of the message must leave within this time' },
-  dot: { ms: 10 * MINUTE, reason: 'RFC 5321 4.5.3.2.6: the server now delivers or stores; giving up early makes duplicates' },
+  dot: {
+    ms: 10 * MINUTE,
+    reason: 'RFC 5321 4.5.3.2.6: the server now delivers or stores; giving up early makes duplicates',
+  },
   quit: { ms: 5 * SECOND, reason: 'a courtesy: nothing depends on the answer to QUIT' },
 } as const satisfies Record<string, Row>
 
@@ -40,7 +49,19 @@ export const TIMEOUTS: Readonly<Record<Step, Row>> = ROWS
 export function chooseTimeouts(replaced: Partial<Timeouts> = {}): Timeouts {
   const { connect, greeting, ehlo, starttls, tls, auth, rset, mail, rcpt, data, block, dot, quit } = ROWS
   return {
-    connect: connect.ms, greeting: greeting.ms, ehlo: ehlo.ms, starttls: starttls.ms, tls: tls.ms, auth: auth.ms, rset: rset.ms,
-    mail: mail.ms, rcpt: rcpt.ms, data: data.ms, block: block.ms, dot: dot.ms, quit: quit.ms, ...replaced,
+    connect: connect.ms,
+    greeting: greeting.ms,
+    ehlo: ehlo.ms,
+    starttls: starttls.ms,
+    tls: tls.ms,
+    auth: auth.ms,
+    rset: rset.ms,
+    mail: mail.ms,
+    rcpt: rcpt.ms,
+    data: data.ms,
+    block: block.ms,
+    dot: dot.ms,
+    quit: quit.ms,
+    ...replaced,
   }
 }

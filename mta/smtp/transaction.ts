@@ -52,7 +52,12 @@ const NOTHING = Buffer.alloc(0)
 const AGREES = { rset: 2, mail: 2, rcpt: 2, data: 3, dot: 2 } as const
 
 /** Carries out the transaction. `commands` end with DATA; `mayPipeline` as the server offered. */
-export async function transact(wire: Wire, commands: readonly Command[], mail: Content, mayPipeline: boolean): Promise<Ending> {
+export async function transact(
+  wire: Wire,
+  commands: readonly Command[],
+  mail: Content,
+  mayPipeline: boolean,
+): Promise<Ending> {
   const { unhappy, isOpen } = await sendEnvelope(wire, commands, mayPipeline)
   if (unhappy !== null) {
     if (isOpen) await sendNothing(wire)
@@ -94,7 +99,9 @@ async function sendContent(wire: Wire, { data, mayGo }: Content): Promise<boolea
   for (let at = 0; at < content.length; at += BLOCK_BYTES) {
     const isFlushed = await wire.flush(content.subarray(at, at + BLOCK_BYTES), 'block')
     if (isFlushed) continue
-    wire.note(`-- after at most ${Math.min(at + BLOCK_BYTES, content.length)} of ${content.length} bytes of the message, without its end`)
+    wire.note(
+      `-- after at most ${Math.min(at + BLOCK_BYTES, content.length)} of ${content.length} bytes of the message, without its end`,
+    )
     return false
   }
   if (!isAllowed(wire, mayGo)) return false
@@ -136,5 +143,7 @@ function explain(wire: Wire, step: Command['step'] | 'dot', reply: Reply | null)
 /** The content did not get through to its end. Servers that will not have it often say so and hang up. */
 function explainBreak(wire: Wire): Unhappy {
   const { farewell } = wire
-  return farewell === null ? { kind: 'lost', stage: 'body', afterDot: false } : { kind: 'rejected', stage: 'dot', reply: farewell }
+  return farewell === null
+    ? { kind: 'lost', stage: 'body', afterDot: false }
+    : { kind: 'rejected', stage: 'dot', reply: farewell }
 }

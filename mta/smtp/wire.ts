@@ -47,7 +47,9 @@ export class Wire {
     this.#socket = socket
     this.#timeouts = timeouts
     this.#lines = lines
-    this.#deadline = new Deadline(() => this.lose('timeout', `no answer within ${this.#timeouts[this.#step]} ms (${this.#step})`))
+    this.#deadline = new Deadline(() =>
+      this.lose('timeout', `no answer within ${this.#timeouts[this.#step]} ms (${this.#step})`),
+    )
     this.#owed = 1
     this.attach(socket)
   }
@@ -96,7 +98,9 @@ export class Wire {
     const reply = this.#replies.shift()
     if (reply !== undefined || this.loss !== null) return Promise.resolve(reply ?? null)
     this.#expect(step)
-    return new Promise((resolve) => { this.#wake = resolve })
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
   }
 
   /** Adds a line to the record. */

@@ -21,13 +21,19 @@ export interface Peer {
 }
 
 /** `key` is what the connection logged in with. @throws a Reply. */
-export async function admit(ctx: SubmissionContext, { remoteAddress, isLocal }: Peer, key: string | null): Promise<Sender> {
+export async function admit(
+  ctx: SubmissionContext,
+  { remoteAddress, isLocal }: Peer,
+  key: string | null,
+): Promise<Sender> {
   const sender = key === null ? await findRelay(ctx, remoteAddress) : await findByKey(ctx, key)
   const { rate, config } = ctx
   const verdicts = [
     rate.take(sender.workspaceId, planOf(ctx, sender.plan).requestsPerSecond),
     ...(sender.keyId === null ? [] : [rate.take(`key ${sender.keyId}`, config.submissionPerKey)]),
-    ...(sender.keyId === null || isLocal ? [] : [rate.take(`network ${networkOf(remoteAddress)}`, config.submissionPerNetwork)]),
+    ...(sender.keyId === null || isLocal
+      ? []
+      : [rate.take(`network ${networkOf(remoteAddress)}`, config.submissionPerNetwork)]),
   ]
   const over = verdicts.find(({ isAllowed }) => !isAllowed)
   if (over !== undefined) throw comeAgain('Too many messages', over.retryAfter)

@@ -19,7 +19,9 @@ export function judgeMail({ address, args }: SMTPServerAddress): Reply | null {
 
 export function judgeRecipient({ address, args }: SMTPServerAddress, session: SMTPServerSession): Reply | null {
   const { mailFrom } = session.envelope
-  const wrong = judgeParameters(args, RCPT_PARAMETERS) ?? (mailFrom !== false && isAnnounced(address, mailFrom.args) ? null : NOT_ANNOUNCED)
+  const wrong =
+    judgeParameters(args, RCPT_PARAMETERS) ??
+    (mailFrom !== false && isAnnounced(address, mailFrom.args) ? null : NOT_ANNOUNCED)
   if (wrong !== null) return wrong
   const read = parseAddress(address)
   return read.ok ? null : new Reply(553, `5.1.3 ${read.reason}`)
@@ -34,7 +36,10 @@ function judgeParameters(args: SMTPServerAddress['args'], known: ReadonlySet<str
 
 /** The part before the "@": a domain has an ASCII form. */
 function isAnnounced(address: string, args: SMTPServerAddress['args']): boolean {
-  return !BEYOND_ASCII.test(address.slice(0, Math.max(0, address.lastIndexOf('@')))) || (args !== false && 'SMTPUTF8' in args)
+  return (
+    !BEYOND_ASCII.test(address.slice(0, Math.max(0, address.lastIndexOf('@')))) ||
+    (args !== false && 'SMTPUTF8' in args)
+  )
 }
 
 interface Shown {
@@ -43,7 +48,11 @@ interface Shown {
 }
 
 /** Those of the envelope, as the API would have named them: whom neither To nor Cc shows is a Bcc. */
-export function addresseesOf({ envelope }: SMTPServerSession, shown: Shown, sender: Pick<Sender, 'destinationOf'>): Addressee[] {
+export function addresseesOf(
+  { envelope }: SMTPServerSession,
+  shown: Shown,
+  sender: Pick<Sender, 'destinationOf'>,
+): Addressee[] {
   const [to, cc] = [shown.to, shown.cc].map((list) => new Set(list.map(({ email }) => email.toLowerCase())))
   const found = new Map<string, Addressee>()
   for (const { address: given } of envelope.rcptTo) {
@@ -62,11 +71,16 @@ export function addresseesOf({ envelope }: SMTPServerSession, shown: Shown, send
  * domain that signs: who hands mail in must not be able to have others written to.
  */
 export async function envelopeOf(
-  { envelope }: SMTPServerSession, sender: Sender, recipients: readonly Addressee[],
+  { envelope }: SMTPServerSession,
+  sender: Sender,
+  recipients: readonly Addressee[],
 ): Promise<SubmittedEnvelope> {
   const { mailFrom } = envelope
   const from = mailFrom === false ? '' : mailFrom.address
-  const plain = { from, ...(mailFrom !== false && mailFrom.args !== false && 'SMTPUTF8' in mailFrom.args ? { isUtf8: true as const } : {}) }
+  const plain = {
+    from,
+    ...(mailFrom !== false && mailFrom.args !== false && 'SMTPUTF8' in mailFrom.args ? { isUtf8: true as const } : {}),
+  }
   const read = parseAddress(from)
   const wishes = wishesOf(envelope, recipients)
   if (!read.ok || recipients.every((_, n) => wishes[n]?.notify?.[0] === 'NEVER')) return plain
@@ -74,7 +88,10 @@ export async function envelopeOf(
   if (!verdict.ok || verdict.domainId === null) return plain
   const { ret, envid } = envelope.dsn ?? {}
   return {
-    ...plain, reportTo: read.address.address, ...(isRet(ret) ? { ret } : {}), ...(envid ? { envid: envid.slice(0, MAX_PARAMETER) } : {}),
+    ...plain,
+    reportTo: read.address.address,
+    ...(isRet(ret) ? { ret } : {}),
+    ...(envid ? { envid: envid.slice(0, MAX_PARAMETER) } : {}),
     ...(Object.keys(wishes).length > 0 ? { wishes } : {}),
   }
 }
@@ -88,7 +105,10 @@ function wishesOf({ rcptTo }: SMTPServerEnvelope, recipients: readonly Addressee
     const read = dsn === undefined ? null : parseAddress(given)
     if (read?.ok !== true) continue
     const n = recipients.findIndex(({ address }) => address.toLowerCase() === read.address.address.toLowerCase())
-    wishes[n] = { ...(dsn?.notify ? { notify: [...dsn.notify] } : {}), ...(dsn?.orcpt ? { orcpt: dsn.orcpt.slice(0, MAX_PARAMETER) } : {}) }
+    wishes[n] = {
+      ...(dsn?.notify ? { notify: [...dsn.notify] } : {}),
+      ...(dsn?.orcpt ? { orcpt: dsn.orcpt.slice(0, MAX_PARAMETER) } : {}),
+    }
   }
   return wishes
 }

@@ -17,22 +17,32 @@ type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onAuth' | 'onMailFrom' | 
 const ACCEPTED = 250
 const OUR_FAULT = new Reply(451, '4.3.0 A fault on our side, come again')
 
-export function createHandlers(ctx: SubmissionContext, visitOf: (session: SMTPServerSession) => Visit): Required<Handlers> {
+export function createHandlers(
+  ctx: SubmissionContext,
+  visitOf: (session: SMTPServerSession) => Visit,
+): Required<Handlers> {
   return {
     onConnect: (_session, reply) => reply(),
     onAuth: ({ password }, session, reply) => {
       const visit = visitOf(session)
-      welcome(ctx, visit, password ?? '').then((user) => reply(null, { user }), (error: unknown) => {
-        reply(replyOf(ctx, error))
-        if (error !== STORES_AWAY && ++visit.failedLogins >= MAX_FAILURES) visit.send(421, '4.7.0 Too many failed logins')
-      })
+      welcome(ctx, visit, password ?? '').then(
+        (user) => reply(null, { user }),
+        (error: unknown) => {
+          reply(replyOf(ctx, error))
+          if (error !== STORES_AWAY && ++visit.failedLogins >= MAX_FAILURES)
+            visit.send(421, '4.7.0 Too many failed logins')
+        },
+      )
     },
     onMailFrom: (address, session, reply) => {
       const visit = visitOf(session)
-      begin(ctx, visit, address).then((sender) => {
-        visit.sender = sender
-        reply()
-      }, (error: unknown) => reply(replyOf(ctx, error)))
+      begin(ctx, visit, address).then(
+        (sender) => {
+          visit.sender = sender
+          reply()
+        },
+        (error: unknown) => reply(replyOf(ctx, error)),
+      )
     },
     onRcptTo: (address, session, reply) => {
       visitOf(session).allow(STEP_MS.command)
@@ -43,7 +53,10 @@ export function createHandlers(ctx: SubmissionContext, visitOf: (session: SMTPSe
       const { sender } = visit
       if (sender === null) return reply(OUR_FAULT)
       const handed = { stream, session, sender, cutOff: () => visit.cutOff() }
-      receive(ctx, visit, handed).then((text) => reply(null, text), (error: unknown) => reply(replyOf(ctx, error)))
+      receive(ctx, visit, handed).then(
+        (text) => reply(null, text),
+        (error: unknown) => reply(replyOf(ctx, error)),
+      )
     },
   }
 }

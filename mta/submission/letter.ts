@@ -35,10 +35,16 @@ const MAX_LIST_OCTETS = 32 * 1024
 export function readLetter(octets: Buffer): Letter {
   const { fields, head, body } = splitMessage(octets)
   if (head.length > MAX_HEAD_OCTETS || fields.length > MAX_FIELDS) throw new Reply(552, '5.3.4 The header is too large')
-  if (fields.filter(({ name }) => name === 'received').length > MAX_HOPS) throw new Reply(554, '5.4.6 The mail goes in circles')
+  if (fields.filter(({ name }) => name === 'received').length > MAX_HOPS)
+    throw new Reply(554, '5.4.6 The mail goes in circles')
   return {
-    fields, body, authors: readAuthors(fields), to: readList(fields, 'to'), cc: readList(fields, 'cc'),
-    subject: readHeaderText(valueOf(fields.find(({ name }) => name === 'subject'))), options: readOptions(fields),
+    fields,
+    body,
+    authors: readAuthors(fields),
+    to: readList(fields, 'to'),
+    cc: readList(fields, 'cc'),
+    subject: readHeaderText(valueOf(fields.find(({ name }) => name === 'subject'))),
+    options: readOptions(fields),
   }
 }
 
@@ -50,21 +56,29 @@ function readAuthors(fields: readonly Field[]): Letter['authors'] {
   const read = splitMailboxes(plainText(valueOf(from))).map((piece) => parseMailbox(piece))
   const wrong = read.find((one) => !one.ok)
   if (wrong?.ok === false) throw badContent(`From cannot be read: ${wrong.reason}`)
-  const [first, ...rest] = read.flatMap((one) => one.ok ? [shown(one.mailbox)] : [])
+  const [first, ...rest] = read.flatMap((one) => (one.ok ? [shown(one.mailbox)] : []))
   if (first === undefined) throw badContent('From is empty')
   return [first, ...rest]
 }
 
 function readList(fields: readonly Field[], wanted: 'to' | 'cc'): Mailbox[] {
-  const text = fields.filter(({ name }) => name === wanted).map((field) => plainText(valueOf(field).slice(0, MAX_LIST_OCTETS))).join(', ')
-  return splitMailboxes(text).slice(0, MAX_SHOWN).flatMap((piece) => {
-    const read = parseMailbox(piece)
-    return read.ok ? [shown(read.mailbox)] : []
-  })
+  const text = fields
+    .filter(({ name }) => name === wanted)
+    .map((field) => plainText(valueOf(field).slice(0, MAX_LIST_OCTETS)))
+    .join(', ')
+  return splitMailboxes(text)
+    .slice(0, MAX_SHOWN)
+    .flatMap((piece) => {
+      const read = parseMailbox(piece)
+      return read.ok ? [shown(read.mailbox)] : []
+    })
 }
 
 function shown({ email, name }: Mailbox): Mailbox {
-  return { email, name: name === null ? null : readHeaderText(Buffer.from(decodeWords(name)).toString('latin1')) || null }
+  return {
+    email,
+    name: name === null ? null : readHeaderText(Buffer.from(decodeWords(name)).toString('latin1')) || null,
+  }
 }
 
 function valueOf(field: Field | undefined): string {

@@ -19,10 +19,15 @@ const IS_ADMIN = new Reply(535, '5.7.8 This is an Admin key: sending needs a Reg
 export const STORES_AWAY = new Reply(454, '4.7.0 Logging in is not possible now, come again')
 
 /** The caller. @throws a Reply. */
-export async function logIn(ctx: Pick<SubmissionContext, 'keyring' | 'attempts'>, password: string, peer: string): Promise<Caller> {
+export async function logIn(
+  ctx: Pick<SubmissionContext, 'keyring' | 'attempts'>,
+  password: string,
+  peer: string,
+): Promise<Caller> {
   const name = `smtp login ${networkOf(peer)}`
   const waitSeconds = await ctx.attempts.look(name, FAILURES)
-  if (waitSeconds !== null) throw new Reply(454, comeAgain('Too many failed logins from your network', waitSeconds).message)
+  if (waitSeconds !== null)
+    throw new Reply(454, comeAgain('Too many failed logins from your network', waitSeconds).message)
   const caller = await authenticate(ctx, password)
   if (caller?.kind === 'regular') return caller
   await ctx.attempts.take(name, FAILURES)
@@ -30,7 +35,10 @@ export async function logIn(ctx: Pick<SubmissionContext, 'keyring' | 'attempts'>
 }
 
 /** The caller of a key as it is now; null when it opens nothing. @throws a Reply while PostgreSQL must be asked and is away. */
-export async function authenticate({ keyring }: Pick<SubmissionContext, 'keyring'>, key: string): Promise<Caller | null> {
+export async function authenticate(
+  { keyring }: Pick<SubmissionContext, 'keyring'>,
+  key: string,
+): Promise<Caller | null> {
   try {
     return await keyring.authenticate(key)
   } catch (error) {

@@ -36,7 +36,10 @@ const LF = 10
 const LOST = new Reply(451, '4.4.2 The connection was lost')
 
 /** @throws a Reply. */
-export async function readOctets(stream: SMTPServerDataStream, { maxBytes, held, cutOff }: Bounds): Promise<HeldOctets> {
+export async function readOctets(
+  stream: SMTPServerDataStream,
+  { maxBytes, held, cutOff }: Bounds,
+): Promise<HeldOctets> {
   const pile = new Pile(held)
   let size = 0
   let isCrowded = false
@@ -52,10 +55,14 @@ export async function readOctets(stream: SMTPServerDataStream, { maxBytes, held,
       pile.release()
       reject(LOST)
     }
-    stream.on('data', keep).once('error', lose).once('close', lose).once('end', () => {
-      stream.off('close', lose)
-      resolve()
-    })
+    stream
+      .on('data', keep)
+      .once('error', lose)
+      .once('close', lose)
+      .once('end', () => {
+        stream.off('close', lose)
+        resolve()
+      })
   })
   if (size > maxBytes) throw new Reply(552, `5.3.4 The message has more than ${maxBytes} octets`)
   if (isCrowded) throw new Reply(452, '4.3.1 Too much mail is under way, come again')

@@ -47,7 +47,13 @@ const READERS: Readonly<Record<string, (options: Draft, value: string) => string
 }
 
 /** The others add up. */
-const STANDS_ONCE: ReadonlySet<string> = new Set(['x-priority-tier', 'x-idempotency-key', 'x-template-id', 'x-track-opens', 'x-track-clicks'])
+const STANDS_ONCE: ReadonlySet<string> = new Set([
+  'x-priority-tier',
+  'x-idempotency-key',
+  'x-template-id',
+  'x-track-opens',
+  'x-track-clicks',
+])
 
 export function isOption(name: string): boolean {
   return Object.hasOwn(READERS, name)
@@ -55,14 +61,24 @@ export function isOption(name: string): boolean {
 
 /** @throws a Reply that names the field and what is wrong with it. */
 export function readOptions(fields: readonly { readonly name: string; readonly line: string }[]): MailOptions {
-  const options: Draft = { tier: 'normal', tags: [], metadata: null, idempotencyKey: null, templateId: null, trackOpens: false, trackClicks: false, params: {} }
+  const options: Draft = {
+    tier: 'normal',
+    tags: [],
+    metadata: null,
+    idempotencyKey: null,
+    templateId: null,
+    trackOpens: false,
+    trackClicks: false,
+    params: {},
+  }
   const said = new Map<string, string>()
   for (const { name, line } of fields) {
     if (!isOption(name)) continue
     const text = textOf(name, line)
     const before = said.get(name) ?? text
     said.set(name, text)
-    const wrong = STANDS_ONCE.has(name) && before !== text ? 'stands twice, and differs' : READERS[name]?.(options, text) ?? null
+    const wrong =
+      STANDS_ONCE.has(name) && before !== text ? 'stands twice, and differs' : (READERS[name]?.(options, text) ?? null)
     if (wrong !== null) throw badContent(`${name}: ${wrong}`)
   }
   return options
@@ -84,7 +100,8 @@ function readTier(options: Draft, value: string): string | null {
 
 /** What programs write for yes and no. */
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
-  ...['yes', 'true', 'on', '1'].map((word) => [word, true] as const), ...['no', 'false', 'off', '0'].map((word) => [word, false] as const),
+  ...['yes', 'true', 'on', '1'].map((word) => [word, true] as const),
+  ...['no', 'false', 'off', '0'].map((word) => [word, false] as const),
 ])
 
 function flagReader(field: 'trackOpens' | 'trackClicks'): (options: Draft, value: string) => string | null {
@@ -98,7 +115,10 @@ function flagReader(field: 'trackOpens' | 'trackClicks'): (options: Draft, value
 
 /** One field for each tag, or several with commas between them. */
 function readTags(options: Draft, value: string): string | null {
-  const tags = value.split(',').map((tag) => tag.trim()).filter((tag) => tag !== '')
+  const tags = value
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '')
   if (tags.some((tag) => tag.length > MAX_NAME)) return `a tag has at most ${MAX_NAME} characters`
   options.tags = [...new Set([...options.tags, ...tags])]
   return options.tags.length > MAX_TAGS ? `at most ${MAX_TAGS} tags` : null
@@ -110,8 +130,9 @@ function readMetadata(options: Draft, value: string): string | null {
   if (read === null) return 'must be a JSON object or name=value, ...'
   const entries = Object.entries(read)
   if (entries.some(([name]) => name === '' || name.length > MAX_NAME)) return `a name has 1 to ${MAX_NAME} characters`
-  if (!entries.every(([, one]) => isPlain(one))) return `is flat: texts of at most ${MAX_TEXT} characters, numbers, true, false and null`
-  options.metadata = { ...options.metadata, ...read as Metadata }
+  if (!entries.every(([, one]) => isPlain(one)))
+    return `is flat: texts of at most ${MAX_TEXT} characters, numbers, true, false and null`
+  options.metadata = { ...options.metadata, ...(read as Metadata) }
   return Object.keys(options.metadata).length > MAX_METADATA ? `at most ${MAX_METADATA} entries` : null
 }
 
@@ -121,9 +142,14 @@ function isPlain(value: unknown): boolean {
 }
 
 function readPairs(value: string): Record<string, unknown> | null {
-  const pairs = value.split(/[,;]/).map((pair) => pair.trim()).filter((pair) => pair !== '')
+  const pairs = value
+    .split(/[,;]/)
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== '')
   if (pairs.some((pair) => !pair.includes('='))) return null
-  return Object.fromEntries(pairs.map((pair) => [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()]))
+  return Object.fromEntries(
+    pairs.map((pair) => [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()]),
+  )
 }
 
 function readObject(json: string): Record<string, unknown> | null {

@@ -24,21 +24,30 @@ export interface Sender {
 }
 
 /** `domainId` null: the account's provider signs. */
-export type Verdict = { readonly ok: true; readonly domainId: string | null } | { readonly ok: false; readonly reason: string }
+export type Verdict =
+  | { readonly ok: true; readonly domainId: string | null }
+  | { readonly ok: false; readonly reason: string }
 
 const SENDING: ReadonlySet<string> = new Set(['verified', 'degraded'])
 
 export function senderOfKey(caller: Caller): Sender {
   const { keyId, workspaceId, plan, account } = caller
   const who = { workspaceId, plan, keyId }
-  if (account === null) return { ...who, judge: (address) => judgeByDomain(caller, domainOf(address)), destinationOf: (domain) => domain }
-  return { ...who, judge: (address) => judgeByAddress(account, address), destinationOf: () => destinationOf(account.id) }
+  if (account === null)
+    return { ...who, judge: (address) => judgeByDomain(caller, domainOf(address)), destinationOf: (domain) => domain }
+  return {
+    ...who,
+    judge: (address) => judgeByAddress(account, address),
+    destinationOf: () => destinationOf(account.id),
+  }
 }
 
 function judgeByDomain({ domain, domainId, domainStatus }: Caller, wanted: string): Verdict {
   if (domain === null || domainId === null) return { ok: false, reason: 'This key is not bound to a sender' }
   if (wanted !== domain) return { ok: false, reason: `This key sends for ${domain} only, and From is of ${wanted}` }
-  return SENDING.has(domainStatus ?? '') ? { ok: true, domainId } : { ok: false, reason: `The domain ${domain} is not verified` }
+  return SENDING.has(domainStatus ?? '')
+    ? { ok: true, domainId }
+    : { ok: false, reason: `The domain ${domain} is not verified` }
 }
 
 function judgeByAddress({ addresses }: CallerAccount, address: string): Verdict {
@@ -55,8 +64,10 @@ export interface Relays {
   find(address: string): Promise<Sender | null>
 }
 
-const FIND_DOMAIN = prepared('relay-domain',
-  'SELECT id, verification_status AS status FROM domains WHERE workspace_id = $1 AND domain = $2')
+const FIND_DOMAIN = prepared(
+  'relay-domain',
+  'SELECT id, verification_status AS status FROM domains WHERE workspace_id = $1 AND domain = $2',
+)
 const FRESH = { max: 10_000, ttlMs: 5000 }
 
 /** `networks` as the operator wrote them: the first that fits counts. */
@@ -72,21 +83,29 @@ export function createRelays(ctx: Pick<Context, 'db' | 'clock' | 'log'>, network
     }
     const { id, plan } = found.workspace
     return {
-      workspaceId: id, plan, keyId: null, destinationOf: (domain) => domain,
+      workspaceId: id,
+      plan,
+      keyId: null,
+      destinationOf: (domain) => domain,
       judge: (address) => verdicts.find(`${id} ${domainOf(address)}`, () => loadVerdict(id, domainOf(address))),
     }
   }
 
   async function loadVerdict(workspaceId: string, domain: string): Promise<Verdict> {
-    const { rows: [row] } = await ctx.db.query<{ id: string; status: string }>(FIND_DOMAIN, [workspaceId, domain])
+    const {
+      rows: [row],
+    } = await ctx.db.query<{ id: string; status: string }>(FIND_DOMAIN, [workspaceId, domain])
     if (row === undefined) return { ok: false, reason: `${domain} is no domain of this workspace` }
-    return SENDING.has(row.status) ? { ok: true, domainId: row.id } : { ok: false, reason: `The domain ${domain} is not verified` }
+    return SENDING.has(row.status)
+      ? { ok: true, domainId: row.id }
+      : { ok: false, reason: `The domain ${domain} is not verified` }
   }
 
   return {
-    find: (address) => senders.find(address, () => {
-      const network = networks.find((one) => isInNetwork(address, one.network))
-      return network === undefined ? Promise.resolve(null) : loadSender(network.workspace)
-    }),
+    find: (address) =>
+      senders.find(address, () => {
+        const network = networks.find((one) => isInNetwork(address, one.network))
+        return network === undefined ? Promise.resolve(null) : loadSender(network.workspace)
+      }),
   }
 }

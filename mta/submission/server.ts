@@ -101,7 +101,10 @@ export class SubmissionServer extends SMTPServer {
   readonly #sweeper: NodeJS.Timeout
   #count = 0
 
-  constructor(options: SMTPServerOptions, { mayLogInPlain, clock }: { readonly mayLogInPlain: boolean; readonly clock: Clock }) {
+  constructor(
+    options: SMTPServerOptions,
+    { mayLogInPlain, clock }: { readonly mayLogInPlain: boolean; readonly clock: Clock },
+  ) {
     super(options)
     this.mayLogInPlain = mayLogInPlain
     this.clock = clock
@@ -131,7 +134,6 @@ export class SubmissionServer extends SMTPServer {
   /** Ends the visits that took too long for a step. */
   #sweep(): void {
     const now = this.clock.now()
-    for (const visit of this.connections)
-      if (visit instanceof Visit && visit.deadlineMs < now) visit.cutOff()
+    for (const visit of this.connections) if (visit instanceof Visit && visit.deadlineMs < now) visit.cutOff()
   }
 }

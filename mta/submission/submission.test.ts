@@ -18,11 +18,18 @@ import { until } from '#test/support/until.ts'
 import { startSubmission, type Submission } from './submission.ts'
 
 const ENV = {
-  SUBMISSION_PORT: '0', SUBMISSION_TLS_PORT: '0', SUBMISSION_ALT_PORT: '0', MAX_RECIPIENTS: '60', MAX_MESSAGE_BYTES: '200000',
+  SUBMISSION_PORT: '0',
+  SUBMISSION_TLS_PORT: '0',
+  SUBMISSION_ALT_PORT: '0',
+  MAX_RECIPIENTS: '60',
+  MAX_MESSAGE_BYTES: '200000',
   HOSTNAME: 'mx.sender.example',
 }
 
-interface Stored { readonly raw: Buffer; readonly view: MessageView }
+interface Stored {
+  readonly raw: Buffer
+  readonly view: MessageView
+}
 
 describe('submission', () => {
   let ctx: TestContext
@@ -46,14 +53,20 @@ describe('submission', () => {
     talks.push(talk)
     return talk
   }
-  const mail = (headers: string, body = 'Hello\r\n'): string => `From: Shop <shop@sender.example>\r\nTo: a@b.example\r\nSubject: Hi\r\n${headers}\r\n${body}`
-  const hand = async (content: string | Buffer, to: string | string[] = 'a@b.example', parameters = ''): Promise<string> =>
-    handIn(await open(), { from: 'app@client.test', to, content, parameters })
+  const mail = (headers: string, body = 'Hello\r\n'): string =>
+    `From: Shop <shop@sender.example>\r\nTo: a@b.example\r\nSubject: Hi\r\n${headers}\r\n${body}`
+  const hand = async (
+    content: string | Buffer,
+    to: string | string[] = 'a@b.example',
+    parameters = '',
+  ): Promise<string> => handIn(await open(), { from: 'app@client.test', to, content, parameters })
   const find = async (reply: string): Promise<Stored> => {
     const id = messageIdOf(/queued as (em_[0-9a-f]{32})$/.exec(reply)?.[1] ?? '')
     assert.ok(id !== null, reply)
     const view = await readMessage(ctx.db, sender.workspaceId, id)
-    const { rows: [row] } = await ctx.db.query<{ raw: Buffer }>('SELECT raw FROM messages WHERE id = $1', [id])
+    const {
+      rows: [row],
+    } = await ctx.db.query<{ raw: Buffer }>('SELECT raw FROM messages WHERE id = $1', [id])
     assert.ok(view !== null && row !== undefined)
     return { raw: row.raw, view }
   }
@@ -66,7 +79,17 @@ describe('submission', () => {
     it('PLAIN and LOGIN with any name; the reply to EHLO offers them', async () => {
       const talk = await talkSmtp(submission.ports.alt)
       const hello = await talk.say('EHLO client.test')
-      for (const offer of ['AUTH PLAIN LOGIN', 'STARTTLS', 'DSN', 'SMTPUTF8', '8BITMIME', 'PIPELINING', 'ENHANCEDSTATUSCODES', 'SIZE 345536']) assert.match(hello, new RegExp(`250[- ]${offer}`))
+      for (const offer of [
+        'AUTH PLAIN LOGIN',
+        'STARTTLS',
+        'DSN',
+        'SMTPUTF8',
+        '8BITMIME',
+        'PIPELINING',
+        'ENHANCEDSTATUSCODES',
+        'SIZE 345536',
+      ])
+        assert.match(hello, new RegExp(`250[- ]${offer}`))
       assert.doesNotMatch(hello, /CHUNKING|BINARYMIME/)
       assert.match(await talk.say('AUTH LOGIN'), /^334 /)
       assert.match(await talk.say(Buffer.from(sender.regular).toString('base64')), /^334 /)
@@ -99,12 +122,31 @@ describe('submission', () => {
       assert.match(await handIn(talk, { from: 'a@b.example', to: 'x@b.example', content: mail('') }), /^250 2\.0\.0 /)
     })
     it('TLS from the first byte, with a client that people use', async () => {
-      const transport = createTransport({ host: '127.0.0.1', port: submission.ports.tls, secure: true, tls: { rejectUnauthorized: false }, auth: { user: 'x', pass: sender.regular } })
-      const { response } = await transport.sendMail({ from: 'Ü <ü@sender.example>', to: 'a@b.example', bcc: 'hidden@b.example', subject: 'Grüße', text: 'Hallo', attachments: [{ filename: 'x.bin', content: Buffer.alloc(5000, 7) }] })
+      const transport = createTransport({
+        host: '127.0.0.1',
+        port: submission.ports.tls,
+        secure: true,
+        tls: { rejectUnauthorized: false },
+        auth: { user: 'x', pass: sender.regular },
+      })
+      const { response } = await transport.sendMail({
+        from: 'Ü <ü@sender.example>',
+        to: 'a@b.example',
+        bcc: 'hidden@b.example',
+        subject: 'Grüße',
+        text: 'Hallo',
+        attachments: [{ filename: 'x.bin', content: Buffer.alloc(5000, 7) }],
+      })
       const { view, raw } = await find(response)
       assert.equal(view.subject, 'Grüße')
       assert.deepEqual(view.from, { email: 'ü@sender.example', name: 'Ü' })
-      assert.deepEqual(view.recipients.map(({ address, kind }) => [address, kind]), [['a@b.example', 'to'], ['hidden@b.example', 'bcc']])
+      assert.deepEqual(
+        view.recipients.map(({ address, kind }) => [address, kind]),
+        [
+          ['a@b.example', 'to'],
+          ['hidden@b.example', 'bcc'],
+        ],
+      )
       assert.ok(!raw.includes('hidden@'))
       transport.close()
     })
@@ -129,7 +171,9 @@ describe('submission', () => {
   })
 
   describe('from other machines', () => {
-    const outside = Object.values(networkInterfaces()).flat().find((one) => one?.family === 'IPv4' && !one.internal)?.address
+    const outside = Object.values(networkInterfaces())
+      .flat()
+      .find((one) => one?.family === 'IPv4' && !one.internal)?.address
     const test = outside === undefined ? it.skip : it
     test('a login needs TLS', async () => {
       const talk = await talkSmtp(submission.ports.plain, outside)
@@ -142,7 +186,10 @@ describe('submission', () => {
       talk.hangUp()
     })
     test('unless the operator says so', async () => {
-      const own = await startSubmission({ ...ctx, config: { ...ctx.config, submissionPlainLogin: 'anywhere' } }, createRegistry())
+      const own = await startSubmission(
+        { ...ctx, config: { ...ctx.config, submissionPlainLogin: 'anywhere' } },
+        createRegistry(),
+      )
       const talk = await talkSmtp(own.ports.plain, outside)
       await talk.say('EHLO client.test')
       assert.match(await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`), /^235 /)
@@ -150,14 +197,27 @@ describe('submission', () => {
       await own.stop()
     })
     test('a key, and a network, may hand in only so much', async () => {
-      for (const [setting, host] of [['submissionPerKey', '127.0.0.1'], ['submissionPerNetwork', outside]] as const) {
-        const own = await startSubmission({ ...ctx, config: { ...ctx.config, submissionPlainLogin: 'anywhere', [setting]: 1 } }, createRegistry())
+      for (const [setting, host] of [
+        ['submissionPerKey', '127.0.0.1'],
+        ['submissionPerNetwork', outside],
+      ] as const) {
+        const own = await startSubmission(
+          { ...ctx, config: { ...ctx.config, submissionPlainLogin: 'anywhere', [setting]: 1 } },
+          createRegistry(),
+        )
         const talk = await talkSmtp(own.ports.plain, host)
         await talk.say('EHLO client.test')
         await talk.say(`AUTH PLAIN ${plainToken(sender.regular)}`)
         const replies: string[] = []
-        for (let i = 0; i < 25; i++) replies.push(await handIn(talk, { from: 'a@b.example', to: 'a@b.example', content: mail('') }), await talk.say('RSET'))
-        assert.ok(replies.some((reply) => /^451 4\.7\.0 Too many messages; come again in \d+ s$/.test(reply)), setting)
+        for (let i = 0; i < 25; i++)
+          replies.push(
+            await handIn(talk, { from: 'a@b.example', to: 'a@b.example', content: mail('') }),
+            await talk.say('RSET'),
+          )
+        assert.ok(
+          replies.some((reply) => /^451 4\.7\.0 Too many messages; come again in \d+ s$/.test(reply)),
+          setting,
+        )
         talk.hangUp()
         await own.stop()
       }
@@ -194,31 +254,59 @@ describe('submission', () => {
       it(what, async () => assert.match(await hand(`From: ${from}\r\n\r\nx`), expected))
     it('a key of a connected account: its addresses, and the mail goes through it', async () => {
       const accountId = newId()
-      await ctx.db.query(`
+      await ctx.db.query(
+        `
         INSERT INTO connected_accounts (id, workspace_id, kind, name, host, port, security, username, addresses, secret, connections, messages_per_connection)
-        VALUES ($1, $2, 'smtp', 'x', 'smtp.other.example', 587, 'starttls', 'x', '{me@other.example}', '', 1, 1)`, [accountId, sender.workspaceId])
-      const key = await createKey(ctx.db, { kind: 'regular', prefix: 'ms', workspaceId: sender.workspaceId, name: 'account', accountId })
+        VALUES ($1, $2, 'smtp', 'x', 'smtp.other.example', 587, 'starttls', 'x', '{me@other.example}', '', 1, 1)`,
+        [accountId, sender.workspaceId],
+      )
+      const key = await createKey(ctx.db, {
+        kind: 'regular',
+        prefix: 'ms',
+        workspaceId: sender.workspaceId,
+        name: 'account',
+        accountId,
+      })
       assert.ok(key.kind === 'created')
       const talk = await open(key.secretKey)
-      const letter = (from: string): Handing => ({ from: 'me@other.example', to: 'a@b.example', content: `From: ${from}\r\n\r\nx` })
+      const letter = (from: string): Handing => ({
+        from: 'me@other.example',
+        to: 'a@b.example',
+        content: `From: ${from}\r\n\r\nx`,
+      })
       assert.match(await handIn(talk, letter('you@other.example')), /^550 5\.7\.1 .*me@other\.example only/)
       const { view } = await find(await handIn(talk, letter('Me <Me@other.example>')))
-      const { rows } = await ctx.db.query('SELECT r.domain, m.domain_id, m.submitted FROM recipients r JOIN messages m ON m.id = r.message_id WHERE m.id = $1', [view.id])
-      assert.deepEqual(rows, [{ domain: `account:${accountId}`, domain_id: null, submitted: { from: 'me@other.example' } }])
+      const { rows } = await ctx.db.query(
+        'SELECT r.domain, m.domain_id, m.submitted FROM recipients r JOIN messages m ON m.id = r.message_id WHERE m.id = $1',
+        [view.id],
+      )
+      assert.deepEqual(rows, [
+        { domain: `account:${accountId}`, domain_id: null, submitted: { from: 'me@other.example' } },
+      ])
     })
     it('no From, and two of them', async () => {
       assert.match(await hand('Subject: x\r\n\r\nx'), /^550 5\.6\.0 .*no From/)
-      assert.match(await hand('From: a@sender.example\r\nFrom : b@other.example\r\n\r\nx'), /^550 5\.6\.0 .*more than one From/)
+      assert.match(
+        await hand('From: a@sender.example\r\nFrom : b@other.example\r\n\r\nx'),
+        /^550 5\.6\.0 .*more than one From/,
+      )
     })
     it('a domain that lost its verification', async () => {
       const other = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'failed.example' })
       await ctx.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [other.domainId])
-      const reply = await handIn(await open(other.regular), { from: 'x@failed.example', to: 'a@b.example', content: 'From: x@failed.example\r\n\r\nx' })
+      const reply = await handIn(await open(other.regular), {
+        from: 'x@failed.example',
+        to: 'a@b.example',
+        content: 'From: x@failed.example\r\n\r\nx',
+      })
       assert.match(reply, /^550 5\.7\.1 The domain failed\.example is not verified/)
     })
     it('the monthly quota is 452', async () => {
       const small = await createSender({ ...ctx, keyPrefix: 'ms' }, { domain: 'small.example', plan: 'free' })
-      await ctx.db.query(`INSERT INTO usage (workspace_id, period, used) VALUES ($1, date_trunc('month', now() AT TIME ZONE 'UTC'), 999999)`, [small.workspaceId])
+      await ctx.db.query(
+        `INSERT INTO usage (workspace_id, period, used) VALUES ($1, date_trunc('month', now() AT TIME ZONE 'UTC'), 999999)`,
+        [small.workspaceId],
+      )
       const talk = await open(small.regular)
       const letter = { from: 'x@small.example', to: 'a@b.example', content: 'From: x@small.example\r\n\r\nx' }
       assert.match(await handIn(talk, letter), /^250 /)
@@ -228,9 +316,18 @@ describe('submission', () => {
 
   describe('octets', () => {
     for (const [what, content] of [
-      ['bare LF', mail('', 'a\nb\r\n')], ['bare CR', mail('', 'a\rb\r\n')], ['NUL', mail('', 'a\0b\r\n')],
-      ['LF dot LF', mail('', 'a\n.\nMAIL FROM:<evil@x.example>\nRCPT TO:<v@x.example>\nDATA\nFrom: shop@sender.example\n\nsmuggled\r\n')],
-      ['LF dot CRLF', mail('', 'a\n.\r\nMAIL FROM:<evil@x.example>\r\n')], ['CR dot CR', mail('', 'a\r.\rMAIL FROM:<evil@x.example>\r\n')],
+      ['bare LF', mail('', 'a\nb\r\n')],
+      ['bare CR', mail('', 'a\rb\r\n')],
+      ['NUL', mail('', 'a\0b\r\n')],
+      [
+        'LF dot LF',
+        mail(
+          '',
+          'a\n.\nMAIL FROM:<evil@x.example>\nRCPT TO:<v@x.example>\nDATA\nFrom: shop@sender.example\n\nsmuggled\r\n',
+        ),
+      ],
+      ['LF dot CRLF', mail('', 'a\n.\r\nMAIL FROM:<evil@x.example>\r\n')],
+      ['CR dot CR', mail('', 'a\r.\rMAIL FROM:<evil@x.example>\r\n')],
       ['CR LF dot CR', mail('', 'a\r\n.\rb\r\n')],
       ['bare LF in the header', 'From: shop@sender.example\nBcc: x@y.example\r\n\r\nx'],
     ] as const)
@@ -244,7 +341,14 @@ describe('submission', () => {
     it('too large, declared or not', async () => {
       const talk = await open()
       assert.match(await talk.say('MAIL FROM:<a@b.example> SIZE=9999999'), /^552 5\.3\.4 /)
-      assert.match(await handIn(talk, { from: 'a@b.example', to: 'a@b.example', content: mail('', `${'x'.repeat(998)}\r\n`.repeat(400)) }), /^552 5\.3\.4 /)
+      assert.match(
+        await handIn(talk, {
+          from: 'a@b.example',
+          to: 'a@b.example',
+          content: mail('', `${'x'.repeat(998)}\r\n`.repeat(400)),
+        }),
+        /^552 5\.3\.4 /,
+      )
       assert.match(await handIn(talk, { from: 'a@b.example', to: 'a@b.example', content: mail('') }), /^250 /)
     })
     it('who never stops is cut off', async () => {
@@ -257,22 +361,31 @@ describe('submission', () => {
     it('however a transaction is cut into pieces, one mail comes of it, and the mail that was sent', async function () {
       this.timeout(20_000)
       const talk = await open()
-      const line = fc.string({ unit: fc.constantFrom('.', '..', ' ', 'x', 'QUIT', 'RSET', '\r\n.', '\r\n'), maxLength: 6 })
+      const line = fc.string({
+        unit: fc.constantFrom('.', '..', ' ', 'x', 'QUIT', 'RSET', '\r\n.', '\r\n'),
+        maxLength: 6,
+      })
       const cuts = fc.array(fc.nat({ max: 400 }), { maxLength: 12 }).map((at) => at.toSorted((a, b) => a - b))
-      await fc.assert(fc.asyncProperty(fc.array(line, { maxLength: 6 }), cuts, async (lines, at) => {
-        const body = lines.map((one) => `${one}\r\n`).join('')
-        const stuffed = `${mail('', body)}\r\n`.replaceAll('\r\n.', '\r\n..')
-        const bytes = `MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${stuffed}.\r\nNOOP\r\n`
-        for (const [i, from] of [0, ...at].entries()) {
-          talk.send(bytes.slice(from, at[i] ?? bytes.length))
-          await new Promise((resolve) => setImmediate(resolve))
-        }
-        const replies: string[] = []
-        for (let i = 0; i < 5; i++) replies.push(await talk.hear())
-        assert.deepEqual(replies.map((reply) => reply.slice(0, 3)), ['250', '250', '354', '250', '250'])
-        const { raw } = await find(replies[3] ?? '')
-        assert.equal(raw.subarray(raw.indexOf('\r\n\r\n') + 4).toString(), `${body}\r\n`)
-      }), { numRuns: 60 })
+      await fc.assert(
+        fc.asyncProperty(fc.array(line, { maxLength: 6 }), cuts, async (lines, at) => {
+          const body = lines.map((one) => `${one}\r\n`).join('')
+          const stuffed = `${mail('', body)}\r\n`.replaceAll('\r\n.', '\r\n..')
+          const bytes = `MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${stuffed}.\r\nNOOP\r\n`
+          for (const [i, from] of [0, ...at].entries()) {
+            talk.send(bytes.slice(from, at[i] ?? bytes.length))
+            await new Promise((resolve) => setImmediate(resolve))
+          }
+          const replies: string[] = []
+          for (let i = 0; i < 5; i++) replies.push(await talk.hear())
+          assert.deepEqual(
+            replies.map((reply) => reply.slice(0, 3)),
+            ['250', '250', '354', '250', '250'],
+          )
+          const { raw } = await find(replies[3] ?? '')
+          assert.equal(raw.subarray(raw.indexOf('\r\n\r\n') + 4).toString(), `${body}\r\n`)
+        }),
+        { numRuns: 60 },
+      )
     })
     it('a mail of nothing but dots', async () => {
       const body = '.\r\n'.repeat(60_000)
@@ -291,28 +404,55 @@ describe('submission', () => {
 
   describe('what is added and taken away', () => {
     it('Received, Date and Message-ID; Bcc in all its forms goes', async () => {
-      const { raw, view } = await find(await hand(mail('Bcc: one@x.example,\r\n\ttwo@x.example\r\nX-Other: stays\r\nBCC : three@x.example\r\nResent-Bcc: four@x.example\r\n')))
+      const { raw, view } = await find(
+        await hand(
+          mail(
+            'Bcc: one@x.example,\r\n\ttwo@x.example\r\nX-Other: stays\r\nBCC : three@x.example\r\nResent-Bcc: four@x.example\r\n',
+          ),
+        ),
+      )
       const text = raw.toString()
-      assert.match(text, /^Received: from client\.test \(\[127\.0\.0\.1\]\)\r\n\tby mx\.sender\.example with ESMTPA id [0-9a-f]{32};\r\n\t.* \+0000\r\nFrom: /)
-      assert.match(text, /\r\nX-Other: stays\r\nDate: .* \+0000\r\nMessage-ID: <[0-9a-f]{32}@sender\.example>\r\n\r\nHello\r\n\r\n$/)
+      assert.match(
+        text,
+        /^Received: from client\.test \(\[127\.0\.0\.1\]\)\r\n\tby mx\.sender\.example with ESMTPA id [0-9a-f]{32};\r\n\t.* \+0000\r\nFrom: /,
+      )
+      assert.match(
+        text,
+        /\r\nX-Other: stays\r\nDate: .* \+0000\r\nMessage-ID: <[0-9a-f]{32}@sender\.example>\r\n\r\nHello\r\n\r\n$/,
+      )
       assert.doesNotMatch(text, /bcc\s*:|one@|two@|three@|four@/i)
       assert.equal(view.tier, 'normal')
     })
     it('those that are there stay as they are', async () => {
-      const { raw } = await find(await hand(mail('date: yesterday\r\nMESSAGE-ID: <mine@x>\r\nX-Weird:\r\n\tfolded  \r\nnot a field\r\n')))
-      assert.match(raw.toString(), /Subject: Hi\r\ndate: yesterday\r\nMESSAGE-ID: <mine@x>\r\nX-Weird:\r\n\tfolded {2}\r\nnot a field\r\n\r\nHello/)
+      const { raw } = await find(
+        await hand(mail('date: yesterday\r\nMESSAGE-ID: <mine@x>\r\nX-Weird:\r\n\tfolded  \r\nnot a field\r\n')),
+      )
+      assert.match(
+        raw.toString(),
+        /Subject: Hi\r\ndate: yesterday\r\nMESSAGE-ID: <mine@x>\r\nX-Weird:\r\n\tfolded {2}\r\nnot a field\r\n\r\nHello/,
+      )
     })
   })
 
   describe('the features of the API by header', () => {
     it('tier, tags and metadata, and none of it goes out', async () => {
-      const { raw, view } = await find(await hand(mail('X-Priority-Tier: HIGH\r\nX-Tag: invoice\r\nX-Tag: =?utf-8?q?M=C3=A4rz?=, vip\r\nX-Metadata: {"order": 7,\r\n "paid": true}\r\nx-metadata: customer=42; ref=a=b\r\n')))
+      const { raw, view } = await find(
+        await hand(
+          mail(
+            'X-Priority-Tier: HIGH\r\nX-Tag: invoice\r\nX-Tag: =?utf-8?q?M=C3=A4rz?=, vip\r\nX-Metadata: {"order": 7,\r\n "paid": true}\r\nx-metadata: customer=42; ref=a=b\r\n',
+          ),
+        ),
+      )
       assert.equal(view.tier, 'high')
       assert.deepEqual(view.tags, ['invoice', 'März', 'vip'])
       assert.deepEqual(view.metadata, { order: 7, paid: true, customer: '42', ref: 'a=b' })
       assert.doesNotMatch(raw.toString(), /x-(tag|metadata|priority)/i)
     })
-    for (const [said, opens, clicks] of [['', false, false], ['X-Track-Opens: yes\r\n', true, false], ['x-track-clicks: TRUE\r\nX-Track-Opens: off\r\n', false, true]] as const) {
+    for (const [said, opens, clicks] of [
+      ['', false, false],
+      ['X-Track-Opens: yes\r\n', true, false],
+      ['x-track-clicks: TRUE\r\nX-Track-Opens: off\r\n', false, true],
+    ] as const) {
       it(`tracking: ${said.trim() || 'nothing said'}`, async () => {
         const { raw, view } = await find(await hand(mail(said)))
         const { rows } = await ctx.db.query('SELECT track_opens, track_clicks FROM messages WHERE id = $1', [view.id])
@@ -320,12 +460,28 @@ describe('submission', () => {
         assert.doesNotMatch(raw.toString(), /x-track/i)
       })
     }
-    for (const field of ['X-Track-Opens: perhaps', 'X-Track-Clicks: constructor', 'X-Priority-Tier: urgent', 'X-Metadata: {"a": {}}', 'X-Metadata: nothing', `X-Tag: ${'x'.repeat(200)}`, 'X-Idempotency-Key: ', 'X-Template-Id: nope', 'X-Params: [',
-      'X-Idempotency-Key: a\r\nX-Idempotency-Key: b', 'X-Priority-Tier: instant\r\nx-priority-tier: bulk'])
-      it(`${field.slice(0, 40)} is refused with its reason, in ASCII`, async () => assert.match(await hand(mail(`${field}\r\n`)), /^550 5\.6\.0 x-[ -~]+$/i))
+    for (const field of [
+      'X-Track-Opens: perhaps',
+      'X-Track-Clicks: constructor',
+      'X-Priority-Tier: urgent',
+      'X-Metadata: {"a": {}}',
+      'X-Metadata: nothing',
+      `X-Tag: ${'x'.repeat(200)}`,
+      'X-Idempotency-Key: ',
+      'X-Template-Id: nope',
+      'X-Params: [',
+      'X-Idempotency-Key: a\r\nX-Idempotency-Key: b',
+      'X-Priority-Tier: instant\r\nx-priority-tier: bulk',
+    ])
+      it(`${field.slice(0, 40)} is refused with its reason, in ASCII`, async () =>
+        assert.match(await hand(mail(`${field}\r\n`)), /^550 5\.6\.0 x-[ -~]+$/i))
     it('X-Idempotency-Key: the same mail is answered as the first, another is refused', async () => {
-      const first = await hand(mail('X-Idempotency-Key: k1\r\nDate: Mon, 1 Jan 2024 00:00:00 +0000\r\nMessage-ID: <1@x>\r\n'))
-      const second = await hand(mail('X-Idempotency-Key: k1\r\nDate: Mon, 1 Jan 2024 00:00:09 +0000\r\nMessage-ID: <2@x>\r\n'))
+      const first = await hand(
+        mail('X-Idempotency-Key: k1\r\nDate: Mon, 1 Jan 2024 00:00:00 +0000\r\nMessage-ID: <1@x>\r\n'),
+      )
+      const second = await hand(
+        mail('X-Idempotency-Key: k1\r\nDate: Mon, 1 Jan 2024 00:00:09 +0000\r\nMessage-ID: <2@x>\r\n'),
+      )
       assert.equal(second, first)
       assert.match(await hand(mail('X-Idempotency-Key: k1\r\n', 'another')), /^554 5\.6\.0 /)
       assert.match(await hand(mail('X-Idempotency-Key: k1\r\n'), 'other@b.example'), /^554 5\.6\.0 /)
@@ -336,13 +492,21 @@ describe('submission', () => {
     it('X-Template-Id brings the body', async () => {
       const renderer = createRenderer()
       after(() => renderer.stop())
-      const saved = await saveTemplate({ db: ctx.db, renderer }, sender.workspaceId, { name: 't', subject: 'Order {{n}}', body: '<p>Dear {{name}}</p>' })
+      const saved = await saveTemplate({ db: ctx.db, renderer }, sender.workspaceId, {
+        name: 't',
+        subject: 'Order {{n}}',
+        body: '<p>Dear {{name}}</p>',
+      })
       assert.equal(saved.kind, 'saved')
       const id = saved.kind === 'saved' ? saved.template.id : ''
-      const reply = await hand(`From: shop@sender.example\r\nTo: Ann <a@b.example>\r\nX-Template-Id: ${id}\r\nX-Params: {"name": "Änn", "n": 7}\r\nX-Own: yes\r\n\r\nignored`)
+      const reply = await hand(
+        `From: shop@sender.example\r\nTo: Ann <a@b.example>\r\nX-Template-Id: ${id}\r\nX-Params: {"name": "Änn", "n": 7}\r\nX-Own: yes\r\n\r\nignored`,
+      )
       const { view } = await find(reply)
       assert.equal(view.subject, 'Order 7')
-      const { rows: [row] } = await ctx.db.query('SELECT html, raw, headers FROM messages WHERE subject = $1', ['Order 7'])
+      const {
+        rows: [row],
+      } = await ctx.db.query('SELECT html, raw, headers FROM messages WHERE subject = $1', ['Order 7'])
       assert.deepEqual(row, { html: '<p>Dear Änn</p>', raw: null, headers: [['X-Own', 'yes']] })
     })
   })
@@ -360,27 +524,56 @@ describe('submission', () => {
     })
     it('each address once, in whatever case', async () => {
       const { view } = await find(await hand(mail(''), ['a@b.example', 'A@B.example', 'c@b.example']))
-      assert.deepEqual(view.recipients.map(({ address, kind }) => [address, kind]), [['A@b.example', 'to'], ['c@b.example', 'bcc']])
+      assert.deepEqual(
+        view.recipients.map(({ address, kind }) => [address, kind]),
+        [
+          ['A@b.example', 'to'],
+          ['c@b.example', 'bcc'],
+        ],
+      )
     })
     for (const [command, expected] of [
-      ['MAIL FROM:<a@b.example> RET=FULL ENVID=x', /^250 /], ['MAIL FROM:<a@b.example> RET=HALF', /^501 /], ['MAIL FROM:<a@b.example> XYZ=1', /^555 5\.5\.4 /], ['MAIL FROM:<>', /^250 /],
-      ['MAIL FROM:<ü@b.example>', /^553 5\.6\.7 /], ['MAIL FROM:<ü@b.example> SMTPUTF8', /^250 /], ['MAIL FROM:<a@b.example> BODY=8BITMIME SIZE=100', /^250 /],
-      ['MAIL FROM:<a@b.example> BODY=BINARYMIME', /^501 /], ['MAIL FROM:a@b.example', /^250 /], ['mail from: a@b.example SIZE=9', /^250 /], ['MAIL FROM:a b@c.example', /^501 /],
+      ['MAIL FROM:<a@b.example> RET=FULL ENVID=x', /^250 /],
+      ['MAIL FROM:<a@b.example> RET=HALF', /^501 /],
+      ['MAIL FROM:<a@b.example> XYZ=1', /^555 5\.5\.4 /],
+      ['MAIL FROM:<>', /^250 /],
+      ['MAIL FROM:<ü@b.example>', /^553 5\.6\.7 /],
+      ['MAIL FROM:<ü@b.example> SMTPUTF8', /^250 /],
+      ['MAIL FROM:<a@b.example> BODY=8BITMIME SIZE=100', /^250 /],
+      ['MAIL FROM:<a@b.example> BODY=BINARYMIME', /^501 /],
+      ['MAIL FROM:a@b.example', /^250 /],
+      ['mail from: a@b.example SIZE=9', /^250 /],
+      ['MAIL FROM:a b@c.example', /^501 /],
     ] as const)
       it(command, async () => assert.match(await (await open()).say(command), expected))
     it('an address that is none, or has no domain', async () => {
       const talk = await open()
       await talk.say('MAIL FROM:<a@b.example>')
-      for (const address of ['nobody', 'a@localhost', 'a@[127.0.0.1]']) assert.match(await talk.say(`RCPT TO:<${address}>`), /^5\d\d 5\.1\.[13] /, address)
+      for (const address of ['nobody', 'a@localhost', 'a@[127.0.0.1]'])
+        assert.match(await talk.say(`RCPT TO:<${address}>`), /^5\d\d 5\.1\.[13] /, address)
       assert.match(await talk.say('RCPT TO:<a@b.example> XYZ=1'), /^555 5\.5\.4 /)
-      for (const address of ['a@b.example', ' a@b.example NOTIFY=NEVER']) assert.match(await talk.say(`RCPT TO:${address}`), /^250 /)
-      for (const address of ['<a@b.example', 'a@b.example>', 'a@b.example<c@d.example>']) assert.match(await talk.say(`RCPT TO:${address}`), /^501 /)
+      for (const address of ['a@b.example', ' a@b.example NOTIFY=NEVER'])
+        assert.match(await talk.say(`RCPT TO:${address}`), /^250 /)
+      for (const address of ['<a@b.example', 'a@b.example>', 'a@b.example<c@d.example>'])
+        assert.match(await talk.say(`RCPT TO:${address}`), /^501 /)
       assert.match(await talk.say('RCPT TO:<a@b.example> NOTIFY=NEVER,SUCCESS'), /^501 /)
-      assert.match(await talk.say('RCPT TO:<a@b.example> NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;a@b.example'), /^250 /)
+      assert.match(
+        await talk.say('RCPT TO:<a@b.example> NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;a@b.example'),
+        /^250 /,
+      )
     })
     it('UTF-8 addresses', async () => {
-      const { view } = await find(await hand('From: shop@sender.example\r\nTo: δοκιμή@παράδειγμα.example\r\n\r\nx', 'δοκιμή@παράδειγμα.example', ' SMTPUTF8'))
-      assert.deepEqual(view.recipients.map(({ address, kind }) => [address, kind]), [['δοκιμή@xn--hxajbheg2az3al.example', 'to']])
+      const { view } = await find(
+        await hand(
+          'From: shop@sender.example\r\nTo: δοκιμή@παράδειγμα.example\r\n\r\nx',
+          'δοκιμή@παράδειγμα.example',
+          ' SMTPUTF8',
+        ),
+      )
+      assert.deepEqual(
+        view.recipients.map(({ address, kind }) => [address, kind]),
+        [['δοκιμή@xn--hxajbheg2az3al.example', 'to']],
+      )
     })
     it('an address that is said to be UTF-8, and is not', async () => {
       const talk = await open()
@@ -392,8 +585,11 @@ describe('submission', () => {
       const talk = await open()
       talk.send('MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nRSET\r\nDATA\r\n')
       for (const expected of [/^250 /, /^250 /, /^250 /, /^503 /]) assert.match(await talk.hear(), expected)
-      talk.send(`MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${mail('')}\r\n.\r\nMAIL FROM:<a@b.example>\r\nQUIT\r\n`)
-      for (const expected of [/^250 /, /^250 /, /^354 /, /^250 2\.0\.0 /, /^250 /, /^221 /]) assert.match(await talk.hear(), expected)
+      talk.send(
+        `MAIL FROM:<a@b.example>\r\nRCPT TO:<a@b.example>\r\nDATA\r\n${mail('')}\r\n.\r\nMAIL FROM:<a@b.example>\r\nQUIT\r\n`,
+      )
+      for (const expected of [/^250 /, /^250 /, /^354 /, /^250 2\.0\.0 /, /^250 /, /^221 /])
+        assert.match(await talk.hear(), expected)
       assert.equal(await talk.hear(), '')
     })
   })
@@ -401,8 +597,16 @@ describe('submission', () => {
   describe('figures', () => {
     it('what was taken and refused is counted', async () => {
       assert.match(await hand(mail('')), /^250 /)
-      const { mailstead_submission_mails_total: mails = [], mailstead_submission_logins_total: logins = [], mailstead_submission_held_bytes: held = [] } = metrics.snapshot()
-      for (const reply of ['250', '550', '552']) assert.ok(mails.some(({ labels, value }) => labels[0] === reply && value > 0), reply)
+      const {
+        mailstead_submission_mails_total: mails = [],
+        mailstead_submission_logins_total: logins = [],
+        mailstead_submission_held_bytes: held = [],
+      } = metrics.snapshot()
+      for (const reply of ['250', '550', '552'])
+        assert.ok(
+          mails.some(({ labels, value }) => labels[0] === reply && value > 0),
+          reply,
+        )
       assert.deepEqual(new Set(logins.map(({ labels }) => labels[0])), new Set(['accepted', 'refused']))
       assert.equal(held[0]?.value, 0)
     })
@@ -411,12 +615,14 @@ describe('submission', () => {
   describe('clients that do not behave', () => {
     it('a thousand that say nothing leave room for one that does', async function () {
       this.timeout(20_000)
-      const idle = await Promise.all(Array.from({ length: 1000 }, async () => {
-        const socket = connect(submission.ports.plain, '127.0.0.1')
-        socket.on('error', () => {})
-        await new Promise((resolve) => socket.once('data', resolve))
-        return socket
-      }))
+      const idle = await Promise.all(
+        Array.from({ length: 1000 }, async () => {
+          const socket = connect(submission.ports.plain, '127.0.0.1')
+          socket.on('error', () => {})
+          await new Promise((resolve) => socket.once('data', resolve))
+          return socket
+        }),
+      )
       assert.match(await hand(mail('')), /^250 /)
       idle.forEach((socket) => socket.destroy())
     })

@@ -40,9 +40,16 @@ const GATHERING = { gatherMs: 8, crowd: 3 }
 /** @throws ConfigError when a port cannot be had or the certificate cannot be read. */
 export async function startSubmission(base: Context, metrics: Registry): Promise<Submission> {
   const ctx: SubmissionContext = {
-    ...base, plans: loadPlans(base.config.plansFile), keyring: createKeyring(base), acceptor: createAcceptor(base, GATHERING),
-    rate: createRequestRate(base.redis, base.clock), attempts: createAttempts(base.redis, base.clock),
-    relays: createRelays(base, base.config.relayNetworks), renderer: createRenderer(), held: { bytes: 0 }, metrics,
+    ...base,
+    plans: loadPlans(base.config.plansFile),
+    keyring: createKeyring(base),
+    acceptor: createAcceptor(base, GATHERING),
+    rate: createRequestRate(base.redis, base.clock),
+    attempts: createAttempts(base.redis, base.clock),
+    relays: createRelays(base, base.config.relayNetworks),
+    renderer: createRenderer(),
+    held: { bytes: 0 },
+    metrics,
   }
   const certificate = await loadServerCertificate(base)
   const ports = createPorts(ctx, certificate)
@@ -54,13 +61,23 @@ export async function startSubmission(base: Context, metrics: Registry): Promise
   const { config } = base
   try {
     const what = 'submission'
-    const plain = await ports.open({ what, setting: 'SUBMISSION_PORT', port: config.submissionPort, fallback: 2587 }, false)
-    const tls = await ports.open({ what, setting: 'SUBMISSION_TLS_PORT', port: config.submissionTlsPort, fallback: 2465 }, true)
-    const alt = await ports.open({ what, setting: 'SUBMISSION_ALT_PORT', port: config.submissionAltPort, fallback: 2525 }, false)
+    const plain = await ports.open(
+      { what, setting: 'SUBMISSION_PORT', port: config.submissionPort, fallback: 2587 },
+      false,
+    )
+    const tls = await ports.open(
+      { what, setting: 'SUBMISSION_TLS_PORT', port: config.submissionTlsPort, fallback: 2465 },
+      true,
+    )
+    const alt = await ports.open(
+      { what, setting: 'SUBMISSION_ALT_PORT', port: config.submissionAltPort, fallback: 2525 },
+      false,
+    )
     base.log.info({ plain, tls, alt }, 'takes mail by SMTP')
     const renewing = watchServerCertificate(base, certificate, (renewed) => ports.show(renewed))
     const told = { plain, tls, alt }
-    if (!tellPorts(config, told)) base.log.warn('where submission listens cannot be told to commands: DATA_DIR cannot be written')
+    if (!tellPorts(config, told))
+      base.log.warn('where submission listens cannot be told to commands: DATA_DIR cannot be written')
     const stop = (): Promise<void> => {
       renewing.stop()
       forgetPorts(config, told)
@@ -105,18 +122,34 @@ function createPorts(ctx: SubmissionContext, certificate: Certificate): Ports {
   }
   return {
     open: (place, isTls) => listenAt(ctx, place, (port) => begin(port, isTls)),
-    show: (renewed) => { for (const server of servers) server.updateSecureContext(renewed) },
+    show: (renewed) => {
+      for (const server of servers) server.updateSecureContext(renewed)
+    },
     close: async () => {
-      await Promise.all(servers.filter((one) => one.server.listening).map((one) => new Promise<void>((resolve) => { one.close(resolve) })))
+      await Promise.all(
+        servers
+          .filter((one) => one.server.listening)
+          .map(
+            (one) =>
+              new Promise<void>((resolve) => {
+                one.close(resolve)
+              }),
+          ),
+      )
       for (const socket of sockets) socket.destroy()
     },
   }
 }
 
 function createServer(ctx: SubmissionContext, certificate: Certificate, isTls: boolean): SubmissionServer {
-  const server: SubmissionServer = new SubmissionServer({
-    ...optionsOf(ctx, certificate), secure: isTls, ...createHandlers(ctx, (session) => server.visitOf(session)),
-  }, { mayLogInPlain: ctx.config.submissionPlainLogin === 'anywhere', clock: ctx.clock })
+  const server: SubmissionServer = new SubmissionServer(
+    {
+      ...optionsOf(ctx, certificate),
+      secure: isTls,
+      ...createHandlers(ctx, (session) => server.visitOf(session)),
+    },
+    { mayLogInPlain: ctx.config.submissionPlainLogin === 'anywhere', clock: ctx.clock },
+  )
   // without a listener one broken TLS handshake ends the process
   server.on('error', (error) => ctx.log.debug({ err: error }, 'a client of a submission port failed'))
   return server
@@ -124,10 +157,22 @@ function createServer(ctx: SubmissionContext, certificate: Certificate, isTls: b
 
 function optionsOf({ config }: SubmissionContext, certificate: Certificate): SMTPServerOptions {
   return {
-    ...certificate, minVersion: 'TLSv1.2', name: config.serverName, banner: 'Mailstead', logger: false,
-    authMethods: ['PLAIN', 'LOGIN'], authOptional: true, allowInsecureAuth: true, // where AUTH is taken is judged by the visit
-    disabledCommands: ['WIZ', 'SHELL', 'KILL'], disableReverseLookup: true, hideENHANCEDSTATUSCODES: false, hideDSN: false,
-    size: maxOctets(config), maxRecipients: config.maxRecipients, maxClients: config.submissionConnections,
-    socketTimeout: IDLE_MS, closeTimeout: CLOSE_MS,
+    ...certificate,
+    minVersion: 'TLSv1.2',
+    name: config.serverName,
+    banner: 'Mailstead',
+    logger: false,
+    authMethods: ['PLAIN', 'LOGIN'],
+    authOptional: true,
+    allowInsecureAuth: true, // where AUTH is taken is judged by the visit
+    disabledCommands: ['WIZ', 'SHELL', 'KILL'],
+    disableReverseLookup: true,
+    hideENHANCEDSTATUSCODES: false,
+    hideDSN: false,
+    size: maxOctets(config),
+    maxRecipients: config.maxRecipients,
+    maxClients: config.submissionConnections,
+    socketTimeout: IDLE_MS,
+    closeTimeout: CLOSE_MS,
   }
 }

@@ -26,7 +26,11 @@ export interface Handed {
 
 /** Answers the text of the 250. @throws a Reply for every other end. */
 export async function takeMail(ctx: SubmissionContext, handed: Handed): Promise<string> {
-  const { octets, release } = await readOctets(handed.stream, { maxBytes: maxOctets(ctx.config), held: ctx.held, cutOff: handed.cutOff })
+  const { octets, release } = await readOctets(handed.stream, {
+    maxBytes: maxOctets(ctx.config),
+    held: ctx.held,
+    cutOff: handed.cutOff,
+  })
   try {
     const wrong = judgeOctets(octets)
     if (wrong !== null) throw wrong
@@ -54,18 +58,49 @@ export function maxOctets({ maxMessageBytes }: SubmissionContext['config']): num
 
 async function prepare(ctx: SubmissionContext, { session, sender }: Handed, letter: Letter): Promise<Submission> {
   const domainId = await judgeAuthors(sender, letter.authors)
-  const { options, to, cc, authors: [from] } = letter
+  const {
+    options,
+    to,
+    cc,
+    authors: [from],
+  } = letter
   const now = ctx.clock.now()
   const id = newId(now)
   const recipients = addresseesOf(session, letter, sender)
   const envelope = await envelopeOf(session, sender, recipients)
-  const claim = options.idempotencyKey === null ? null
-    : { key: options.idempotencyKey, bodyHash: digestOf(letter, recipients.map(({ address }) => address)), answer: idText(id) }
+  const claim =
+    options.idempotencyKey === null
+      ? null
+      : {
+          key: options.idempotencyKey,
+          bodyHash: digestOf(
+            letter,
+            recipients.map(({ address }) => address),
+          ),
+          answer: idText(id),
+        }
   return {
-    id, workspaceId: sender.workspaceId, apiKeyId: sender.keyId, domainId, tier: options.tier, from, replyTo: null, to, cc, recipients,
-    ...await contentOf(ctx, letter, { id, workspaceId: sender.workspaceId, session, envelope }),
-    attachments: [], tags: options.tags, metadata: options.metadata, trackOpens: options.trackOpens, trackClicks: options.trackClicks,
-    scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(now), quota: planOf(ctx, sender.plan).monthlyQuota,
+    id,
+    workspaceId: sender.workspaceId,
+    apiKeyId: sender.keyId,
+    domainId,
+    tier: options.tier,
+    from,
+    replyTo: null,
+    to,
+    cc,
+    recipients,
+    ...(await contentOf(ctx, letter, { id, workspaceId: sender.workspaceId, session, envelope })),
+    attachments: [],
+    tags: options.tags,
+    metadata: options.metadata,
+    trackOpens: options.trackOpens,
+    trackClicks: options.trackClicks,
+    scheduledAt: null,
+    timezone: null,
+    expiresAt: null,
+    createdAt: new Date(now),
+    quota: planOf(ctx, sender.plan).monthlyQuota,
     idempotency: claim,
   }
 }
@@ -84,16 +119,27 @@ async function judgeAuthors(sender: Sender, authors: readonly Mailbox[]): Promis
 type Content = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'template' | 'smtp'>
 
 /** The octets of the client; with X-Template-Id what the template makes, in a mail of ours. */
-async function contentOf(ctx: SubmissionContext, letter: Letter, { id, workspaceId, session, envelope }: About): Promise<Content> {
+async function contentOf(
+  ctx: SubmissionContext,
+  letter: Letter,
+  { id, workspaceId, session, envelope }: About,
+): Promise<Content> {
   if (letter.options.templateId !== null)
-    return { ...await renderLetter(ctx, workspaceId, letter), smtp: { raw: null, envelope } }
+    return { ...(await renderLetter(ctx, workspaceId, letter)), smtp: { raw: null, envelope } }
   const at = new Date(ctx.clock.now())
   const [{ email }] = letter.authors
   const stamp = {
-    received: receivedField(session, { by: ctx.config.serverName, id: hexOf(id), at }), date: dateText(at),
+    received: receivedField(session, { by: ctx.config.serverName, id: hexOf(id), at }),
+    date: dateText(at),
     messageId: `<${hexOf(id)}@${email.slice(email.lastIndexOf('@') + 1)}>`,
   }
-  return { subject: letter.subject, html: null, text: null, headers: [], smtp: { raw: writeLetter(letter, stamp), envelope } }
+  return {
+    subject: letter.subject,
+    html: null,
+    text: null,
+    headers: [],
+    smtp: { raw: writeLetter(letter, stamp), envelope },
+  }
 }
 
 interface About {
@@ -112,7 +158,10 @@ const NEW_EACH_TIME: ReadonlySet<string> = new Set(['date', 'message-id', 'recei
 
 /** What makes two mails under one key the same. */
 function digestOf({ fields, body }: Letter, recipients: readonly string[]): Buffer {
-  const head = fields.filter(({ name }) => !NEW_EACH_TIME.has(name)).map(({ line }) => line).join('')
+  const head = fields
+    .filter(({ name }) => !NEW_EACH_TIME.has(name))
+    .map(({ line }) => line)
+    .join('')
   const top = Buffer.from(`smtp\n${recipients.toSorted().join('\n')}\n\n`)
   return hash('sha256', Buffer.concat([top, Buffer.from(head, 'latin1'), body]), 'buffer')
 }

@@ -14,23 +14,31 @@ const MAX_SUBJECT = 998
 const MAX_HEADERS = 100
 const FIELD_NAME = /^[!-9;-~]{1,76}$/
 /** They stand in the mail that is made, or say how the body was written that is not sent. */
-const NOT_TAKEN = /^(?:from|to|cc|bcc|subject|date|message-id|mime-version|received|return-path|dkim-signature|content-.*|resent-.*)$/
+const NOT_TAKEN =
+  /^(?:from|to|cc|bcc|subject|date|message-id|mime-version|received|return-path|dkim-signature|content-.*|resent-.*)$/
 
 type Rendered = Pick<Submission, 'subject' | 'html' | 'text' | 'headers' | 'template'>
 
 /** @throws a Reply. */
-export async function renderLetter(ctx: SubmissionContext, workspaceId: string, { options, subject, fields }: Letter): Promise<Rendered> {
+export async function renderLetter(
+  ctx: SubmissionContext,
+  workspaceId: string,
+  { options, subject, fields }: Letter,
+): Promise<Rendered> {
   const template = await findTemplateVersion(ctx.db, workspaceId, options.templateId ?? '', null)
   if (template === null) throw badContent('x-template-id: there is no such template')
   const rendered = await ctx.renderer.render({ template, params: options.params })
   if (!rendered.ok) throw badContent(`The template cannot be rendered: ${rendered.reason}`)
   const line = subject || rendered.subject.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
-  if (line === '' || line.length > MAX_SUBJECT) throw badContent(`The rendered subject must have 1 to ${MAX_SUBJECT} characters`)
+  if (line === '' || line.length > MAX_SUBJECT)
+    throw badContent(`The rendered subject must have 1 to ${MAX_SUBJECT} characters`)
   const use = { id: template.id, version: template.version }
   return { subject: line, html: rendered.html, text: rendered.text, headers: ownFields(fields), template: use }
 }
 
 function ownFields(fields: Letter['fields']): Submission['headers'] {
-  return fields.filter(({ name }) => FIELD_NAME.test(name) && !NOT_TAKEN.test(name) && !isOption(name)).slice(0, MAX_HEADERS)
+  return fields
+    .filter(({ name }) => FIELD_NAME.test(name) && !NOT_TAKEN.test(name) && !isOption(name))
+    .slice(0, MAX_HEADERS)
     .map(({ line }) => [line.slice(0, line.indexOf(':')).trim(), readHeaderText(line.slice(line.indexOf(':') + 1))])
 }

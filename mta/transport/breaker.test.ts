@@ -3,7 +3,9 @@ import { createBreaker } from './breaker.ts'
 
 describe('a site whose hosts all failed', () => {
   let now = 0
-  beforeEach(() => { now = 1_000_000 })
+  beforeEach(() => {
+    now = 1_000_000
+  })
   const breaker = (scale = 1): ReturnType<typeof createBreaker> => createBreaker(() => now, scale)
 
   it('is left alone for a while, with the reason', () => {

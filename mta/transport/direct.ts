@@ -56,7 +56,8 @@ export function createDirect(parts: DirectParts): Direct {
       const began = performance.now()
       const take = (): Pooled | null => takeOpen(pool, job)
       const errand: DirectErrand = {
-        ...newErrand(job.mail), job,
+        ...newErrand(job.mail),
+        job,
         makeRoom: () => rooms.make(placeBy(job, sourceOf(job)), take, (path) => parts.breaker.room(path)),
         tryRoom: (by) => rooms.tryMake(placeBy(job, by)),
       }
@@ -65,8 +66,14 @@ export function createDirect(parts: DirectParts): Direct {
       const { outcome, pooled, source } = done
       if (pooled !== null) rooms.putBack(job.site, pooled)
       return {
-        outcome, startedAt, durationMs: performance.now() - began, conversation: errand.lines.join('\n'), source,
-        host: (pooled ?? done.at)?.host ?? null, address: (pooled ?? done.at)?.address ?? null, tls: pooled === null ? null : describeTls(job, pooled),
+        outcome,
+        startedAt,
+        durationMs: performance.now() - began,
+        conversation: errand.lines.join('\n'),
+        source,
+        host: (pooled ?? done.at)?.host ?? null,
+        address: (pooled ?? done.at)?.address ?? null,
+        tls: pooled === null ? null : describeTls(job, pooled),
       }
     },
     abort: () => errands.abort(),
@@ -156,7 +163,11 @@ async function connectIn(parts: DirectParts, errand: DirectErrand, room: NewRoom
 }
 
 /** A connection by another way than the first needs room of its own, and leaves that of the first. */
-async function openWithin(parts: DirectParts, { job, lines, tryRoom }: DirectErrand, room: NewRoom): Promise<Pooled | NotOpened> {
+async function openWithin(
+  parts: DirectParts,
+  { job, lines, tryRoom }: DirectErrand,
+  room: NewRoom,
+): Promise<Pooled | NotOpened> {
   const others = new Map<string | null, NewRoom>()
   const mayUse = (source: string | null): boolean => {
     const other = others.get(source) ?? tryRoom(source)
@@ -164,20 +175,26 @@ async function openWithin(parts: DirectParts, { job, lines, tryRoom }: DirectErr
     return other !== null
   }
   const opened = await openFirst(parts, { ...job, mayUse }, lines)
-  const used = 'session' in opened ? others.get(opened.source) ?? room : null
+  const used = 'session' in opened ? (others.get(opened.source) ?? room) : null
   if ('session' in opened) used?.fill(opened)
   for (const one of [room, ...others.values()]) if (one !== used) one.close()
   return opened
 }
 
 function transactOn({ session, host, address }: Pooled, errand: Errand): Promise<TransactionResult> {
-  if (session.delivered > 0) errand.lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}${tlsRemark(session)}`)
+  if (session.delivered > 0)
+    errand.lines.push(
+      `-- on an open session to ${host} [${address}], message ${session.delivered + 1}${tlsRemark(session)}`,
+    )
   return transact(session, errand)
 }
 
 /** As the attempt's record has it; null is plain text. */
 function describeTls({ tls: policy }: Job, pooled: Pooled): string | null {
-  const { session: { tls }, isVerified } = pooled
+  const {
+    session: { tls },
+    isVerified,
+  } = pooled
   if (tls === null) return null
   return `${tls.protocol} ${tls.cipher}, ${nameFor(policy, protectionOf(pooled))}, certificate ${isVerified ? '' : 'not '}verified`
 }
@@ -188,7 +205,14 @@ function tlsRemark(session: Session): string {
 
 /** Nothing was said about the message: not one of its tries. */
 function unreachable({ reason, detail, reply, isOurs }: NotOpened): Outcome {
-  return { kind: 'deferred', scope: isOurs === true ? 'source' : 'host', reason, detail, reply: reply ?? null, isCounted: false }
+  return {
+    kind: 'deferred',
+    scope: isOurs === true ? 'source' : 'host',
+    reason,
+    detail,
+    reply: reply ?? null,
+    isCounted: false,
+  }
 }
 
 /** RFC 3463 X.4.4. Soft: the address may be good, its domain's DNS is not. */

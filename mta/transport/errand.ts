@@ -97,6 +97,18 @@ function isFullUp(session: Session, result: TransactionResult): boolean {
 export function outcomeOf(result: TransactionResult, { mail }: Pick<Errand, 'mail'>): Outcome {
   if (result.kind === 'accepted') return { kind: 'delivered', reply: result.reply }
   if (result.kind === 'rejected') return classifyReply(result.stage, result.reply, mail.to)
-  if (result.afterDot) return { kind: 'unknown', reason: 'lost-after-dot', detail: `the link was lost after the final dot (${result.detail}): the receiver may have it` }
-  return { kind: 'deferred', scope: 'host', reason: 'link-lost', detail: `the link was lost at ${result.stage}: ${result.detail}`, reply: null, isCounted: false }
+  if (result.afterDot)
+    return {
+      kind: 'unknown',
+      reason: 'lost-after-dot',
+      detail: `the link was lost after the final dot (${result.detail}): the receiver may have it`,
+    }
+  return {
+    kind: 'deferred',
+    scope: 'host',
+    reason: 'link-lost',
+    detail: `the link was lost at ${result.stage}: ${result.detail}`,
+    reply: null,
+    isCounted: false,
+  }
 }

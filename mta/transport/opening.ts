@@ -16,7 +16,9 @@ import { formatReply, type Reply } from '#src/mail/reply.ts'
 import type { Pooled } from './session-pool.ts'
 
 /** The addresses of a host, in the order to try them, or why there is none to try. */
-export type Resolve = (host: Host) => Promise<{ readonly addresses: readonly string[]; readonly trouble: Trouble | null }>
+export type Resolve = (
+  host: Host,
+) => Promise<{ readonly addresses: readonly string[]; readonly trouble: Trouble | null }>
 
 export interface Trouble {
   readonly text: string
@@ -68,7 +70,11 @@ export const SOURCE_LOST = 'source-lost'
 const MAX_ADDRESSES = 6
 
 /** `lines`: the record of the conversation, to which it adds. */
-export async function openFirst(parts: OpeningParts, { hosts, tls, ways, mayUse }: Destination, lines: string[]): Promise<Pooled | NotOpened> {
+export async function openFirst(
+  parts: OpeningParts,
+  { hosts, tls, ways, mayUse }: Destination,
+  lines: string[],
+): Promise<Pooled | NotOpened> {
   let last: NotOpened = { reason: 'dns', detail: 'the destination has no host to try' }
   let isCertain = true
   let isByPolicy = false
@@ -99,7 +105,7 @@ export async function openFirst(parts: OpeningParts, { hosts, tls, ways, mayUse 
     for (const { target, source } of targets) {
       if (tried++ >= MAX_ADDRESSES) return { ...last, isByPolicy }
       if (source !== ways[0]?.source && mayUse?.(source) === false) {
-        lines.push(`-- ${source ?? 'the system\'s address'} has no connection left for ${host.name} [${target.address}]`)
+        lines.push(`-- ${source ?? "the system's address"} has no connection left for ${host.name} [${target.address}]`)
         continue
       }
       const opened = await openUnder(parts, target, demand)
@@ -107,7 +113,11 @@ export async function openFirst(parts: OpeningParts, { hosts, tls, ways, mayUse 
       if (opened.ok) return pooledOf(opened.session, { host: host.name, address: target.address, source }, demand, tls)
       lines.push(...opened.failure.transcript)
       if (isSourceLost(opened.failure, source)) return sourceLost(source)
-      last = { ...explainFailure(opened.failure, `${host.name} [${target.address}]:${host.port}`, demand), source, at: { host: host.name, address: target.address } }
+      last = {
+        ...explainFailure(opened.failure, `${host.name} [${target.address}]:${host.port}`, demand),
+        source,
+        at: { host: host.name, address: target.address },
+      }
       isByPolicy ||= last.isByPolicy === true
     }
   }
@@ -119,17 +129,32 @@ interface Asked {
   readonly demand: OpenDemand
 }
 
-function noteTls({ results }: OpeningParts, policy: TlsPolicy, { target: { host, address }, demand }: Asked, opened: Opened): void {
+function noteTls(
+  { results }: OpeningParts,
+  policy: TlsPolicy,
+  { target: { host, address }, demand }: Asked,
+  opened: Opened,
+): void {
   const at = { policy, host, address, ...(demand.records !== undefined && { records: demand.records }) }
   if (opened.ok) {
-    const { session: { tls, offers, opening, localAddress } } = opened
+    const {
+      session: { tls, offers, opening, localAddress },
+    } = opened
     const session = { host, isEncrypted: tls !== null, isAuthorized: tls?.authorized === true }
-    const result = demand.records === undefined ? resultOfSession(policy, session, offers.starttls)
-      : demand.records.length === 0 ? 'tlsa-invalid' : 'success'
+    const result =
+      demand.records === undefined
+        ? resultOfSession(policy, session, offers.starttls)
+        : demand.records.length === 0
+          ? 'tlsa-invalid'
+          : 'success'
     results.note({ ...at, result, ...(result !== 'success' && { about: factsOf(opening, localAddress, '') }) })
   } else if (opened.failure.stage === 'tls' || opened.failure.stage === 'starttls') {
     const { loss, transcript, localAddress } = opened.failure
-    results.note({ ...at, result: resultOfFailure(loss?.code ?? null), about: factsOf(transcript, localAddress, loss?.detail ?? '') })
+    results.note({
+      ...at,
+      result: resultOfFailure(loss?.code ?? null),
+      about: factsOf(transcript, localAddress, loss?.detail ?? ''),
+    })
   }
 }
 
@@ -174,16 +199,34 @@ async function openUnder({ settings, brokenTls }: OpeningParts, target: Target, 
   return opened
 }
 
-function pooledOf(session: Pooled['session'], at: Pick<Pooled, 'host' | 'address' | 'source'>, demand: OpenDemand, { dane }: TlsPolicy): Pooled {
+function pooledOf(
+  session: Pooled['session'],
+  at: Pick<Pooled, 'host' | 'address' | 'source'>,
+  demand: OpenDemand,
+  { dane }: TlsPolicy,
+): Pooled {
   const isVerified = demand.judge !== null || session.tls?.authorized === true
   return { session, ...at, policy: demand.name, isVerified, wasDaneDomain: dane === 'yes', idleSinceMs: 0 }
 }
 
-function explainFailure({ stage, reply, loss }: OpenFailure, where: string, { name, isEncrypted }: OpenDemand): NotOpened {
+function explainFailure(
+  { stage, reply, loss }: OpenFailure,
+  where: string,
+  { name, isEncrypted }: OpenDemand,
+): NotOpened {
   const isByPolicy = isEncrypted && (stage === 'tls' || stage === 'starttls')
   const under = isByPolicy ? ` (TLS: ${name})` : ''
   if (reply !== null) {
-    return { reason: `${stage}-refused`, detail: `${where} refused at ${stage}${under}: ${formatReply(reply)}`, reply, isByPolicy }
+    return {
+      reason: `${stage}-refused`,
+      detail: `${where} refused at ${stage}${under}: ${formatReply(reply)}`,
+      reply,
+      isByPolicy,
+    }
   }
-  return { reason: stage === 'connect' ? 'unreachable' : `${stage}-failed`, detail: `${where} at ${stage}${under}: ${loss?.detail ?? 'no answer'}`, isByPolicy }
+  return {
+    reason: stage === 'connect' ? 'unreachable' : `${stage}-failed`,
+    detail: `${where} at ${stage}${under}: ${loss?.detail ?? 'no answer'}`,
+    isByPolicy,
+  }
 }

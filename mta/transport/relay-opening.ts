@@ -27,10 +27,17 @@ export interface AccountOpening {
   readonly probe?: (wire: Wire) => Promise<unknown>
 }
 
-export type FoundCredential = { readonly kind: 'credential'; readonly credential: Credential } | Exclude<Token, { kind: 'token' }>
+export type FoundCredential =
+  | { readonly kind: 'credential'; readonly credential: Credential }
+  | Exclude<Token, { kind: 'token' }>
 
 export type AccountOpened =
-  | { readonly kind: 'session'; readonly session: Session; readonly address: string; readonly secrets: readonly string[] }
+  | {
+      readonly kind: 'session'
+      readonly session: Session
+      readonly address: string
+      readonly secrets: readonly string[]
+    }
   /** The server does not take the credentials. */
   | { readonly kind: 'refused'; readonly reply: Reply; readonly secrets: readonly string[] }
   /** There are no credentials now. */
@@ -62,7 +69,12 @@ interface Once {
   readonly token: string | null
 }
 
-async function openOnce(parts: AccountOpening, account: Account, refused: string | null, lines: string[]): Promise<Once> {
+async function openOnce(
+  parts: AccountOpening,
+  account: Account,
+  refused: string | null,
+  lines: string[],
+): Promise<Once> {
   const found = await parts.credential(account, refused)
   if (found.kind !== 'credential') return { opened: found, token: null }
   const { credential } = found
@@ -74,7 +86,10 @@ async function openOnce(parts: AccountOpening, account: Account, refused: string
     return { opened: { kind: 'failed', ...resolved, failure: null, secrets }, token }
   }
   const settings: SessionSettings = {
-    ...parts.settings, tls: TLS[account.security], rejectUnauthorized: true, login: loginOf(parts, credential),
+    ...parts.settings,
+    tls: TLS[account.security],
+    rejectUnauthorized: true,
+    login: loginOf(parts, credential),
   }
   return { opened: await openAtFirst({ settings, account, secrets }, resolved, lines), token }
 }
@@ -96,7 +111,11 @@ interface Known {
 }
 
 async function openAtFirst(known: Known, addresses: readonly string[], lines: string[]): Promise<AccountOpened> {
-  const { settings, account: { host, port }, secrets } = known
+  const {
+    settings,
+    account: { host, port },
+    secrets,
+  } = known
   let last: AccountOpened = { kind: 'failed', reason: 'dns', detail: `${host} has no address`, failure: null, secrets }
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
     const opened = await openSession({ host, address, port }, settings)
@@ -111,15 +130,20 @@ async function openAtFirst(known: Known, addresses: readonly string[], lines: st
 }
 
 function explain({ stage, reply, loss }: OpenFailure, where: string): { reason: string; detail: string } {
-  if (reply !== null) return { reason: `${stage}-refused`, detail: `${where} refused at ${stage}: ${formatReply(reply)}` }
-  return { reason: stage === 'connect' ? 'unreachable' : `${stage}-failed`, detail: `${where} at ${stage}: ${loss?.detail ?? 'no answer'}` }
+  if (reply !== null)
+    return { reason: `${stage}-refused`, detail: `${where} refused at ${stage}: ${formatReply(reply)}` }
+  return {
+    reason: stage === 'connect' ? 'unreachable' : `${stage}-failed`,
+    detail: `${where} at ${stage}: ${loss?.detail ?? 'no answer'}`,
+  }
 }
 
 type Resolved = string[] | { readonly reason: string; readonly detail: string }
 
 /** The addresses that may be reached, or why there is none. */
 export async function resolveHost(
-  parts: Pick<AccountOpening, 'lookup' | 'allowed'>, account: Pick<Account, 'host' | 'security'>,
+  parts: Pick<AccountOpening, 'lookup' | 'allowed'>,
+  account: Pick<Account, 'host' | 'security'>,
 ): Promise<Resolved> {
   const { lookup, allowed } = parts
   const { host, security } = account
@@ -128,7 +152,10 @@ export async function resolveHost(
   if (security !== 'none') return found
   const inside = found.filter((address) => !isReachable(address, []))
   if (inside.length > 0) return inside
-  return { reason: 'plain-text', detail: `nobody signs in at ${host} without TLS: it is outside of the networks that are allowed` }
+  return {
+    reason: 'plain-text',
+    detail: `nobody signs in at ${host} without TLS: it is outside of the networks that are allowed`,
+  }
 }
 
 function judgeLiteral(address: string, allowed: readonly Network[]): string[] | string {
@@ -149,12 +176,19 @@ function secretsOf(credential: Credential): string[] {
   const secret = credential.kind === 'token' ? credential.token : credential.password
   const base64 = (text: string): string => Buffer.from(text).toString('base64')
   const { username } = credential
-  return [secret, base64(secret), base64(`\0${username}\0${secret}`), base64(`user=${username}\x01auth=Bearer ${secret}\x01\x01`)]
+  return [
+    secret,
+    base64(secret),
+    base64(`\0${username}\0${secret}`),
+    base64(`user=${username}\x01auth=Bearer ${secret}\x01\x01`),
+  ]
 }
 
 /** Shorter than any password, and it would blot out half of a text. */
 const LEAST_SECRET = 4
 
 export function hideSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.filter(({ length }) => length >= LEAST_SECRET).reduce((hidden, secret) => hidden.replaceAll(secret, '********'), text)
+  return secrets
+    .filter(({ length }) => length >= LEAST_SECRET)
+    .reduce((hidden, secret) => hidden.replaceAll(secret, '********'), text)
 }

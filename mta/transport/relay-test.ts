@@ -12,11 +12,22 @@ import { TEST_LIMIT_MS, TEST_STEPS, type TestResult, type TestStep } from '#src/
 import { hideSecrets, openAccount, resolveHost, type AccountOpened, type AccountOpening } from './relay-opening.ts'
 
 const STEP_MS = 8000
-const TIMEOUTS = chooseTimeouts(Object.fromEntries(
-  (['connect', 'greeting', 'ehlo', 'starttls', 'tls', 'auth', 'mail', 'rset', 'quit'] as const).map((step) => [step, STEP_MS])))
+const TIMEOUTS = chooseTimeouts(
+  Object.fromEntries(
+    (['connect', 'greeting', 'ehlo', 'starttls', 'tls', 'auth', 'mail', 'rset', 'quit'] as const).map((step) => [
+      step,
+      STEP_MS,
+    ]),
+  ),
+)
 
 const STEP_OF: Readonly<Record<OpenStage, TestStep>> = {
-  connect: 'connect', greeting: 'greeting', ehlo: 'greeting', starttls: 'tls', tls: 'tls', auth: 'auth',
+  connect: 'connect',
+  greeting: 'greeting',
+  ehlo: 'greeting',
+  starttls: 'tls',
+  tls: 'tls',
+  auth: 'auth',
 }
 
 interface Tested {
@@ -45,7 +56,7 @@ const PASSED: Readonly<Record<TestStep, (account: Account) => string>> = {
   dns: ({ host }) => `${host} has addresses that may be reached`,
   connect: ({ host, port }) => `${host} takes connections at port ${port}`,
   greeting: () => 'it greets and says what it offers',
-  tls: ({ security, host }) => security === 'none' ? 'not wanted' : `its certificate is valid for ${host}`,
+  tls: ({ security, host }) => (security === 'none' ? 'not wanted' : `its certificate is valid for ${host}`),
   auth: ({ username }) => `${username} is let in`,
   mail: ({ addresses }) => `mail from ${addresses[0] ?? ''} is taken`,
 }
@@ -65,7 +76,8 @@ async function carryOut(parts: AccountOpening, account: Account, lines: string[]
   }
   const settings = { ...parts.settings, timeouts: TIMEOUTS, watch: (socket: Socket) => void sockets.add(socket) }
   const opened = await openAccount({ ...parts, settings, probe }, account, lines).finally(() => clearTimeout(limit))
-  if (opened.kind !== 'session') return { failed: explain(opened, lines), secrets: 'secrets' in opened ? opened.secrets : [] }
+  if (opened.kind !== 'session')
+    return { failed: explain(opened, lines), secrets: 'secrets' in opened ? opened.secrets : [] }
   lines.push(...opened.session.opening)
   await opened.session.quit()
   return { failed: judgeMail(mail), secrets: opened.secrets }
@@ -78,7 +90,8 @@ function judgeMail(reply: Reply | null): Found | null {
 
 function explain(opened: Exclude<AccountOpened, { kind: 'session' }>, lines: string[]): Found {
   if (opened.kind === 'refused') return { step: 'auth', detail: formatReply(opened.reply) }
-  if (opened.kind === 'failed') return { step: opened.failure === null ? 'dns' : STEP_OF[opened.failure.stage], detail: opened.detail }
+  if (opened.kind === 'failed')
+    return { step: opened.failure === null ? 'dns' : STEP_OF[opened.failure.stage], detail: opened.detail }
   lines.push(`-- ${opened.reason}`)
   return { step: 'auth', detail: opened.reason }
 }

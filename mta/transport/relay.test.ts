@@ -10,12 +10,26 @@ import { createRelay, type Relay } from './relay.ts'
 
 const PASSWORD = 'hunter22-hunter22'
 const PLAIN = Buffer.from(`\0me\0${PASSWORD}`).toString('base64')
-const MAIL = { from: 'me@x.example', to: 'a@b.example', data: Buffer.from('Subject: x\r\n\r\nHello\r\n'), smtputf8: false }
+const MAIL = {
+  from: 'me@x.example',
+  to: 'a@b.example',
+  data: Buffer.from('Subject: x\r\n\r\nHello\r\n'),
+  smtputf8: false,
+}
 
 /** Reply to a verb, or what happens instead. */
 type Script = Readonly<Record<string, string | ((socket: Socket, line: string) => void)>>
 
-const NICE: Script = { EHLO: '250-hello\r\n250 AUTH PLAIN', AUTH: '235 yes', MAIL: '250 ok', RCPT: '250 ok', DATA: '354 go', '.': '250 2.0.0 taken', RSET: '250 ok', QUIT: '221 bye' }
+const NICE: Script = {
+  EHLO: '250-hello\r\n250 AUTH PLAIN',
+  AUTH: '235 yes',
+  MAIL: '250 ok',
+  RCPT: '250 ok',
+  DATA: '354 go',
+  '.': '250 2.0.0 taken',
+  RSET: '250 ok',
+  QUIT: '221 bye',
+}
 
 describe('relay', () => {
   let server: Server
@@ -44,12 +58,24 @@ describe('relay', () => {
         }
       })
     })
-    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
     relay = createRelay({
-      settings: { ehloName: 'us.example', tls: 'never', rejectUnauthorized: true, timeouts: chooseTimeouts({ quit: 100, auth: 2000 }) },
-      lookup: () => assert.fail('an address needs no look-up'), allowed: cidrs('127.0.0.0/8'),
-      credential: () => Promise.resolve({ kind: 'credential', credential: { kind: 'password', username: 'me', password: PASSWORD } }),
-      breaker: createBreaker(() => Date.now(), 0.001), now: () => Date.now(), scale: 1, pause: (_, reason) => Promise.resolve(pauses.push(reason)),
+      settings: {
+        ehloName: 'us.example',
+        tls: 'never',
+        rejectUnauthorized: true,
+        timeouts: chooseTimeouts({ quit: 100, auth: 2000 }),
+      },
+      lookup: () => assert.fail('an address needs no look-up'),
+      allowed: cidrs('127.0.0.0/8'),
+      credential: () =>
+        Promise.resolve({ kind: 'credential', credential: { kind: 'password', username: 'me', password: PASSWORD } }),
+      breaker: createBreaker(() => Date.now(), 0.001),
+      now: () => Date.now(),
+      scale: 1,
+      pause: (_, reason) => Promise.resolve(pauses.push(reason)),
     })
   })
   afterEach(async () => {
@@ -59,40 +85,77 @@ describe('relay', () => {
   })
 
   const account = (): Account => ({
-    id: '019a9a00-0000-7000-8000-0000000000aa', workspaceId: '', kind: 'smtp', provider: null, name: 'x', host: '127.0.0.1',
-    port: (server.address() as AddressInfo).port, security: 'none', username: 'me', addresses: ['me@x.example'], generation: 1, accessExpiresAt: null,
-    state: 'active', pausedReason: null, pausedAt: null, limits: { connections: 1, messagesPerConnection: 3, messagesPerMinute: null },
-    createdAt: new Date(0), updatedAt: new Date(0),
+    id: '019a9a00-0000-7000-8000-0000000000aa',
+    workspaceId: '',
+    kind: 'smtp',
+    provider: null,
+    name: 'x',
+    host: '127.0.0.1',
+    port: (server.address() as AddressInfo).port,
+    security: 'none',
+    username: 'me',
+    addresses: ['me@x.example'],
+    generation: 1,
+    accessExpiresAt: null,
+    state: 'active',
+    pausedReason: null,
+    pausedAt: null,
+    limits: { connections: 1, messagesPerConnection: 3, messagesPerMinute: null },
+    createdAt: new Date(0),
+    updatedAt: new Date(0),
   })
   const deliver = (): Promise<Attempt | null> => relay.deliver({ account: account(), mail: MAIL })
 
-  interface Case { readonly script: Script; readonly outcome: string; readonly isPaused?: true }
+  interface Case {
+    readonly script: Script
+    readonly outcome: string
+    readonly isPaused?: true
+  }
   const CASES: Readonly<Record<string, Case>> = {
     'all is well': { script: {}, outcome: 'handed-over' },
-    'the sign-in is refused': { script: { AUTH: '535 5.7.8 no' }, outcome: 'deferred account-refused no try', isPaused: true },
+    'the sign-in is refused': {
+      script: { AUTH: '535 5.7.8 no' },
+      outcome: 'deferred account-refused no try',
+      isPaused: true,
+    },
     'the sign-in is not possible now': { script: { AUTH: '454 4.7.0 later' }, outcome: 'deferred auth-refused no try' },
     'the server ends at the sign-in': { script: { AUTH: '421 4.3.2 bye' }, outcome: 'deferred auth-refused no try' },
     'no way to sign in': { script: { EHLO: '250 hello' }, outcome: 'deferred auth-failed no try' },
-    'signed in, and not well enough': { script: { MAIL: '530 5.7.0 Authentication Required' }, outcome: 'deferred account-refused no try', isPaused: true },
-    'the day\'s share is sent': { script: { '.': '550 5.4.5 Daily user sending limit exceeded' }, outcome: 'deferred account-quota no try' },
-    'the day\'s recipients are used': { script: { RCPT: '550 5.1.90 Your message can\'t be sent because you\'ve reached your daily limit for recipients' },
-      outcome: 'deferred account-quota no try' },
-    'the share of the mailbox is sent': { script: { '.': '554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException' },
-      outcome: 'deferred account-quota no try' },
-    'the sending limit of some provider': { script: { MAIL: '550 Hourly sending quota exceeded' }, outcome: 'deferred account-quota no try' },
+    'signed in, and not well enough': {
+      script: { MAIL: '530 5.7.0 Authentication Required' },
+      outcome: 'deferred account-refused no try',
+      isPaused: true,
+    },
+    "the day's share is sent": {
+      script: { '.': '550 5.4.5 Daily user sending limit exceeded' },
+      outcome: 'deferred account-quota no try',
+    },
+    "the day's recipients are used": {
+      script: { RCPT: "550 5.1.90 Your message can't be sent because you've reached your daily limit for recipients" },
+      outcome: 'deferred account-quota no try',
+    },
+    'the share of the mailbox is sent': {
+      script: { '.': '554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException' },
+      outcome: 'deferred account-quota no try',
+    },
+    'the sending limit of some provider': {
+      script: { MAIL: '550 Hourly sending quota exceeded' },
+      outcome: 'deferred account-quota no try',
+    },
     'a mailbox that is full': { script: { RCPT: '552 5.2.2 Quota exceeded' }, outcome: 'bounced mailbox-full soft' },
     'nobody there': { script: { RCPT: '550 5.1.1 No such user' }, outcome: 'bounced no-such-user hard' },
-    'later': { script: { RCPT: '451 4.7.1 Greylisted' }, outcome: 'deferred greylisted a try' },
+    later: { script: { RCPT: '451 4.7.1 Greylisted' }, outcome: 'deferred greylisted a try' },
     'lost before the dot': { script: { DATA: (socket) => socket.destroy() }, outcome: 'deferred link-lost no try' },
     'lost after the dot': { script: { '.': (socket) => socket.destroy() }, outcome: 'unknown lost-after-dot' },
   }
-  for (const [name, one] of Object.entries(CASES)) it(`${name}: ${one.outcome}`, async () => {
-    script = one.script
-    const attempt = await deliver()
-    assert.equal(sayOf(attempt), one.outcome, attempt?.conversation)
-    assert.equal(pauses.length, one.isPaused === true ? 1 : 0)
-    assert.ok(!attempt?.conversation.includes(PLAIN))
-  })
+  for (const [name, one] of Object.entries(CASES))
+    it(`${name}: ${one.outcome}`, async () => {
+      script = one.script
+      const attempt = await deliver()
+      assert.equal(sayOf(attempt), one.outcome, attempt?.conversation)
+      assert.equal(pauses.length, one.isPaused === true ? 1 : 0)
+      assert.ok(!attempt?.conversation.includes(PLAIN))
+    })
 
   it('sessions are used again up to their share; one that died meanwhile costs nothing', async () => {
     for (let i = 0; i < 4; i++) assert.equal(sayOf(await deliver()), 'handed-over')
@@ -102,7 +165,12 @@ describe('relay', () => {
     assert.equal(connections, 3)
   })
   it('what a server says back of the password does not come into the record, the reason or the pause', async () => {
-    script = { AUTH: (socket, line) => void socket.write(`535-5.7.8 not with ${line}\r\n535 5.7.8 nor ${Buffer.from(line.slice(11), 'base64').toString().replaceAll('\0', ' ')}\r\n`) }
+    script = {
+      AUTH: (socket, line) =>
+        void socket.write(
+          `535-5.7.8 not with ${line}\r\n535 5.7.8 nor ${Buffer.from(line.slice(11), 'base64').toString().replaceAll('\0', ' ')}\r\n`,
+        ),
+    }
     const attempt = await deliver()
     assert.match(pauses[0] ?? '', /does not let me in: 535/)
     const told = JSON.stringify([attempt, pauses])

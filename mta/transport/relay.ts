@@ -60,14 +60,27 @@ export function createRelay(parts: RelayParts): Relay {
   const pool = createSessionPool()
   const secretsOf = new WeakMap<Pooled['session'], readonly string[]>()
   const errands = createErrands()
-  const means: Means = { ...parts, settings: { ...parts.settings, watch: (socket) => errands.watch(socket) }, pool, secretsOf }
+  const means: Means = {
+    ...parts,
+    settings: { ...parts.settings, watch: (socket) => errands.watch(socket) },
+    pool,
+    secretsOf,
+  }
   return {
     deliver: async ({ account, mail }) => {
       if (errands.isAborted) return null
       const startedAt = parts.now()
       const began = performance.now()
-      const errand: RelayErrand = { ...newErrand(mail), account, key: `account:${account.id}:${account.generation}`, secrets: [] }
-      const done = await errands.carry(errand, carryOut(means, errand).catch((error: unknown) => trouble(means, errand, error)))
+      const errand: RelayErrand = {
+        ...newErrand(mail),
+        account,
+        key: `account:${account.id}:${account.generation}`,
+        secrets: [],
+      }
+      const done = await errands.carry(
+        errand,
+        carryOut(means, errand).catch((error: unknown) => trouble(means, errand, error)),
+      )
       if (done === null) return null
       const { pooled } = done
       if (pooled !== null) pool.put(errand.key, pooled, account.limits.messagesPerConnection)
@@ -89,7 +102,8 @@ async function carryOut(means: Means, errand: RelayErrand): Promise<Done> {
   if (open !== null) {
     errand.secrets = secretsOf.get(open.session) ?? []
     const result = await transactOn(open, errand)
-    if (errand.isCut || !hasEnded(open.session, result)) return { outcome: await outcomeFor(means, errand, result), pooled: open }
+    if (errand.isCut || !hasEnded(open.session, result))
+      return { outcome: await outcomeFor(means, errand, result), pooled: open }
     errand.lines.push('-- the open session had ended; trying a new one')
   }
   const refusal = breaker.refuse(errand.key)
@@ -105,18 +119,29 @@ async function carryOut(means: Means, errand: RelayErrand): Promise<Done> {
   secretsOf.set(session, opened.secrets)
   errand.lines.push(...session.opening)
   const pooled: Pooled = {
-    session, host: errand.account.host, address, source: null, policy: 'opportunistic', isVerified: session.tls?.authorized === true,
-    wasDaneDomain: false, idleSinceMs: 0,
+    session,
+    host: errand.account.host,
+    address,
+    source: null,
+    policy: 'opportunistic',
+    isVerified: session.tls?.authorized === true,
+    wasDaneDomain: false,
+    idleSinceMs: 0,
   }
   return { outcome: await outcomeFor(means, errand, await transactOn(pooled, errand)), pooled }
 }
 
 function transactOn({ session, host, address }: Pooled, errand: Errand): Promise<TransactionResult> {
-  if (session.delivered > 0) errand.lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}`)
+  if (session.delivered > 0)
+    errand.lines.push(`-- on an open session to ${host} [${address}], message ${session.delivered + 1}`)
   return transact(session, errand)
 }
 
-async function notOpened(means: Means, errand: RelayErrand, opened: Exclude<AccountOpened, { kind: 'session' }>): Promise<Outcome> {
+async function notOpened(
+  means: Means,
+  errand: RelayErrand,
+  opened: Exclude<AccountOpened, { kind: 'session' }>,
+): Promise<Outcome> {
   if (opened.kind === 'refused') {
     errand.secrets = opened.secrets
     means.breaker.succeeded(errand.key)
@@ -129,14 +154,20 @@ async function notOpened(means: Means, errand: RelayErrand, opened: Exclude<Acco
   }
   means.breaker.released(errand.key)
   errand.lines.push(`-- ${opened.reason}`)
-  return { kind: 'held', reason: 'account', detail: opened.reason, untilMs: means.now() + WITHOUT_TOKEN_MS * means.scale }
+  return {
+    kind: 'held',
+    reason: 'account',
+    detail: opened.reason,
+    untilMs: means.now() + WITHOUT_TOKEN_MS * means.scale,
+  }
 }
 
 /** What the provider says of the message means what any server means, but for what is about the account. */
 function outcomeFor(means: Means, errand: RelayErrand, result: TransactionResult): Promise<Outcome> | Outcome {
   if (result.kind === 'accepted') return { kind: 'handed-over', reply: result.reply }
   if (result.kind === 'rejected' && SIGN_IN_CODES.has(result.reply.code)) return pausing(means, errand, result.reply)
-  if (result.kind === 'rejected' && isOverQuota(result.reply)) return waits('source', 'account-quota', formatReply(result.reply))
+  if (result.kind === 'rejected' && isOverQuota(result.reply))
+    return waits('source', 'account-quota', formatReply(result.reply))
   return outcomeOf(result, errand)
 }
 
@@ -162,11 +193,19 @@ function trouble({ breaker }: Means, { key }: RelayErrand, error: unknown): Done
   return { outcome: waits('source', 'our-trouble', `it could not be signed in: ${why}`), pooled: null }
 }
 
-function recordOf({ lines, secrets }: RelayErrand, { outcome, pooled }: Done, times: Pick<Attempt, 'startedAt' | 'durationMs'>): Attempt {
+function recordOf(
+  { lines, secrets }: RelayErrand,
+  { outcome, pooled }: Done,
+  times: Pick<Attempt, 'startedAt' | 'durationMs'>,
+): Attempt {
   const tls = pooled?.session.tls ?? null
   return {
-    ...times, outcome: withoutSecrets(outcome, secrets), conversation: hideSecrets(lines.join('\n'), secrets), source: null,
-    host: pooled?.host ?? null, address: pooled?.address ?? null,
+    ...times,
+    outcome: withoutSecrets(outcome, secrets),
+    conversation: hideSecrets(lines.join('\n'), secrets),
+    source: null,
+    host: pooled?.host ?? null,
+    address: pooled?.address ?? null,
     tls: tls === null ? null : `${tls.protocol} ${tls.cipher}, certificate verified`,
   }
 }

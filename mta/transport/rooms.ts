@@ -12,8 +12,7 @@ import { pathOf, type Pooled, type SessionPool } from './session-pool.ts'
 
 export type Room =
   /** A connection came free meanwhile. */
-  | { readonly kind: 'open'; readonly pooled: Pooled }
-  | NewRoom
+  { readonly kind: 'open'; readonly pooled: Pooled } | NewRoom
 
 /** Room for one new connection; one of these must follow. */
 export interface NewRoom {
@@ -60,7 +59,8 @@ export function createRooms(pool: SessionPool): Rooms {
       pace.closed()
     }
     return {
-      kind: 'new', close: leave,
+      kind: 'new',
+      close: leave,
       giveBack: () => {
         pace.keepToken()
         leave()
@@ -76,7 +76,9 @@ export function createRooms(pool: SessionPool): Rooms {
     make: async (place, take, most) => {
       const { pace } = place
       const path = pathOf(place.site, place.source)
-      pace.onCrowded = () => { for (let over = pace.open - pace.connections; over > 0 && endIdle(pace); over--); }
+      pace.onCrowded = () => {
+        for (let over = pace.open - pace.connections; over > 0 && endIdle(pace); over--);
+      }
       while (pace.connections > 0) {
         const pooled = take()
         if (pooled !== null) return { kind: 'open', pooled }
@@ -86,7 +88,7 @@ export function createRooms(pool: SessionPool): Rooms {
       }
       return null
     },
-    tryMake: (place) => place.pace.tryConnect() ? roomFor(place) : null,
+    tryMake: (place) => (place.pace.tryConnect() ? roomFor(place) : null),
     putBack: (site, pooled) => {
       const pace = paces.get(pooled.session)
       if (pace === undefined || pace.open > pace.connections) void pooled.session.quit()

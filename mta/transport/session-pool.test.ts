@@ -17,13 +17,23 @@ class FakeSession {
 function pooled(host: string, source: string | null = null): Pooled & { readonly fake: FakeSession } {
   const fake = new FakeSession()
   return {
-    fake, session: fake as unknown as Session, host, address: '192.0.2.1', source, policy: 'opportunistic', isVerified: false, wasDaneDomain: false, idleSinceMs: 0,
+    fake,
+    session: fake as unknown as Session,
+    host,
+    address: '192.0.2.1',
+    source,
+    policy: 'opportunistic',
+    isVerified: false,
+    wasDaneDomain: false,
+    idleSinceMs: 0,
   }
 }
 
 describe('sessions that wait', () => {
   let pool: SessionPool
-  beforeEach(() => { pool = createSessionPool() })
+  beforeEach(() => {
+    pool = createSessionPool()
+  })
   afterEach(() => pool.close())
   const any = (): boolean => true
   const put = (...sessions: Pooled[]): void => sessions.forEach((session) => pool.put('site', session, 100))
@@ -31,7 +41,10 @@ describe('sessions that wait', () => {
   it('the one that was used last comes first', () => {
     const [one, two] = [pooled('a'), pooled('b')]
     put(one, two)
-    assert.deepEqual([pool.take('site', null, any), pool.take('site', null, any), pool.take('site', null, any)], [two, one, null])
+    assert.deepEqual(
+      [pool.take('site', null, any), pool.take('site', null, any), pool.take('site', null, any)],
+      [two, one, null],
+    )
   })
 
   it('one of another site or source is none', () => {
@@ -43,14 +56,20 @@ describe('sessions that wait', () => {
   it('one that will not do is passed over', () => {
     const [fit, unfit] = [pooled('good'), pooled('bad')]
     put(fit, unfit)
-    assert.equal(pool.take('site', null, ({ host }) => host === 'good'), fit)
+    assert.equal(
+      pool.take('site', null, ({ host }) => host === 'good'),
+      fit,
+    )
     assert.equal(unfit.fake.hasQuit, false)
   })
 
   it('where none will do, one is ended to make room', () => {
     const [old, recent] = [pooled('old'), pooled('recent')]
     put(old, recent)
-    assert.equal(pool.take('site', null, () => false), null)
+    assert.equal(
+      pool.take('site', null, () => false),
+      null,
+    )
     assert.deepEqual([old.fake.hasQuit, recent.fake.hasQuit], [true, false])
   })
 

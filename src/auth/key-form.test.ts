@@ -25,7 +25,8 @@ const CASES: readonly [text: string, isKey: boolean][] = [
 
 describe('key form', () => {
   for (const [text, isKey] of CASES) {
-    it(`${isKey ? 'takes' : 'refuses'} ${JSON.stringify(text.slice(0, 60))} (${text.length})`, () => assert.equal(isKeyForm(text), isKey))
+    it(`${isKey ? 'takes' : 'refuses'} ${JSON.stringify(text.slice(0, 60))} (${text.length})`, () =>
+      assert.equal(isKeyForm(text), isKey))
   }
 
   it('mints keys that clients and we recognise, each different', () => {
@@ -39,7 +40,8 @@ describe('key form', () => {
   })
 
   it('refuses a prefix that no client would take', () => {
-    for (const prefix of ['', 'MS', 'm1', 'my-mail', 'a'.repeat(40)]) assert.throws(() => mintKey(prefix, PART, 'admin'), /KEY_PREFIX/)
+    for (const prefix of ['', 'MS', 'm1', 'my-mail', 'a'.repeat(40)])
+      assert.throws(() => mintKey(prefix, PART, 'admin'), /KEY_PREFIX/)
   })
 
   it('keeps SHA-256 of the whole key', () => {

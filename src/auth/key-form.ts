@@ -15,7 +15,9 @@ const FORM = /^[a-z]{1,32}_[a-f0-9]{8,64}\.(?:live|adm)_[a-f0-9]{64}$/
 export function mintKey(prefix: string, keyPart: string, kind: KeyKind): string {
   const key = `${prefix}_${keyPart}.${MARKS[kind]}_${randomBytes(SECRET_BYTES).toString('hex')}`
   if (FORM.test(key)) return key
-  throw new Error(`a key with prefix ${JSON.stringify(prefix)} would not be recognised: KEY_PREFIX must be 1 to 32 lower-case letters`)
+  throw new Error(
+    `a key with prefix ${JSON.stringify(prefix)} would not be recognised: KEY_PREFIX must be 1 to 32 lower-case letters`,
+  )
 }
 
 /** False for everything that cannot be a key of ours; such text is neither hashed nor remembered. */

@@ -28,10 +28,13 @@ function openWorld(url: string): World {
   const db = openDb(url, log, 4)
   const clock = { ms: Date.now() }
   let lookups = 0
-  const counted: Db = { ...db, query: (statement, values) => {
-    if (typeof statement !== 'string' && statement.name === 'key-lookup') lookups++
-    return db.query(statement, values)
-  } }
+  const counted: Db = {
+    ...db,
+    query: (statement, values) => {
+      if (typeof statement !== 'string' && statement.name === 'key-lookup') lookups++
+      return db.query(statement, values)
+    },
+  }
   const config = loadConfig({ DATABASE_URL: url })
   const keyring = createKeyring({ config, db: counted, clock: { now: () => clock.ms }, log })
   return { db, keyring, lookups: () => lookups, clock }
@@ -45,18 +48,34 @@ async function close(world: World): Promise<void> {
 /** Announcements only count once the keyring listens: PostgreSQL tells. */
 function listening(db: Queryable): Promise<void> {
   return until(async () => {
-    const { rows } = await db.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN mailstead_keys' AND state = 'idle'`)
+    const { rows } = await db.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN mailstead_keys' AND state = 'idle'`,
+    )
     return rows.length > 0
   })
 }
 
-async function makeDomain(db: Queryable, workspaceId: string, status = 'verified', domain = `${newId()}.example`): Promise<string> {
+async function makeDomain(
+  db: Queryable,
+  workspaceId: string,
+  status = 'verified',
+  domain = `${newId()}.example`,
+): Promise<string> {
   const id = newId()
-  await db.query('INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, $3, $4)', [id, workspaceId, domain, status])
+  await db.query('INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, $3, $4)', [
+    id,
+    workspaceId,
+    domain,
+    status,
+  ])
   return id
 }
 
-interface Details { readonly name?: string; readonly scopes?: readonly string[]; readonly expiresAt?: Date }
+interface Details {
+  readonly name?: string
+  readonly scopes?: readonly string[]
+  readonly expiresAt?: Date
+}
 
 function admin(workspaceId: string, more: Details = {}): NewKey {
   return { prefix: 'ms', workspaceId, name: 'an admin key', scopes: ALL_SCOPES, ...more, kind: 'admin' }
@@ -91,7 +110,9 @@ describe('API keys', () => {
   describe('createKey', () => {
     it('stores the hash and nothing that opens anything', async () => {
       const key = created(await createKey(world.db, admin(workspace.id)))
-      const { rows: [row] } = await world.db.query('SELECT k.*, k::text AS whole FROM api_keys k WHERE id = $1', [key.id])
+      const {
+        rows: [row],
+      } = await world.db.query('SELECT k.*, k::text AS whole FROM api_keys k WHERE id = $1', [key.id])
       assert.deepEqual(row?.['secret_hash'], hashKey(key.secretKey))
       assert.equal(String(row?.['whole']).includes(key.secretKey.slice(-64)), false)
       assert.match(key.secretKey, new RegExp(`^ms_${workspace.keyPart}\\.adm_[a-f0-9]{64}$`))
@@ -100,10 +121,13 @@ describe('API keys', () => {
     it('gives exactly five admin keys however many ask together', async () => {
       const results = await Promise.all(Array.from({ length: 20 }, () => createKey(world.db, admin(workspace.id))))
       assert.equal(results.filter((result) => result.kind === 'created').length, 5)
-      assert.deepEqual(results.filter((result) => result.kind !== 'created'), Array.from({ length: 15 }, () => ({ kind: 'too-many-admin-keys', max: 5 })))
+      assert.deepEqual(
+        results.filter((result) => result.kind !== 'created'),
+        Array.from({ length: 15 }, () => ({ kind: 'too-many-admin-keys', max: 5 })),
+      )
     })
 
-    it('counts neither deactivated nor expired nor another workspace\'s admin keys', async () => {
+    it("counts neither deactivated nor expired nor another workspace's admin keys", async () => {
       const keys = [created(await createKey(world.db, admin(workspace.id)))]
       for (let i = 0; i < 3; i++) keys.push(created(await createKey(world.db, admin(workspace.id))))
       created(await createKey(world.db, admin(workspace.id, { expiresAt: new Date(Date.now() - 1000) })))
@@ -117,7 +141,9 @@ describe('API keys', () => {
 
     it('has no limit for regular keys', async () => {
       const domainId = await makeDomain(world.db, workspace.id)
-      const results = await Promise.all(Array.from({ length: 12 }, () => createKey(world.db, regular(workspace.id, domainId))))
+      const results = await Promise.all(
+        Array.from({ length: 12 }, () => createKey(world.db, regular(workspace.id, domainId))),
+      )
       assert.deepEqual(new Set(results.map((result) => result.kind)), new Set(['created']))
     })
 
@@ -125,23 +151,39 @@ describe('API keys', () => {
       const other = await createWorkspace(world.db, { name: 'Another', plan: 'free' })
       for (const status of ['pending', 'failed', 'degraded']) {
         const domainId = await makeDomain(world.db, workspace.id, status, `${status}.example`)
-        assert.deepEqual(await createKey(world.db, regular(workspace.id, domainId)), { kind: 'domain-not-verified', domain: `${status}.example`, status })
+        assert.deepEqual(await createKey(world.db, regular(workspace.id, domainId)), {
+          kind: 'domain-not-verified',
+          domain: `${status}.example`,
+          status,
+        })
       }
-      assert.deepEqual(await createKey(world.db, regular(workspace.id, await makeDomain(world.db, other.id))), { kind: 'no-domain' })
+      assert.deepEqual(await createKey(world.db, regular(workspace.id, await makeDomain(world.db, other.id))), {
+        kind: 'no-domain',
+      })
       assert.deepEqual(await createKey(world.db, regular(workspace.id, newId())), { kind: 'no-domain' })
       assert.deepEqual(await createKey(world.db, admin(newId())), { kind: 'no-workspace' })
     })
 
     it('lists keys by workspace, newest first', async () => {
       const first = created(await createKey(world.db, admin(workspace.id, { name: 'first' })))
-      const second = created(await createKey(world.db, regular(workspace.id, await makeDomain(world.db, workspace.id, 'verified', 'listed.example'), { name: 'second' })))
+      const second = created(
+        await createKey(
+          world.db,
+          regular(workspace.id, await makeDomain(world.db, workspace.id, 'verified', 'listed.example'), {
+            name: 'second',
+          }),
+        ),
+      )
       const other = await createWorkspace(world.db, { name: 'Another', plan: 'free' })
       created(await createKey(world.db, admin(other.id)))
       const keys = await listKeys(world.db, workspace.id, 10)
-      assert.deepEqual(keys.map(({ id, name, kind, domain, isActive }) => ({ id, name, kind, domain, isActive })), [
-        { id: second.id, name: 'second', kind: 'regular', domain: 'listed.example', isActive: true },
-        { id: first.id, name: 'first', kind: 'admin', domain: null, isActive: true },
-      ])
+      assert.deepEqual(
+        keys.map(({ id, name, kind, domain, isActive }) => ({ id, name, kind, domain, isActive })),
+        [
+          { id: second.id, name: 'second', kind: 'regular', domain: 'listed.example', isActive: true },
+          { id: first.id, name: 'first', kind: 'admin', domain: null, isActive: true },
+        ],
+      )
     })
   })
 
@@ -152,33 +194,67 @@ describe('API keys', () => {
       const sending = created(await createKey(world.db, regular(workspace.id, domainId)))
       const full = created(await createKey(world.db, admin(workspace.id, { scopes: ['contacts:read'] })))
       const common = { workspaceId: workspace.id, plan: 'launch', replyTo: 'team@example.com', account: null }
-      assert.deepEqual(await world.keyring.authenticate(sending.secretKey),
-        { ...common, keyId: sending.id, kind: 'regular', scopes: [], domainId, domain: 'callers.example', domainStatus: 'verified' })
-      assert.deepEqual(await world.keyring.authenticate(full.secretKey),
-        { ...common, keyId: full.id, kind: 'admin', scopes: ['contacts:read'], domainId: null, domain: null, domainStatus: null })
+      assert.deepEqual(await world.keyring.authenticate(sending.secretKey), {
+        ...common,
+        keyId: sending.id,
+        kind: 'regular',
+        scopes: [],
+        domainId,
+        domain: 'callers.example',
+        domainStatus: 'verified',
+      })
+      assert.deepEqual(await world.keyring.authenticate(full.secretKey), {
+        ...common,
+        keyId: full.id,
+        kind: 'admin',
+        scopes: ['contacts:read'],
+        domainId: null,
+        domain: null,
+        domainStatus: null,
+      })
     })
 
     it('lets nobody else in', async () => {
       const { secretKey } = created(await createKey(world.db, admin(workspace.id)))
       const last = secretKey.endsWith('0') ? '1' : '0'
-      const strangers = ['', 'x', `Bearer ${secretKey}`, `${secretKey} `, secretKey.toUpperCase(), `${secretKey.slice(0, -1)}${last}`,
-        secretKey.replace('.adm_', '.live_'), secretKey.replace(/^ms/, 'other'), mintKey('ms', workspace.keyPart, 'admin'), '\0'.repeat(200), 'a'.repeat(1_000_000)]
-      for (const stranger of strangers) assert.equal(await world.keyring.authenticate(stranger), null, stranger.slice(0, 80))
+      const strangers = [
+        '',
+        'x',
+        `Bearer ${secretKey}`,
+        `${secretKey} `,
+        secretKey.toUpperCase(),
+        `${secretKey.slice(0, -1)}${last}`,
+        secretKey.replace('.adm_', '.live_'),
+        secretKey.replace(/^ms/, 'other'),
+        mintKey('ms', workspace.keyPart, 'admin'),
+        '\0'.repeat(200),
+        'a'.repeat(1_000_000),
+      ]
+      for (const stranger of strangers)
+        assert.equal(await world.keyring.authenticate(stranger), null, stranger.slice(0, 80))
     })
 
     it('asks the database once for many calls, together and one after the other', async () => {
       const { secretKey } = created(await createKey(world.db, admin(workspace.id)))
       const callers = await Promise.all(Array.from({ length: 100 }, () => world.keyring.authenticate(secretKey)))
       for (let i = 0; i < 100; i++) callers.push(await world.keyring.authenticate(secretKey))
-      assert.equal(callers.every((caller) => caller?.workspaceId === workspace.id), true)
+      assert.equal(
+        callers.every((caller) => caller?.workspaceId === workspace.id),
+        true,
+      )
       assert.equal(world.lookups(), 1)
     })
 
     it('asks once for many keys that come together', async () => {
       const domainId = await makeDomain(world.db, workspace.id)
-      const keys = await Promise.all(Array.from({ length: 50 }, async () => created(await createKey(world.db, regular(workspace.id, domainId)))))
+      const keys = await Promise.all(
+        Array.from({ length: 50 }, async () => created(await createKey(world.db, regular(workspace.id, domainId)))),
+      )
       const callers = await Promise.all(keys.map((key) => world.keyring.authenticate(key.secretKey)))
-      assert.deepEqual(callers.map((caller) => caller?.keyId), keys.map((key) => key.id))
+      assert.deepEqual(
+        callers.map((caller) => caller?.keyId),
+        keys.map((key) => key.id),
+      )
       assert.equal(world.lookups(), 1)
     })
 
@@ -203,7 +279,9 @@ describe('API keys', () => {
     })
 
     it('knows that a key expires without asking', async () => {
-      const { secretKey } = created(await createKey(world.db, admin(workspace.id, { expiresAt: new Date(world.clock.ms + 2000) })))
+      const { secretKey } = created(
+        await createKey(world.db, admin(workspace.id, { expiresAt: new Date(world.clock.ms + 2000) })),
+      )
       assert.notEqual(await world.keyring.authenticate(secretKey), null)
       world.clock.ms += 1999
       assert.notEqual(await world.keyring.authenticate(secretKey), null)
@@ -217,11 +295,31 @@ describe('API keys', () => {
       ['a deactivated key', 'UPDATE api_keys SET is_active = false WHERE id = $1', true],
       ['a key that was made to expire', `UPDATE api_keys SET expires_at = '2020-01-01' WHERE id = $1`, true],
       ['a deleted key', 'DELETE FROM api_keys WHERE id = $1', true],
-      ['the key of a deleted domain', 'DELETE FROM domains WHERE id = (SELECT domain_id FROM api_keys WHERE id = $1)', true],
-      ['the key of a deleted workspace', 'DELETE FROM workspaces WHERE id = (SELECT workspace_id FROM api_keys WHERE id = $1)', true],
-      ['the state of the domain', `UPDATE domains SET verification_status = 'failed' WHERE id = (SELECT domain_id FROM api_keys WHERE id = $1)`, false],
-      ['the plan', `UPDATE workspaces SET plan = 'free' WHERE id = (SELECT workspace_id FROM api_keys WHERE id = $1)`, false],
-      ['the reply-to', `UPDATE workspaces SET reply_to = 'x@example.com' WHERE id = (SELECT workspace_id FROM api_keys WHERE id = $1)`, false],
+      [
+        'the key of a deleted domain',
+        'DELETE FROM domains WHERE id = (SELECT domain_id FROM api_keys WHERE id = $1)',
+        true,
+      ],
+      [
+        'the key of a deleted workspace',
+        'DELETE FROM workspaces WHERE id = (SELECT workspace_id FROM api_keys WHERE id = $1)',
+        true,
+      ],
+      [
+        'the state of the domain',
+        `UPDATE domains SET verification_status = 'failed' WHERE id = (SELECT domain_id FROM api_keys WHERE id = $1)`,
+        false,
+      ],
+      [
+        'the plan',
+        `UPDATE workspaces SET plan = 'free' WHERE id = (SELECT workspace_id FROM api_keys WHERE id = $1)`,
+        false,
+      ],
+      [
+        'the reply-to',
+        `UPDATE workspaces SET reply_to = 'x@example.com' WHERE id = (SELECT workspace_id FROM api_keys WHERE id = $1)`,
+        false,
+      ],
       ['the scopes', `UPDATE api_keys SET scopes = '{contacts:read}' WHERE id = $1`, false],
     ]
     for (const [what, statement, ends] of changes) {
@@ -240,9 +338,9 @@ describe('API keys', () => {
     it('sees at once: a key that is switched on again', async () => {
       const { secretKey, id } = created(await createKey(world.db, admin(workspace.id)))
       await deactivateKey(world.db, id)
-      await until(async () => await world.keyring.authenticate(secretKey) === null)
+      await until(async () => (await world.keyring.authenticate(secretKey)) === null)
       await world.db.query('UPDATE api_keys SET is_active = true WHERE id = $1', [id])
-      await until(async () => await world.keyring.authenticate(secretKey) !== null)
+      await until(async () => (await world.keyring.authenticate(secretKey)) !== null)
     })
 
     it('does not forget because a key was used', async () => {
@@ -260,23 +358,26 @@ describe('API keys', () => {
       const { secretKey, id } = created(await createKey(world.db, admin(workspace.id)))
       const gate = Promise.withResolvers<void>()
       const reached = Promise.withResolvers<void>()
-      const slow: Db = { ...world.db, query: async (statement, values) => {
-        const answer = await world.db.query(statement, values)
-        reached.resolve()
-        await gate.promise
-        return answer as never
-      } }
+      const slow: Db = {
+        ...world.db,
+        query: async (statement, values) => {
+          const answer = await world.db.query(statement, values)
+          reached.resolve()
+          await gate.promise
+          return answer as never
+        },
+      }
       const config = loadConfig({ DATABASE_URL: database.url })
       const keyring = createKeyring({ config, db: slow, clock: { now: () => world.clock.ms }, log })
       try {
         const early = keyring.authenticate(secretKey)
         await reached.promise
         await deactivateKey(world.db, id)
-        await until(async () => await world.keyring.authenticate(secretKey) === null)
+        await until(async () => (await world.keyring.authenticate(secretKey)) === null)
         await sleep(50) // the other keyring's announcement came through the same server a moment ago
         gate.resolve()
         assert.equal((await early)?.keyId, id) // it was asked before the change
-        await until(async () => await keyring.authenticate(secretKey) === null)
+        await until(async () => (await keyring.authenticate(secretKey)) === null)
       } finally {
         gate.resolve()
         await keyring.stop()
@@ -290,7 +391,10 @@ describe('API keys', () => {
       world.clock.ms += 1500
       await world.keyring.authenticate(secretKey)
       await world.keyring.stop()
-      const { rows } = await world.db.query<{ id: string; last_used_at: Date | null }>('SELECT id, last_used_at FROM api_keys WHERE workspace_id = $1', [workspace.id])
+      const { rows } = await world.db.query<{ id: string; last_used_at: Date | null }>(
+        'SELECT id, last_used_at FROM api_keys WHERE workspace_id = $1',
+        [workspace.id],
+      )
       assert.equal(rows.find((row) => row.id === id)?.last_used_at?.getTime(), world.clock.ms)
       assert.equal(rows.find((row) => row.id === unused.id)?.last_used_at, null)
     })
@@ -317,11 +421,11 @@ describe('the keyring while PostgreSQL is away', () => {
       await assert.rejects(world.keyring.authenticate(key.secretKey), isDatabaseAway)
 
       await server.restart()
-      await until(async () => await world.keyring.authenticate(key.secretKey).catch(() => null) !== null)
+      await until(async () => (await world.keyring.authenticate(key.secretKey).catch(() => null)) !== null)
       await listening(world.db)
       await world.keyring.authenticate(key.secretKey)
       await deactivateKey(world.db, key.id)
-      await until(async () => await world.keyring.authenticate(key.secretKey) === null)
+      await until(async () => (await world.keyring.authenticate(key.secretKey)) === null)
       assert.equal((await world.keyring.authenticate(other.secretKey))?.keyId, other.id)
     } finally {
       await close(world)

@@ -131,9 +131,9 @@ interface KeyOrder {
 
 /** An admin key has scopes; a regular key is bound to a domain of the workspace, or to a connected account. */
 export type NewKey =
-  | KeyOrder & { readonly kind: 'admin'; readonly scopes: readonly string[] }
-  | KeyOrder & { readonly kind: 'regular'; readonly domainId: string }
-  | KeyOrder & { readonly kind: 'regular'; readonly accountId: string }
+  | (KeyOrder & { readonly kind: 'admin'; readonly scopes: readonly string[] })
+  | (KeyOrder & { readonly kind: 'regular'; readonly domainId: string })
+  | (KeyOrder & { readonly kind: 'regular'; readonly accountId: string })
 
 export type CreatedKey =
   /** `secretKey` exists here and nowhere else. */
@@ -157,37 +157,65 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING created_at`
 /** Makes a key. The row of the workspace is locked meanwhile, so two calls cannot both take the last place. */
 export function createKey(db: Db, order: NewKey): Promise<CreatedKey> {
   return db.transaction(async (tx) => {
-    const { rows: [workspace] } = await tx.query<{ key_part: string }>(LOCK_WORKSPACE, [order.workspaceId])
+    const {
+      rows: [workspace],
+    } = await tx.query<{ key_part: string }>(LOCK_WORKSPACE, [order.workspaceId])
     if (workspace === undefined) return { kind: 'no-workspace' }
     const refusal = await refuseOrder(tx, order)
     if (refusal !== null) return refusal
     const id = newId()
     const secretKey = mintKey(order.prefix, workspace.key_part, order.kind)
-    const bound = [order.kind === 'admin' ? order.scopes : [], 'domainId' in order ? order.domainId : null, 'accountId' in order ? order.accountId : null]
-    const values = [id, order.workspaceId, order.kind, order.name, hashKey(secretKey), order.expiresAt ?? null, ...bound]
-    const { rows: [row] } = await tx.query<{ created_at: Date }>(INSERT_KEY, values)
+    const bound = [
+      order.kind === 'admin' ? order.scopes : [],
+      'domainId' in order ? order.domainId : null,
+      'accountId' in order ? order.accountId : null,
+    ]
+    const values = [
+      id,
+      order.workspaceId,
+      order.kind,
+      order.name,
+      hashKey(secretKey),
+      order.expiresAt ?? null,
+      ...bound,
+    ]
+    const {
+      rows: [row],
+    } = await tx.query<{ created_at: Date }>(INSERT_KEY, values)
     return { kind: 'created', id, secretKey, createdAt: row?.created_at ?? new Date() }
   })
 }
 
 function refuseOrder(tx: Queryable, order: NewKey): Promise<CreatedKey | null> {
   if (order.kind === 'admin') return refuseAdmin(tx, order.workspaceId)
-  return 'domainId' in order ? refuseDomain(tx, order.workspaceId, order.domainId) : refuseAccount(tx, order.workspaceId, order.accountId)
+  return 'domainId' in order
+    ? refuseDomain(tx, order.workspaceId, order.domainId)
+    : refuseAccount(tx, order.workspaceId, order.accountId)
 }
 
 async function refuseAccount(tx: Queryable, workspaceId: string, accountId: string): Promise<CreatedKey | null> {
-  const { rows } = await tx.query('SELECT 1 FROM connected_accounts WHERE id = $1 AND workspace_id = $2 FOR KEY SHARE', [accountId, workspaceId])
+  const { rows } = await tx.query(
+    'SELECT 1 FROM connected_accounts WHERE id = $1 AND workspace_id = $2 FOR KEY SHARE',
+    [accountId, workspaceId],
+  )
   return rows.length > 0 ? null : { kind: 'no-account' }
 }
 
 async function refuseAdmin(tx: Queryable, workspaceId: string): Promise<CreatedKey | null> {
-  const { rows: [row] } = await tx.query<{ n: number }>(COUNT_ADMIN, [workspaceId])
+  const {
+    rows: [row],
+  } = await tx.query<{ n: number }>(COUNT_ADMIN, [workspaceId])
   return (row?.n ?? 0) >= MAX_ADMIN_KEYS ? { kind: 'too-many-admin-keys', max: MAX_ADMIN_KEYS } : null
 }
 
 async function refuseDomain(tx: Queryable, workspaceId: string, domainId: string): Promise<CreatedKey | null> {
-  const { rows: [row] } = await tx.query<{ domain: string; status: string }>(`
-    SELECT domain, verification_status AS status FROM domains WHERE id = $1 AND workspace_id = $2 FOR SHARE`, [domainId, workspaceId])
+  const {
+    rows: [row],
+  } = await tx.query<{ domain: string; status: string }>(
+    `
+    SELECT domain, verification_status AS status FROM domains WHERE id = $1 AND workspace_id = $2 FOR SHARE`,
+    [domainId, workspaceId],
+  )
   if (row === undefined) return { kind: 'no-domain' }
   return row.status === 'verified' ? null : { kind: 'domain-not-verified', ...row }
 }

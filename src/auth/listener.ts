@@ -37,7 +37,12 @@ export function listen(url: string, channel: string, log: Log, onChange: () => v
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      current = new Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: CONNECT_MS, application_name: channel })
+      current = new Client({
+        connectionString: url,
+        keepAlive: true,
+        connectionTimeoutMillis: CONNECT_MS,
+        application_name: channel,
+      })
       await attend(current).catch((error: unknown) => log.debug({ err: error, channel }, 'cannot wait for changes now'))
       current.end().catch(() => {}) // it is gone or never came: only its socket is left to close
       await sleep(waitMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})

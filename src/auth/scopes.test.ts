@@ -22,8 +22,18 @@ describe('scopes', () => {
 
   it('are those of the specification, and those for what it has not', () => {
     assert.deepEqual(Object.keys(SCOPES), [
-      'contacts:read', 'contacts:write', 'audiences:manage', 'automations:read', 'automations:write', 'automations:trigger',
-      'domains:manage', 'api-keys:create', 'webhooks:manage', 'suppressions:manage', 'accounts:manage', 'campaigns:manage',
+      'contacts:read',
+      'contacts:write',
+      'audiences:manage',
+      'automations:read',
+      'automations:write',
+      'automations:trigger',
+      'domains:manage',
+      'api-keys:create',
+      'webhooks:manage',
+      'suppressions:manage',
+      'accounts:manage',
+      'campaigns:manage',
       'tracking:manage',
     ])
   })

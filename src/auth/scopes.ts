@@ -25,7 +25,12 @@ export const ALL_SCOPES = Object.keys(SCOPES) as readonly Scope[]
 /** Reads `all` or a comma-separated list, each scope once, in table order; null for a name that is no scope, and for an empty list. */
 export function readScopes(text: string): Scope[] | null {
   if (text.trim() === 'all') return [...ALL_SCOPES]
-  const names = new Set(text.split(',').map((name) => name.trim()).filter((name) => name !== ''))
+  const names = new Set(
+    text
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+  )
   const scopes = ALL_SCOPES.filter((scope) => names.has(scope))
   return scopes.length === names.size && names.size > 0 ? scopes : null
 }

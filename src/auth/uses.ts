@@ -8,10 +8,13 @@ import { prepared } from '#src/db.ts'
 const FLUSH_MS = 5000
 
 // A row that another process is updating right now is skipped: that one writes a time just as good, and nobody can deadlock.
-const TOUCH = prepared('key-touch', `
+const TOUCH = prepared(
+  'key-touch',
+  `
 UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, u.at)
 FROM unnest($1::uuid[], $2::timestamptz[]) AS u (id, at)
-WHERE k.id = u.id AND k.id IN (SELECT id FROM api_keys WHERE id = ANY ($1::uuid[]) FOR NO KEY UPDATE SKIP LOCKED)`)
+WHERE k.id = u.id AND k.id IN (SELECT id FROM api_keys WHERE id = ANY ($1::uuid[]) FOR NO KEY UPDATE SKIP LOCKED)`,
+)
 
 export interface Uses {
   mark(keyId: string): void
@@ -35,10 +38,14 @@ export function createUses({ db, clock, log }: Pick<Context, 'db' | 'clock' | 'l
     }
   }
 
-  const flush = (): void => { writing = writing.then(write) }
+  const flush = (): void => {
+    writing = writing.then(write)
+  }
   const timer = setInterval(flush, FLUSH_MS).unref()
   return {
-    mark: (keyId) => { used.set(keyId, clock.now()) },
+    mark: (keyId) => {
+      used.set(keyId, clock.now())
+    },
     async stop() {
       clearInterval(timer)
       flush()

@@ -18,10 +18,15 @@ export type Budgets = ReadonlyMap<string, Budget>
 
 /** Of the workspaces named, in the order of their ids. */
 export async function openBudgets(
-  tx: Queryable, workspaceIds: Iterable<string>, { plans, now }: { readonly plans: Plans; readonly now: Date },
+  tx: Queryable,
+  workspaceIds: Iterable<string>,
+  { plans, now }: { readonly plans: Plans; readonly now: Date },
 ): Promise<Budgets> {
   const ids = [...new Set(workspaceIds)].toSorted((a, b) => (a < b ? -1 : 1))
-  const { rows } = await tx.query<{ id: string; plan: string }>('SELECT id, plan FROM workspaces WHERE id = ANY ($1) ORDER BY id', [ids])
+  const { rows } = await tx.query<{ id: string; plan: string }>(
+    'SELECT id, plan FROM workspaces WHERE id = ANY ($1) ORDER BY id',
+    [ids],
+  )
   const budgets = new Map<string, Budget>()
   for (const { id, plan } of rows) {
     // a name that the configuration no longer knows is the smallest plan, never an unlimited one
@@ -33,5 +38,6 @@ export async function openBudgets(
 
 /** Last in a transaction, because other mail of these workspaces waits for the rows. */
 export async function takeBudgets(tx: Queryable, budgets: Budgets, now: Date): Promise<void> {
-  for (const budget of budgets.values()) if (budget.used > 0) await takeSlice(tx, { ...budget, wanted: budget.used, now })
+  for (const budget of budgets.values())
+    if (budget.used > 0) await takeSlice(tx, { ...budget, wanted: budget.used, now })
 }

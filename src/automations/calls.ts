@@ -45,7 +45,9 @@ export interface Claim {
 }
 
 // `fronts` jumps from lane to lane through the index: one probe a lane, however many calls there are
-const CLAIM = prepared('automation-calls-claim', `
+const CLAIM = prepared(
+  'automation-calls-claim',
+  `
 WITH RECURSIVE fronts AS (
   (SELECT lane, due_at FROM automation_calls WHERE state = 'pending' ORDER BY lane, due_at LIMIT 1)
   UNION ALL
@@ -62,12 +64,19 @@ WITH RECURSIVE fronts AS (
     ORDER BY c.due_at, c.id LIMIT s.room FOR UPDATE SKIP LOCKED) p
 )
 UPDATE automation_calls c SET leased_until = $2 FROM picked p WHERE c.id = p.id
-RETURNING c.id, c.lane, c.url, c.body, c.tries, c.leased_until AS "leasedUntil", p.room`)
+RETURNING c.id, c.lane, c.url, c.body, c.tries, c.leased_until AS "leasedUntil", p.room`,
+)
 
 /** What is due, for `LEASE_MS`. */
 export async function claimCalls(db: Queryable, room: Room, nowMs: number): Promise<Claim> {
   const { rows } = await db.query<Call>(CLAIM, [
-    new Date(nowMs), new Date(nowMs + LEASE_MS), room.each, room.total, [...room.lanes.keys()], [...room.lanes.values()]])
+    new Date(nowMs),
+    new Date(nowMs + LEASE_MS),
+    room.each,
+    room.total,
+    [...room.lanes.keys()],
+    [...room.lanes.values()],
+  ])
   return { jobs: rows, unfinished: fullLanes(room, rows) }
 }
 
@@ -88,37 +97,55 @@ export async function makeCall({ outgoing, clock, config }: Means, call: Call): 
   const headers = { 'content-type': 'application/json', 'webhook-id': id, 'user-agent': 'Mailstead-Automation' }
   const posted = await outgoing.post(url, { headers, body, timeoutMs: TRY_TIMEOUT_MS })
   const said = posted.ok ? `${posted.status} ${posted.body}` : `${posted.reason}: ${posted.detail}`
-  const told = { call, answer: said.replaceAll('\0', '').slice(0, MOST_ANSWER), durationMs: posted.durationMs, dueAt: null }
+  const told = {
+    call,
+    answer: said.replaceAll('\0', '').slice(0, MOST_ANSWER),
+    durationMs: posted.durationMs,
+    dueAt: null,
+  }
   if (posted.ok && posted.status >= 200 && posted.status < 300) return { ...told, state: 'delivered' }
   const wait = WAITS_SECONDS[tries]
-  return wait === undefined ? { ...told, state: 'failed' }
+  return wait === undefined
+    ? { ...told, state: 'failed' }
     : { ...told, state: 'pending', dueAt: new Date(clock.now() + wait * 1000 * config.retryScale) }
 }
 
-const SETTLE = prepared('automation-calls-settle', `
+const SETTLE = prepared(
+  'automation-calls-settle',
+  `
 UPDATE automation_calls c SET tries = c.tries + 1, state = i.state, due_at = coalesce(i.due_at, c.due_at), answer = i.answer,
   leased_until = '-infinity'
 FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::timestamptz[], $5::text[]) AS i (id, leased_until, state, due_at, answer)
-WHERE c.id = i.id AND c.state = 'pending' AND c.leased_until = i.leased_until`)
+WHERE c.id = i.id AND c.state = 'pending' AND c.leased_until = i.leased_until`,
+)
 
 /** Those that somebody else has taken since are left to him. */
 export async function settleCalls(db: Queryable, told: readonly Told[]): Promise<void> {
-  await db.query(SETTLE, columnsOf(told, [(t) => t.call.id, (t) => t.call.leasedUntil, (t) => t.state, (t) => t.dueAt, (t) => t.answer]))
+  await db.query(
+    SETTLE,
+    columnsOf(told, [(t) => t.call.id, (t) => t.call.leasedUntil, (t) => t.state, (t) => t.dueAt, (t) => t.answer]),
+  )
 }
 
-const RELEASE = prepared('automation-calls-release', `
+const RELEASE = prepared(
+  'automation-calls-release',
+  `
 UPDATE automation_calls c SET leased_until = '-infinity'
 FROM unnest($1::uuid[], $2::timestamptz[]) AS i (id, leased_until)
-WHERE c.id = i.id AND c.state = 'pending' AND c.leased_until = i.leased_until`)
+WHERE c.id = i.id AND c.state = 'pending' AND c.leased_until = i.leased_until`,
+)
 
 /** Gives back, uncounted, what was not told. */
 export async function releaseCalls(db: Queryable, calls: readonly Call[]): Promise<void> {
   if (calls.length > 0) await db.query(RELEASE, columnsOf(calls, [(call) => call.id, (call) => call.leasedUntil]))
 }
 
-const CLEAR = prepared('automation-calls-clear', `
+const CLEAR = prepared(
+  'automation-calls-clear',
+  `
 DELETE FROM automation_calls WHERE id IN (
-  SELECT id FROM automation_calls WHERE id < $1 AND state <> 'pending' ORDER BY id LIMIT ${SLICE} FOR UPDATE SKIP LOCKED)`)
+  SELECT id FROM automation_calls WHERE id < $1 AND state <> 'pending' ORDER BY id LIMIT ${SLICE} FOR UPDATE SKIP LOCKED)`,
+)
 
 /** Forgets what was told long ago. True when there may be more. */
 export async function clearCalls({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<boolean> {

@@ -31,7 +31,10 @@ export interface Outcome {
 
 /** Contacts that change are locked (`holdContacts`). `sendable` answers what a mail step of an enrolment sends. */
 export async function carryOut(
-  tx: Queryable, taken: readonly Taken[], sendable: (enrolment: DueEnrolment, stepId: string) => Sendable, now: Date,
+  tx: Queryable,
+  taken: readonly Taken[],
+  sendable: (enrolment: DueEnrolment, stepId: string) => Sendable,
+  now: Date,
 ): Promise<Outcome> {
   await changeTags(tx, taken, now)
   const joining = await changeAudiences(tx, taken, now)
@@ -52,14 +55,19 @@ interface Done<K extends Effect['kind']> extends Taken {
 }
 
 function effectsOf<K extends Effect['kind']>(taken: readonly Taken[], kind: K): Done<K>[] {
-  return taken.flatMap((one) => one.walked.effects.flatMap((effect) =>
-    effect.kind === kind ? [{ ...one, effect: effect as Extract<Effect, { kind: K }> }] : []))
+  return taken.flatMap((one) =>
+    one.walked.effects.flatMap((effect) =>
+      effect.kind === kind ? [{ ...one, effect: effect as Extract<Effect, { kind: K }> }] : [],
+    ),
+  )
 }
 
 /** Of a contact: a further one is not given. */
 const MOST_TAGS = 100
 
-const TAGS = prepared('automation-tags', `
+const TAGS = prepared(
+  'automation-tags',
+  `
 UPDATE contacts c SET tags = ARRAY(
     SELECT tag FROM (
       SELECT tag, place FROM unnest(c.tags) WITH ORDINALITY AS t (tag, place) WHERE NOT i.removed ? tag
@@ -67,12 +75,16 @@ UPDATE contacts c SET tags = ARRAY(
       WHERE NOT tag = ANY (c.tags)) both_sides
     ORDER BY place LIMIT ${MOST_TAGS}),
   updated_at = $4
-FROM unnest($1::uuid[], $2::jsonb[], $3::jsonb[]) AS i (id, added, removed) WHERE c.id = i.id`)
+FROM unnest($1::uuid[], $2::jsonb[], $3::jsonb[]) AS i (id, added, removed) WHERE c.id = i.id`,
+)
 
 /** A contact that is in several automations at once may stand here several times: what each asks for is put together. */
 async function changeTags(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
   const byContact = new Map<string, Map<string, boolean>>()
-  for (const { enrolment: { contactId }, effect } of effectsOf(taken, 'tag')) {
+  for (const {
+    enrolment: { contactId },
+    effect,
+  } of effectsOf(taken, 'tag')) {
     const tags = byContact.get(contactId) ?? new Map<string, boolean>()
     // what was asked for last counts, and comes last
     tags.delete(effect.tag)
@@ -82,24 +94,36 @@ async function changeTags(tx: Queryable, taken: readonly Taken[], now: Date): Pr
   const rows = [...byContact].toSorted(([a], [b]) => (a < b ? -1 : 1))
   const having = (tags: ReadonlyMap<string, boolean>, is: boolean): string =>
     JSON.stringify([...tags].filter(([, isAdded]) => isAdded === is).map(([tag]) => tag))
-  await tx.query(TAGS, [...columnsOf(rows, [([id]) => id, ([, tags]) => having(tags, true), ([, tags]) => having(tags, false)]), now])
+  await tx.query(TAGS, [
+    ...columnsOf(rows, [([id]) => id, ([, tags]) => having(tags, true), ([, tags]) => having(tags, false)]),
+    now,
+  ])
 }
 
-const JOIN = prepared('automation-join', `
+const JOIN = prepared(
+  'automation-join',
+  `
 INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key, last_key, score, created_at, updated_at)
 SELECT $1, c.id, c.workspace_id, c.email, name_key(c.first_name), name_key(c.last_name), coalesce(c.score, 0) + 0, $3, $3
 FROM contacts c WHERE c.id = ANY ($2) ORDER BY c.email
-ON CONFLICT (audience_id, contact_id) DO NOTHING RETURNING contact_id AS "contactId", email`)
+ON CONFLICT (audience_id, contact_id) DO NOTHING RETURNING contact_id AS "contactId", email`,
+)
 // memberships of deleted audiences go with it: a contact in nothing else would be taken for one of theirs, and removed
-const LEAVE = prepared('automation-leave', `
+const LEAVE = prepared(
+  'automation-leave',
+  `
 DELETE FROM memberships WHERE contact_id = ANY ($2) AND (audience_id = $1
-  OR EXISTS (SELECT 1 FROM audiences a WHERE a.id = audience_id AND a.deleted_at IS NOT NULL))`)
+  OR EXISTS (SELECT 1 FROM audiences a WHERE a.id = audience_id AND a.deleted_at IS NOT NULL))`,
+)
 
 /** Audience by audience, in the order of their ids. One that was deleted is passed over. Who unsubscribed stays so. */
 async function changeAudiences(tx: Queryable, taken: readonly Taken[], now: Date): Promise<News> {
   const last = new Map<string, Done<'audience'>>()
   for (const one of effectsOf(taken, 'audience')) last.set(`${one.effect.audienceId} ${one.enrolment.contactId}`, one)
-  const byAudience = Map.groupBy(last.values(), ({ enrolment, effect }) => `${effect.audienceId} ${enrolment.workspaceId}`)
+  const byAudience = Map.groupBy(
+    last.values(),
+    ({ enrolment, effect }) => `${effect.audienceId} ${enrolment.workspaceId}`,
+  )
   const news: News[] = []
   for (const [key, members] of [...byAudience].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const [audienceId = '', workspaceId = ''] = key.split(' ')
@@ -110,74 +134,150 @@ async function changeAudiences(tx: Queryable, taken: readonly Taken[], now: Date
       members.filter(({ effect }) => effect.isAdded === isAdded).map(({ enrolment }) => enrolment.contactId)
     await tx.query(LEAVE, [audienceId, idsOf(false)])
     const { rows } = await tx.query<{ contactId: string; email: string }>(JOIN, [audienceId, idsOf(true), now])
-    news.push(await raiseEvents(tx, rows.map((row) => contactEvent('contact.subscribed', at, row)), now))
+    news.push(
+      await raiseEvents(
+        tx,
+        rows.map((row) => contactEvent('contact.subscribed', at, row)),
+        now,
+      ),
+    )
   }
   return together(news)
 }
 
-const CALLS = prepared('automation-calls-store', `
+const CALLS = prepared(
+  'automation-calls-store',
+  `
 INSERT INTO automation_calls (id, workspace_id, automation_id, enrolment_id, step, lane, url, body, due_at, created_at)
-SELECT *, $9, $9 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[]) AS i`)
+SELECT *, $9, $9 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[]) AS i`,
+)
 
 async function storeCalls(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
   const calls = effectsOf(taken, 'call').map((one) => ({ ...one, id: newId(now.getTime()) }))
   if (calls.length === 0) return
-  await tx.query(CALLS, [...columnsOf(calls, [(one) => one.id, (one) => one.enrolment.workspaceId, (one) => one.enrolment.automationId,
-    (one) => one.enrolment.id, (one) => one.effect.stepId, (one) => laneOf(one.enrolment.workspaceId, one.effect.url),
-    (one) => one.effect.url, (one) => JSON.stringify(callBody(one, now))]), now])
+  await tx.query(CALLS, [
+    ...columnsOf(calls, [
+      (one) => one.id,
+      (one) => one.enrolment.workspaceId,
+      (one) => one.enrolment.automationId,
+      (one) => one.enrolment.id,
+      (one) => one.effect.stepId,
+      (one) => laneOf(one.enrolment.workspaceId, one.effect.url),
+      (one) => one.effect.url,
+      (one) => JSON.stringify(callBody(one, now)),
+    ]),
+    now,
+  ])
 }
 
 /** What a webhook step tells. */
 function callBody({ id, enrolment, contact, effect }: Done<'call'> & { readonly id: string }, now: Date): object {
   return {
-    id, type: 'automation.webhook', timestamp: now.toISOString(), workspace_id: enrolment.workspaceId,
-    automation_id: enrolment.automationId, enrolment_id: enrolment.id, step: effect.stepId, event: effect.event,
+    id,
+    type: 'automation.webhook',
+    timestamp: now.toISOString(),
+    workspace_id: enrolment.workspaceId,
+    automation_id: enrolment.automationId,
+    enrolment_id: enrolment.id,
+    step: effect.stepId,
+    event: effect.event,
     contact: {
-      id: contact.id, email: contact.email, first_name: contact.firstName, last_name: contact.lastName, company: contact.companyName,
-      job_title: contact.jobTitle, phone_number: contact.phoneNumber, linkedin: contact.linkedin, timezone: contact.timezone,
-      tags: contact.tags, custom_attributes: contact.customAttributes,
+      id: contact.id,
+      email: contact.email,
+      first_name: contact.firstName,
+      last_name: contact.lastName,
+      company: contact.companyName,
+      job_title: contact.jobTitle,
+      phone_number: contact.phoneNumber,
+      linkedin: contact.linkedin,
+      timezone: contact.timezone,
+      tags: contact.tags,
+      custom_attributes: contact.customAttributes,
     },
   }
 }
 
-function mailsOf(taken: readonly Taken[], sendable: (enrolment: DueEnrolment, stepId: string) => Sendable, now: Date): NewMail[] {
+function mailsOf(
+  taken: readonly Taken[],
+  sendable: (enrolment: DueEnrolment, stepId: string) => Sendable,
+  now: Date,
+): NewMail[] {
   return effectsOf(taken, 'mail').map(({ enrolment, contact, effect: { step, event } }) => {
     const what = sendable(enrolment, step.id)
     if (what.kind !== 'ready') throw new Error(`a walk went past a mail that cannot be sent: ${what.reason}`)
-    return { id: newId(now.getTime()), eventId: newId(now.getTime()), enrolment, email: contact.email, step, event, ...what }
+    return {
+      id: newId(now.getTime()),
+      eventId: newId(now.getTime()),
+      enrolment,
+      email: contact.email,
+      step,
+      event,
+      ...what,
+    }
   })
 }
 
-const MOVE = prepared('enrolments-move', `
+const MOVE = prepared(
+  'enrolments-move',
+  `
 UPDATE enrolments e SET state = i.state, step = i.step, version = i.version, due_at = coalesce(i.due_at, e.due_at), waits_for = i.waits_for,
   heard = i.heard, properties = coalesce(i.properties, e.properties), troubles = 0, reason = i.reason,
   ended_at = CASE WHEN i.state <> 'active' THEN $11::timestamptz END
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::text[], $8::text[], $9::jsonb[], $10::jsonb[])
   AS i (automation_id, id, state, step, version, due_at, waits_for, reason, heard, properties)
-WHERE e.automation_id = i.automation_id AND e.id = i.id`)
+WHERE e.automation_id = i.automation_id AND e.id = i.id`,
+)
 
 async function moveEnrolments(tx: Queryable, taken: readonly Taken[], now: Date): Promise<void> {
-  const rows = taken.map(({ enrolment: { automationId, id, version, properties }, walked: { ending, event, heard } }) => ({
-    automationId, id, version, heard: heard.length === 0 ? null : JSON.stringify(heard),
-    properties: event === properties ? null : jsonOrNull(event), state: ending.kind === 'waits' ? 'active' : ending.kind,
-    step: ending.kind === 'waits' ? ending.step : null, dueAt: ending.kind === 'waits' ? new Date(ending.dueMs) : null,
-    waitsFor: ending.kind === 'waits' ? ending.event : null,
-    reason: ending.kind === 'completed' ? null : ending.reason,
-  }))
-  await tx.query(MOVE, [...columnsOf(rows, [
-    (r) => r.automationId, (r) => r.id, (r) => r.state, (r) => r.step, (r) => r.version, (r) => r.dueAt, (r) => r.waitsFor,
-    (r) => r.reason, (r) => r.heard, (r) => r.properties]), now])
+  const rows = taken.map(
+    ({ enrolment: { automationId, id, version, properties }, walked: { ending, event, heard } }) => ({
+      automationId,
+      id,
+      version,
+      heard: heard.length === 0 ? null : JSON.stringify(heard),
+      properties: event === properties ? null : jsonOrNull(event),
+      state: ending.kind === 'waits' ? 'active' : ending.kind,
+      step: ending.kind === 'waits' ? ending.step : null,
+      dueAt: ending.kind === 'waits' ? new Date(ending.dueMs) : null,
+      waitsFor: ending.kind === 'waits' ? ending.event : null,
+      reason: ending.kind === 'completed' ? null : ending.reason,
+    }),
+  )
+  await tx.query(MOVE, [
+    ...columnsOf(rows, [
+      (r) => r.automationId,
+      (r) => r.id,
+      (r) => r.state,
+      (r) => r.step,
+      (r) => r.version,
+      (r) => r.dueAt,
+      (r) => r.waitsFor,
+      (r) => r.reason,
+      (r) => r.heard,
+      (r) => r.properties,
+    ]),
+    now,
+  ])
 }
 
-const PASSED = prepared('automation-steps-passed', `
+const PASSED = prepared(
+  'automation-steps-passed',
+  `
 INSERT INTO automation_step_changes (automation_id, step, passed, waiting)
-SELECT *, 0 FROM unnest($1::uuid[], $2::text[], $3::bigint[]) AS i`)
+SELECT *, 0 FROM unnest($1::uuid[], $2::text[], $3::bigint[]) AS i`,
+)
 
 async function notePassed(tx: Queryable, taken: readonly Taken[]): Promise<void> {
   const counts = new Map<string, number>()
-  for (const { enrolment: { automationId }, walked: { passed } } of taken)
+  for (const {
+    enrolment: { automationId },
+    walked: { passed },
+  } of taken)
     for (const { id } of passed) counts.set(`${automationId} ${id}`, (counts.get(`${automationId} ${id}`) ?? 0) + 1)
   if (counts.size === 0) return
   const rows = [...counts].map(([key, count]) => [...key.split(' '), count] as const)
-  await tx.query(PASSED, columnsOf(rows, [([automationId]) => automationId, ([, step]) => step, ([, , count]) => count]))
+  await tx.query(
+    PASSED,
+    columnsOf(rows, [([automationId]) => automationId, ([, step]) => step, ([, , count]) => count]),
+  )
 }

@@ -15,7 +15,15 @@ import type { StepContent } from './sources.ts'
 import { mayMove, type Status } from './state.ts'
 import type { Step } from './steps.ts'
 import {
-  countAutomations, findAutomation, insertAutomation, lockAutomation, moveEnrolled, moveMoment, updateAutomation, type Automation, type Written,
+  countAutomations,
+  findAutomation,
+  insertAutomation,
+  lockAutomation,
+  moveEnrolled,
+  moveMoment,
+  updateAutomation,
+  type Automation,
+  type Written,
 } from './store.ts'
 import { readTrigger, type Trigger, type TriggerType } from './triggers.ts'
 
@@ -58,12 +66,18 @@ export function createAutomation(
   return ctx.db.transaction(async (tx) => {
     // the row of the workspace orders those who create in it, so that the limit is exact
     await tx.query('SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [workspaceId])
-    if (await countAutomations(tx, workspaceId) >= MAX_AUTOMATIONS)
-      return { kind: 'conflict', reason: `A workspace has at most ${MAX_AUTOMATIONS} automations that are not archived.` }
+    if ((await countAutomations(tx, workspaceId)) >= MAX_AUTOMATIONS)
+      return {
+        kind: 'conflict',
+        reason: `A workspace has at most ${MAX_AUTOMATIONS} automations that are not archived.`,
+      }
     const wanted = merge(BLANK, order)
     if (!wanted.ok) return { kind: 'invalid', details: wanted.details }
     if (!mayMove(BLANK.status, wanted.next.status))
-      return { kind: 'invalid', details: [{ path: 'status', message: `a new automation cannot be ${wanted.next.status}` }] }
+      return {
+        kind: 'invalid',
+        details: [{ path: 'status', message: `a new automation cannot be ${wanted.next.status}` }],
+      }
     const wrong = await judge(ctx, { tx, workspaceId }, BLANK, wanted.next)
     if (wrong.length > 0) return { kind: 'invalid', details: wrong }
     const id = newId(ctx.clock.now())
@@ -73,7 +87,12 @@ export function createAutomation(
   })
 }
 
-export function changeAutomation(ctx: AutomationStore, workspaceId: string, id: string, change: AutomationChange): Promise<Changed> {
+export function changeAutomation(
+  ctx: AutomationStore,
+  workspaceId: string,
+  id: string,
+  change: AutomationChange,
+): Promise<Changed> {
   return ctx.db.transaction(async (tx): Promise<Changed> => {
     const before = await lockAutomation(tx, workspaceId, id)
     if (before === null) return { kind: 'not-found' }
@@ -86,10 +105,12 @@ export function changeAutomation(ctx: AutomationStore, workspaceId: string, id: 
     const wrong = await judge(ctx, { tx, workspaceId }, before, next)
     if (wrong.length > 0) return { kind: 'invalid', details: wrong }
     await updateAutomation(tx, id, before, next)
-    if (next.version !== before.version) await storeOwnBodies(tx, { workspaceId, automationId: id, version: next.version }, change.contents ?? [])
+    if (next.version !== before.version)
+      await storeOwnBodies(tx, { workspaceId, automationId: id, version: next.version }, change.contents ?? [])
     if (change.isMoving === true && next.version !== before.version) await moveEnrolled(tx, id, next.version)
     const [from, to] = [before.trigger.startsAt, next.trigger.startsAt]
-    if (from !== null && from.getTime() !== to?.getTime()) await moveMoment(tx, id, { from, to, now: new Date(ctx.clock.now()) })
+    if (from !== null && from.getTime() !== to?.getTime())
+      await moveMoment(tx, id, { from, to, now: new Date(ctx.clock.now()) })
     return done(tx, workspaceId, id)
   })
 }
@@ -97,7 +118,9 @@ export function changeAutomation(ctx: AutomationStore, workspaceId: string, id: 
 const MANUAL: Trigger = { type: 'manual', config: {}, key: null, startsAt: null }
 const BLANK: Written = { name: '', status: 'draft', trigger: MANUAL, steps: [], version: 1 }
 
-type Merged = { readonly ok: true; readonly next: Written } | { readonly ok: false; readonly details: readonly Detail[] }
+type Merged =
+  | { readonly ok: true; readonly next: Written }
+  | { readonly ok: false; readonly details: readonly Detail[] }
 
 function merge(before: Written, change: AutomationChange): Merged {
   const type = change.triggerType ?? before.trigger.type
@@ -115,12 +138,18 @@ interface Place {
   readonly workspaceId: string
 }
 
-async function judge(ctx: AutomationStore, { tx, workspaceId }: Place, before: Written, next: Written): Promise<Detail[]> {
+async function judge(
+  ctx: AutomationStore,
+  { tx, workspaceId }: Place,
+  before: Written,
+  next: Written,
+): Promise<Detail[]> {
   if (next.status !== 'active') return []
-  const isNewMoment = before.status === 'draft' || before.trigger.startsAt?.getTime() !== next.trigger.startsAt?.getTime()
+  const isNewMoment =
+    before.status === 'draft' || before.trigger.startsAt?.getTime() !== next.trigger.startsAt?.getTime()
   return [
     ...(isNewMoment ? judgeMoment(next.trigger, new Date(ctx.clock.now())) : []),
-    ...await judgeRunnable({ db: tx, workspaceId, allowed: ctx.config.allowPrivateTargets }, next),
+    ...(await judgeRunnable({ db: tx, workspaceId, allowed: ctx.config.allowPrivateTargets }, next)),
   ]
 }
 

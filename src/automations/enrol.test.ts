@@ -32,35 +32,61 @@ describe('enrolments', () => {
     const made = await createAutomation(ctx, workspaceId, { status: 'active', steps: steps(), ...change, name: 'x' })
     return made.kind === 'done' ? made.automation.id : assert.fail(JSON.stringify(made))
   }
-  const onEvent = (name: string): Promise<string> => add({ triggerType: 'contact_event', triggerConfig: { event_name: name } })
+  const onEvent = (name: string): Promise<string> =>
+    add({ triggerType: 'contact_event', triggerConfig: { event_name: name } })
   const onJoin = (audienceId: string): Promise<string> =>
     add({ triggerType: 'contact_added_to_audience', triggerConfig: { audience_id: audienceId } })
   async function addAudience(): Promise<string> {
     const id = newId()
-    await ctx.db.query(
-      `INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
+    await ctx.db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [
+      id,
+      workspaceId,
+      newId(),
+    ])
     return id
   }
   const save = (emails: readonly string[], audienceId: string | null): Promise<unknown> =>
-    ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId, now }, emails.map((email) => ({ email }))))
+    ctx.db.transaction((tx) =>
+      saveContacts(
+        tx,
+        { workspaceId, audienceId, now },
+        emails.map((email) => ({ email })),
+      ),
+    )
   const emails = (n: number): string[] => Array.from({ length: n }, (_, i) => `c${i}@x.example`)
   const counts = async (id: string): Promise<number[]> => {
     const found = await findAutomation(ctx.db, workspaceId, id)
     return found === null ? assert.fail() : [found.enrolledCount, found.completedCount, found.activeCount]
   }
   const stored = async (id: string): Promise<number> =>
-    (await ctx.db.query<{ n: number }>('SELECT count(*) AS n FROM enrolments WHERE automation_id = $1', [id])).rows[0]?.n ?? assert.fail()
+    (await ctx.db.query<{ n: number }>('SELECT count(*) AS n FROM enrolments WHERE automation_id = $1', [id])).rows[0]
+      ?.n ?? assert.fail()
   const track = (email: string, name: string): Promise<number> =>
     trackEvent(ctx.db, { workspaceId, email }, { name, properties: null }, now)
 
   it('an import enrols those who join by it, and a dry run nobody', async () => {
     const audienceId = await addAudience()
     const automation = await onJoin(audienceId)
-    for (const [isDryRun, enrolled] of [[true, 0], [false, 3]] as const) {
-      const file = Readable.from([Buffer.from(`email,status\n${emails(3).map((email) => `${email},\n`).join('')}gone@x.example,unsubscribed\n`)])
-      const upload = await storeUpload(ctx, { workspaceId, audienceId, isDryRun, mapping: {}, unknownColumns: 'ignore' }, file)
+    for (const [isDryRun, enrolled] of [
+      [true, 0],
+      [false, 3],
+    ] as const) {
+      const file = Readable.from([
+        Buffer.from(
+          `email,status\n${emails(3)
+            .map((email) => `${email},\n`)
+            .join('')}gone@x.example,unsubscribed\n`,
+        ),
+      ])
+      const upload = await storeUpload(
+        ctx,
+        { workspaceId, audienceId, isDryRun, mapping: {}, unknownColumns: 'ignore' },
+        file,
+      )
       assert.equal(upload.kind, 'stored')
-      while (await runImports(ctx)) { /* until none waits */ }
+      while (await runImports(ctx)) {
+        /* until none waits */
+      }
       assert.deepEqual(await counts(automation), [enrolled, 0, enrolled])
     }
   })
@@ -69,13 +95,22 @@ describe('enrolments', () => {
     const [here, alsoHere] = [await onJoin(audience), await onJoin(audience)]
     const elsewhere = await onJoin(await addAudience())
     await save(emails(3), audience)
-    assert.deepEqual([await counts(here), await counts(alsoHere), await counts(elsewhere)], [[3, 0, 3], [3, 0, 3], [0, 0, 0]])
+    assert.deepEqual(
+      [await counts(here), await counts(alsoHere), await counts(elsewhere)],
+      [
+        [3, 0, 3],
+        [3, 0, 3],
+        [0, 0, 0],
+      ],
+    )
     await save(emails(4), audience)
     assert.deepEqual(await counts(here), [4, 0, 4], 'who is in the audience does not join again')
-    await assert.rejects(ctx.db.transaction(async (tx) => {
-      await saveContacts(tx, { workspaceId, audienceId: audience, now }, [{ email: 'never@x.example' }])
-      throw new Error('rolled back')
-    }))
+    await assert.rejects(
+      ctx.db.transaction(async (tx) => {
+        await saveContacts(tx, { workspaceId, audienceId: audience, now }, [{ email: 'never@x.example' }])
+        throw new Error('rolled back')
+      }),
+    )
     assert.equal(await stored(here), 4)
   })
   it('a batch of an import is one statement, and due at the first step of the version in force', async () => {
@@ -85,7 +120,9 @@ describe('enrolments', () => {
     const first = changed.kind === 'done' ? changed.automation.steps[0]?.id : assert.fail()
     await save(emails(2000), audience)
     const { rows } = await ctx.db.query(
-      `SELECT version, step, count(*) AS n, bool_and(due_at <= now()) AS due FROM enrolments WHERE automation_id = $1 GROUP BY 1, 2`, [id])
+      `SELECT version, step, count(*) AS n, bool_and(due_at <= now()) AS due FROM enrolments WHERE automation_id = $1 GROUP BY 1, 2`,
+      [id],
+    )
     assert.deepEqual(rows, [{ version: 2, step: first, n: 2000, due: true }])
     const { rows: notes } = await ctx.db.query('SELECT enrolled FROM enrolment_changes WHERE automation_id = $1', [id])
     assert.deepEqual(notes, [{ enrolled: 2000 }])
@@ -97,7 +134,9 @@ describe('enrolments', () => {
     await save(['one@x.example'], null)
     await ctx.db.query(
       `INSERT INTO memberships (audience_id, contact_id, workspace_id, email, is_subscribed)
-       SELECT $1, id, workspace_id, email, false FROM contacts WHERE workspace_id = $2`, [audience, workspaceId])
+       SELECT $1, id, workspace_id, email, false FROM contacts WHERE workspace_id = $2`,
+      [audience, workspaceId],
+    )
     await save(['two@x.example'], audience)
     assert.deepEqual([await stored(id), await stored(paused)], [1, 0])
   })
@@ -106,17 +145,26 @@ describe('enrolments', () => {
     const id = await onEvent('e')
     await save(emails(50), null)
     const same = await Promise.all(Array.from({ length: 50 }, () => track('c0@x.example', 'e')))
-    assert.equal(same.reduce((sum, n) => sum + n, 0), 1)
+    assert.equal(
+      same.reduce((sum, n) => sum + n, 0),
+      1,
+    )
     const others = await Promise.all(emails(50).map((email) => track(email, 'e')))
-    assert.equal(others.reduce((sum, n) => sum + n, 0), 49)
+    assert.equal(
+      others.reduce((sum, n) => sum + n, 0),
+      49,
+    )
     assert.deepEqual([await counts(id), await stored(id)], [[50, 0, 50], 50])
   })
   it('a contact that is deleted takes its enrolments along, also while it is enrolled; the figures of the past stay', async () => {
     const id = await onEvent('e')
     await save(emails(20), null)
-    await Promise.all(emails(20).flatMap((email) => [
-      track(email, 'e'), ctx.db.query('DELETE FROM contacts WHERE workspace_id = $1 AND email = $2', [workspaceId, email]),
-    ]))
+    await Promise.all(
+      emails(20).flatMap((email) => [
+        track(email, 'e'),
+        ctx.db.query('DELETE FROM contacts WHERE workspace_id = $1 AND email = $2', [workspaceId, email]),
+      ]),
+    )
     assert.equal(await stored(id), 0)
     const [enrolled, completed, active] = await counts(id)
     assert.deepEqual([(enrolled ?? 0) <= 20, completed, active], [true, 0, 0])
@@ -127,7 +175,9 @@ describe('enrolments', () => {
     for (const email of emails(30)) await track(email, 'e')
     await ctx.db.query(
       `UPDATE enrolments SET state = 'completed', ended_at = now() WHERE automation_id = $1
-         AND contact_id IN (SELECT id FROM contacts WHERE workspace_id = $2 AND email < 'c2')`, [id, workspaceId])
+         AND contact_id IN (SELECT id FROM contacts WHERE workspace_id = $2 AND email < 'c2')`,
+      [id, workspaceId],
+    )
     await ctx.db.query(`UPDATE enrolments SET due_at = now() WHERE automation_id = $1`, [id])
     const [expected] = [await counts(id)]
     assert.deepEqual([expected[0], (expected[1] ?? 0) + (expected[2] ?? 0)], [30, 30])
@@ -146,9 +196,14 @@ describe('enrolments', () => {
     await foldCounts(ctx.db)
     await Promise.all([endArchived(ctx.db, now), endArchived(ctx.db, now)])
     const { items } = await listEnrolments(ctx.db, id, { page: 1, limit: 10, state: 'exited' })
-    assert.deepEqual(items.map(({ email, reason }) => [email, reason]).toSorted((a, b) => String(a).localeCompare(String(b))), [
-      ['c0@x.example', 'unenrolled'], ['c1@x.example', 'the automation was archived'], ['c2@x.example', 'the automation was archived'],
-    ])
+    assert.deepEqual(
+      items.map(({ email, reason }) => [email, reason]).toSorted((a, b) => String(a).localeCompare(String(b))),
+      [
+        ['c0@x.example', 'unenrolled'],
+        ['c1@x.example', 'the automation was archived'],
+        ['c2@x.example', 'the automation was archived'],
+      ],
+    )
     assert.deepEqual(await counts(id), [3, 0, 0])
     assert.equal(await endArchived(ctx.db, now), false)
   })
@@ -159,7 +214,9 @@ describe('enrolments', () => {
     await ctx.db.query('UPDATE audiences SET deleted_at = now() WHERE id = $1', [audience])
     assert.equal(await track('ghost@x.example', 'e'), 0)
     const order = { automationId: id, properties: null }
-    assert.deepEqual(await enrolContact(ctx.db, { workspaceId, email: 'ghost@x.example' }, order, now), { kind: 'no-contact' })
+    assert.deepEqual(await enrolContact(ctx.db, { workspaceId, email: 'ghost@x.example' }, order, now), {
+      kind: 'no-contact',
+    })
   })
   it('a workspace that goes takes all of it along', async () => {
     const id = await onEvent('e')

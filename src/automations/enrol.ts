@@ -73,10 +73,14 @@ export async function enrolContact(
 }
 
 async function explain(db: Queryable, { workspaceId, email }: Person, automationId: string): Promise<Enrolled> {
-  const { rows: [row] } = await db.query<{ status: Status | null; isKnown: boolean }>(`
+  const {
+    rows: [row],
+  } = await db.query<{ status: Status | null; isKnown: boolean }>(
+    `
     SELECT (SELECT status FROM automations WHERE workspace_id = $1 AND id = $2) AS status,
       EXISTS (SELECT 1 FROM contacts c WHERE c.workspace_id = $1 AND c.email = $3 AND NOT ${GHOST}) AS "isKnown"`,
-    [workspaceId, automationId, email])
+    [workspaceId, automationId, email],
+  )
   const status = row?.status ?? null
   if (status === null) return { kind: 'no-automation' }
   if (status !== 'active') return { kind: 'not-active', status }
@@ -84,11 +88,18 @@ async function explain(db: Queryable, { workspaceId, email }: Person, automation
 }
 
 /** Takes a contact out of an automation. False when it is not in it. */
-export async function unenrolContact(db: Queryable, { workspaceId, email }: Person, automationId: string, now: Date): Promise<boolean> {
+export async function unenrolContact(
+  db: Queryable,
+  { workspaceId, email }: Person,
+  automationId: string,
+  now: Date,
+): Promise<boolean> {
   const { rowCount } = await db.query(
     `UPDATE enrolments SET state = 'exited', reason = 'unenrolled', ended_at = $4, step = NULL
      WHERE workspace_id = $1 AND automation_id = $3 AND state = 'active'
-       AND contact_id = (SELECT id FROM contacts WHERE workspace_id = $1 AND email = $2)`, [workspaceId, email, automationId, now])
+       AND contact_id = (SELECT id FROM contacts WHERE workspace_id = $1 AND email = $2)`,
+    [workspaceId, email, automationId, now],
+  )
   return rowCount === 1
 }
 
@@ -108,12 +119,21 @@ export interface Enrolment {
 
 /** Who is or was in an automation, the newest first, of one state or (null) of all. */
 export function listEnrolments(
-  db: Queryable, automationId: string, wish: PageWish & { readonly state: EnrolmentState | null },
+  db: Queryable,
+  automationId: string,
+  wish: PageWish & { readonly state: EnrolmentState | null },
 ): Promise<Page<Enrolment>> {
-  return readPage(db, {
-    columns: `e.id, e.contact_id AS "contactId", c.email, e.state, e.version, e.step, e.due_at AS "dueAt", e.reason,
+  return readPage(
+    db,
+    {
+      columns: `e.id, e.contact_id AS "contactId", c.email, e.state, e.version, e.step, e.due_at AS "dueAt", e.reason,
       e.created_at AS "createdAt", e.ended_at AS "endedAt"`,
-    from: 'enrolments e', joins: 'JOIN contacts c ON c.id = e.contact_id', where: 'e.automation_id = $1 AND ($2::text IS NULL OR e.state = $2)',
-    order: 'e.id DESC', values: [automationId, wish.state],
-  }, wish)
+      from: 'enrolments e',
+      joins: 'JOIN contacts c ON c.id = e.contact_id',
+      where: 'e.automation_id = $1 AND ($2::text IS NULL OR e.state = $2)',
+      order: 'e.id DESC',
+      values: [automationId, wish.state],
+    },
+    wish,
+  )
 }

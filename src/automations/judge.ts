@@ -25,7 +25,10 @@ export async function judgeRunnable(judge: Judge, { trigger, steps }: Runnable):
   return [
     ...(steps.length === 0 ? [{ path: 'steps', message: 'an active automation has at least one step' }] : []),
     ...placed.flatMap((one) => judgeWebhook(judge, one)),
-    ...await judgeReferences(judge.db, judge.workspaceId, [...referencesOf(trigger), ...placed.flatMap(referencesIn)]),
+    ...(await judgeReferences(judge.db, judge.workspaceId, [
+      ...referencesOf(trigger),
+      ...placed.flatMap(referencesIn),
+    ])),
   ]
 }
 
@@ -35,7 +38,9 @@ export function judgeMoment({ startsAt }: Trigger, now: Date): Detail[] {
 }
 
 function referencesOf({ type, key }: Trigger): Reference[] {
-  return type !== 'contact_event' && key !== null ? [{ kind: 'audience', value: key, path: 'trigger_config.audience_id' }] : []
+  return type !== 'contact_event' && key !== null
+    ? [{ kind: 'audience', value: key, path: 'trigger_config.audience_id' }]
+    : []
 }
 
 function referencesIn({ step, path }: PlacedStep): Reference[] {
@@ -43,7 +48,9 @@ function referencesIn({ step, path }: PlacedStep): Reference[] {
     return [{ kind: 'audience', value: step.audience_id, path: `${path}.audience_id` }]
   if (step.type !== 'send_email') return []
   const sender: Reference = { kind: 'sender', value: step.from, path: `${path}.from` }
-  return step.template_id === null ? [sender] : [{ kind: 'template', value: step.template_id, path: `${path}.template_id` }, sender]
+  return step.template_id === null
+    ? [sender]
+    : [{ kind: 'template', value: step.template_id, path: `${path}.template_id` }, sender]
 }
 
 function judgeWebhook({ allowed }: Judge, { step, path }: PlacedStep): Detail[] {

@@ -19,11 +19,14 @@ export interface StepCount {
 
 /** Of every step that anybody was at, those of older versions too. What is not folded yet belongs to it. */
 export async function readStepCounts(db: Queryable, automationId: string): Promise<StepCount[]> {
-  const { rows } = await db.query<StepCount>(`
+  const { rows } = await db.query<StepCount>(
+    `
     SELECT step, sum(passed)::bigint AS passed, sum(waiting)::bigint AS waiting FROM (
       SELECT step, passed, waiting FROM automation_steps WHERE automation_id = $1
       UNION ALL SELECT step, passed, waiting FROM automation_step_changes WHERE automation_id = $1) both_sides
-    GROUP BY step ORDER BY step`, [automationId])
+    GROUP BY step ORDER BY step`,
+    [automationId],
+  )
   return rows
 }
 
@@ -40,10 +43,17 @@ export interface CallLine {
 
 /** What its webhook steps had to tell, the newest first. */
 export function listCalls(db: Queryable, automationId: string, wish: PageWish): Promise<Page<CallLine>> {
-  return readPage(db, {
-    columns: 'id, step, url, state, tries, due_at AS "dueAt", answer, created_at AS "createdAt"', from: 'automation_calls',
-    where: 'automation_id = $1', order: 'id DESC', values: [automationId],
-  }, wish)
+  return readPage(
+    db,
+    {
+      columns: 'id, step, url, state, tries, due_at AS "dueAt", answer, created_at AS "createdAt"',
+      from: 'automation_calls',
+      where: 'automation_id = $1',
+      order: 'id DESC',
+      values: [automationId],
+    },
+    wish,
+  )
 }
 
 interface Order {
@@ -58,17 +68,26 @@ interface Order {
 export async function rehearseWith(db: Queryable, automation: Automation, order: Order): Promise<Rehearsal | null> {
   const { workspaceId, email, event, assumed, nowMs } = order
   const { id: automationId, version, triggerType, triggerConfig, steps } = automation
-  const { rows: [person] } = await db.query<{ id: string }>(
-    'SELECT id FROM contacts WHERE workspace_id = $1 AND email = $2', [workspaceId, email])
+  const {
+    rows: [person],
+  } = await db.query<{ id: string }>('SELECT id FROM contacts WHERE workspace_id = $1 AND email = $2', [
+    workspaceId,
+    email,
+  ])
   if (person === undefined) return null
   const key = triggerConfig['audience_id']
   const whose = { workspaceId, contactId: person.id, triggerType, triggerKey: typeof key === 'string' ? key : null }
   const contact = (await loadContactsOf(db, [whose])).get(0)
   if (contact === undefined) return null
   const mails = placedSteps(steps).flatMap(({ step }): MailStepOf[] =>
-    step.type === 'send_email' ? [{ workspaceId, automationId, version, step }] : [])
+    step.type === 'send_email' ? [{ workspaceId, automationId, version, step }] : [],
+  )
   const found = await findObstacles(db, mails)
   const obstacles = new Map(mails.map(({ step }, i) => [step.id, found[i] ?? null]))
   const obstacle = ({ id }: { readonly id: string }): string | null => obstacles.get(id) ?? null
-  return rehearse(compileSteps(steps), { contact, event, refusal: contact.refusal, audienceId: audienceOf(whose), nowMs, obstacle }, assumed)
+  return rehearse(
+    compileSteps(steps),
+    { contact, event, refusal: contact.refusal, audienceId: audienceOf(whose), nowMs, obstacle },
+    assumed,
+  )
 }

@@ -33,7 +33,10 @@ export async function prepareMailSteps(tx: Queryable, steps: readonly MailStepOf
   for (const [i, one] of steps.entries()) {
     const [domainId, content] = [domains.get(nameOf(one)), stored.get(i)]
     if (domainId === undefined) sendable.push({ kind: 'obstacle', reason: noDomain(one) })
-    else sendable.push(content === undefined ? await contentFor(tx, one, domainId) : { kind: 'ready', domainId, ...content })
+    else
+      sendable.push(
+        content === undefined ? await contentFor(tx, one, domainId) : { kind: 'ready', domainId, ...content },
+      )
   }
   return sendable
 }
@@ -41,10 +44,12 @@ export async function prepareMailSteps(tx: Queryable, steps: readonly MailStepOf
 /** Why each could not be sent now, for people, or null; stores nothing. */
 export async function findObstacles(db: Queryable, steps: readonly MailStepOf[]): Promise<(string | null)[]> {
   const domains = await findDomains(db, steps)
-  return Promise.all(steps.map(async (one) => {
-    if (!domains.has(nameOf(one))) return noDomain(one)
-    return await contentOf(db, one) === null ? NO_TEMPLATE : null
-  }))
+  return Promise.all(
+    steps.map(async (one) => {
+      if (!domains.has(nameOf(one))) return noDomain(one)
+      return (await contentOf(db, one)) === null ? NO_TEMPLATE : null
+    }),
+  )
 }
 
 const NO_TEMPLATE = 'its template is gone'
@@ -53,13 +58,18 @@ function noDomain({ step }: MailStepOf): string {
   return `${step.from} is not an address of a verified domain of the workspace`
 }
 
-const DOMAINS = prepared('automation-domains', `
+const DOMAINS = prepared(
+  'automation-domains',
+  `
 SELECT d.id, d.workspace_id || ' ' || d.domain AS name FROM unnest($1::uuid[], $2::text[]) AS i (workspace_id, domain)
-JOIN domains d ON d.workspace_id = i.workspace_id AND d.domain = i.domain AND d.verification_status IN ('verified', 'degraded')`)
+JOIN domains d ON d.workspace_id = i.workspace_id AND d.domain = i.domain AND d.verification_status IN ('verified', 'degraded')`,
+)
 
 async function findDomains(tx: Queryable, steps: readonly MailStepOf[]): Promise<Map<string, string>> {
-  const { rows } = await tx.query<{ id: string; name: string }>(DOMAINS,
-    columnsOf(steps, [(one) => one.workspaceId, (one) => domainOf(one)]))
+  const { rows } = await tx.query<{ id: string; name: string }>(
+    DOMAINS,
+    columnsOf(steps, [(one) => one.workspaceId, (one) => domainOf(one)]),
+  )
   return new Map(rows.map(({ id, name }) => [name, id]))
 }
 
@@ -71,30 +81,47 @@ function nameOf(one: MailStepOf): string {
   return `${one.workspaceId} ${domainOf(one)}`
 }
 
-const STORED = prepared('automation-contents-stored', `
+const STORED = prepared(
+  'automation-contents-stored',
+  `
 SELECT i.ord::int AS ord, k.id AS "contentId", k.subject
 FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::uuid[]) WITH ORDINALITY
   AS i (workspace_id, automation_id, version, step, template_id, ord)
 LEFT JOIN templates t ON t.id = i.template_id AND t.workspace_id = i.workspace_id
 JOIN automation_contents c ON c.automation_id = i.automation_id AND c.version = i.version AND c.step = i.step
   AND c.template_version = CASE WHEN i.template_id IS NULL THEN 0 ELSE t.version END
-JOIN mail_contents k ON k.id = c.content_id`)
+JOIN mail_contents k ON k.id = c.content_id`,
+)
 
 type Stored = Pick<Extract<Sendable, { kind: 'ready' }>, 'contentId' | 'subject'>
 
 /** What was sent before and is still the latest, by its place in the list: nearly all, nearly always. */
 async function findStored(tx: Queryable, steps: readonly MailStepOf[]): Promise<Map<number, Stored>> {
-  const { rows } = await tx.query<Stored & { ord: number }>(STORED, columnsOf(steps, [
-    (one) => one.workspaceId, (one) => one.automationId, (one) => one.version, (one) => one.step.id, (one) => one.step.template_id]))
+  const { rows } = await tx.query<Stored & { ord: number }>(
+    STORED,
+    columnsOf(steps, [
+      (one) => one.workspaceId,
+      (one) => one.automationId,
+      (one) => one.version,
+      (one) => one.step.id,
+      (one) => one.step.template_id,
+    ]),
+  )
   return new Map(rows.map(({ ord, contentId, subject }) => [ord - 1, { contentId, subject }]))
 }
 
-const KNOWN = prepared('automation-content', `
+const KNOWN = prepared(
+  'automation-content',
+  `
 SELECT k.id, k.subject FROM automation_contents c JOIN mail_contents k ON k.id = c.content_id
-WHERE c.automation_id = $1 AND c.version = $2 AND c.step = $3 AND c.template_version = $4`)
-const KEEP = prepared('automation-content-keep', `
+WHERE c.automation_id = $1 AND c.version = $2 AND c.step = $3 AND c.template_version = $4`,
+)
+const KEEP = prepared(
+  'automation-content-keep',
+  `
 INSERT INTO automation_contents (automation_id, version, step, template_version, content_id) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT DO NOTHING RETURNING content_id`)
+ON CONFLICT DO NOTHING RETURNING content_id`,
+)
 
 async function contentFor(tx: Queryable, one: MailStepOf, domainId: string): Promise<Sendable> {
   const { workspaceId, automationId, version, step } = one
@@ -137,5 +164,11 @@ async function contentOf(tx: Queryable, { workspaceId, step }: MailStepOf): Prom
   }
   const template = await findTemplateVersion(tx, workspaceId, templateId, null)
   if (template === null) return null
-  return { templateId, templateVersion: template.version, subject: subject ?? template.subject, html: template.html, text: template.text }
+  return {
+    templateId,
+    templateVersion: template.version,
+    subject: subject ?? template.subject,
+    html: template.html,
+    text: template.text,
+  }
 }

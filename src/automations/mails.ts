@@ -29,7 +29,9 @@ const TIER = 'bulk'
 /** Stored with each message: what loading it costs. */
 const CONTENT_SIZE = 1000
 
-const SEND = prepared('automation-send', `
+const SEND = prepared(
+  'automation-send',
+  `
 WITH input AS (
   SELECT i.*, d.domain_id, s.cause, s.kind AS cause_kind, CASE WHEN s.address IS NULL THEN 'queued' ELSE 'suppressed' END AS state
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[], $8::uuid[], $9::text[], $10::text[],
@@ -62,21 +64,52 @@ WITH input AS (
   SELECT enrolment_id, id, workspace_id, automation_id, step FROM input
 )
 SELECT (SELECT count(*) FROM new_deliveries)::int AS deliveries,
-  ARRAY(SELECT id::text FROM input WHERE state = 'suppressed') AS suppressed`)
+  ARRAY(SELECT id::text FROM input WHERE state = 'suppressed') AS suppressed`,
+)
 
 /** Inside the transaction of the step. What comes back is for `schedule`, after the commit. */
-export async function sendMails(tx: Queryable, mails: readonly NewMail[], now: Date): Promise<{ due: Due[]; news: News }> {
+export async function sendMails(
+  tx: Queryable,
+  mails: readonly NewMail[],
+  now: Date,
+): Promise<{ due: Due[]; news: News }> {
   if (mails.length === 0) return { due: [], news: NO_NEWS }
-  const { rows: [row] } = await tx.query<{ deliveries: number; suppressed: string[] }>(SEND, [...columnsOf(mails, [
-    (m) => m.id, (m) => m.eventId, (m) => m.enrolment.workspaceId, (m) => m.enrolment.automationId, (m) => m.enrolment.id,
-    (m) => m.enrolment.contactId, (m) => audienceOf(m.enrolment), (m) => m.contentId, (m) => m.email, domainOf, (m) => m.step.from,
-    (m) => m.step.from_name, (m) => m.step.reply_to === null ? null : JSON.stringify({ email: m.step.reply_to, name: null }),
-    (m) => m.subject, (m) => jsonOrNull(m.event === null ? null : { event: m.event }), (m) => m.step.id,
-    (m) => m.id, (m) => m.domainId,
-  ]), now])
+  const {
+    rows: [row],
+  } = await tx.query<{ deliveries: number; suppressed: string[] }>(SEND, [
+    ...columnsOf(mails, [
+      (m) => m.id,
+      (m) => m.eventId,
+      (m) => m.enrolment.workspaceId,
+      (m) => m.enrolment.automationId,
+      (m) => m.enrolment.id,
+      (m) => m.enrolment.contactId,
+      (m) => audienceOf(m.enrolment),
+      (m) => m.contentId,
+      (m) => m.email,
+      domainOf,
+      (m) => m.step.from,
+      (m) => m.step.from_name,
+      (m) => (m.step.reply_to === null ? null : JSON.stringify({ email: m.step.reply_to, name: null })),
+      (m) => m.subject,
+      (m) => jsonOrNull(m.event === null ? null : { event: m.event }),
+      (m) => m.step.id,
+      (m) => m.id,
+      (m) => m.domainId,
+    ]),
+    now,
+  ])
   const suppressed = new Set(row?.suppressed)
-  const due = mails.filter(({ id }) => !suppressed.has(id)).map((m): Due =>
-    ({ messageId: m.id, n: 0, workspaceId: m.enrolment.workspaceId, domain: domainOf(m), tier: TIER, dueMs: now.getTime() }))
+  const due = mails
+    .filter(({ id }) => !suppressed.has(id))
+    .map((m): Due => ({
+      messageId: m.id,
+      n: 0,
+      workspaceId: m.enrolment.workspaceId,
+      domain: domainOf(m),
+      tier: TIER,
+      dueMs: now.getTime(),
+    }))
   const workspaces = new Set(mails.map(({ enrolment }) => enrolment.workspaceId))
   return { due, news: { hasDeliveries: (row?.deliveries ?? 0) > 0, workspaces: [...workspaces] } }
 }

@@ -8,7 +8,9 @@ import { prepared } from '#src/db.ts'
 
 const MEMBERS = 2000
 const MOST_AUTOMATIONS = 50
-const ENROL_MEMBERS = prepared('automation-enrol-members', `
+const ENROL_MEMBERS = prepared(
+  'automation-enrol-members',
+  `
 WITH wanted AS MATERIALIZED (
   SELECT a.id, a.workspace_id, a.version, a.trigger_key::uuid AS audience_id, a.enrolled_to, v.first_step
   FROM automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
@@ -29,7 +31,8 @@ WITH wanted AS MATERIALIZED (
   FROM wanted w LEFT JOIN members m ON m.id = w.id GROUP BY w.id
 )
 UPDATE automations a SET is_enrolled = r.n < (SELECT ${MEMBERS} / count(*) FROM wanted), enrolled_to = coalesce(r.last, a.enrolled_to)
-FROM reached r WHERE a.id = r.id`)
+FROM reached r WHERE a.id = r.id`,
+)
 
 /** One slice. True when there may be more. */
 export async function enrolMembers({ db, clock }: Pick<Context, 'db' | 'clock'>): Promise<boolean> {

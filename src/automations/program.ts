@@ -38,7 +38,12 @@ export function branchOf({ step, next }: Placed, isYes: boolean): string | null 
   return branch[0]?.id ?? next
 }
 
-const CHANGING: ReadonlySet<Step['type']> = new Set(['add_tag', 'remove_tag', 'add_to_audience', 'remove_from_audience'])
+const CHANGING: ReadonlySet<Step['type']> = new Set([
+  'add_tag',
+  'remove_tag',
+  'add_to_audience',
+  'remove_from_audience',
+])
 
 /** Whether it may change the contacts that go through it. */
 export function changesContact(program: Program | undefined): boolean {

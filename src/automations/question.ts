@@ -35,8 +35,9 @@ const JUDGES: Judges = {
 
 /** Whether anything in a program asks for what became of mails. */
 export function asksForMails({ steps }: Program): boolean {
-  return [...steps.values()].some(({ step }) =>
-    step.type === 'condition' && (step.condition.type === 'opened' || step.condition.type === 'clicked'))
+  return [...steps.values()].some(
+    ({ step }) => step.type === 'condition' && (step.condition.type === 'opened' || step.condition.type === 'clicked'),
+  )
 }
 
 export function answer(question: Question, known: Known): boolean {
@@ -71,9 +72,10 @@ type Comparison = (found: unknown, wanted: Compared) => boolean
 const isThere = (found: unknown): boolean =>
   found !== undefined && found !== null && found !== '' && !(Array.isArray(found) && found.length === 0)
 const equals: Comparison = (found, wanted) => isThere(found) && order(found, wanted) === 0
-const contains: Comparison = (found, wanted) => Array.isArray(found)
-  ? found.some((one) => equals(one, wanted))
-  : isThere(found) && textOf(found).includes(textOf(wanted))
+const contains: Comparison = (found, wanted) =>
+  Array.isArray(found)
+    ? found.some((one) => equals(one, wanted))
+    : isThere(found) && textOf(found).includes(textOf(wanted))
 
 const COMPARISONS: Readonly<Record<keyof typeof OPERATORS, Comparison>> = {
   equals,
@@ -105,7 +107,8 @@ function numberOf(value: unknown): number | null {
 /** Without a zone it is of UTC, as a day alone is. */
 function momentOf(value: unknown): number | null {
   if (typeof value !== 'string') return null
-  const [, day, time = '00:00', zone = ''] = /^(\d{4}-\d\d-\d\d)(?:[T ]([\d:.]+) ?(Z|[-+]\d\d:?\d\d)?)?$/i.exec(value.trim()) ?? []
+  const [, day, time = '00:00', zone = ''] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ]([\d:.]+) ?(Z|[-+]\d\d:?\d\d)?)?$/i.exec(value.trim()) ?? []
   if (day === undefined) return null
   const at = Date.parse(`${day}T${time}${zone === '' ? 'Z' : zone.toUpperCase()}`)
   return Number.isNaN(at) ? null : at

@@ -58,16 +58,21 @@ export function rehearse(program: Program, start: Start, assumed: Assumed): Rehe
     const hasCome = ending.event !== null && assumed.events.includes(ending.event)
     if (!hasCome) nowMs = ending.dueMs
     traveller = {
-      ...traveller, step: ending.step, hasWaited: ending.event !== null,
+      ...traveller,
+      step: ending.step,
+      hasWaited: ending.event !== null,
       heard: hasCome && ending.event !== null ? [{ name: ending.event, properties: null }] : [],
       refusal: traveller.refusal ?? refusalAfter(walked.effects, traveller.audienceId),
-      contact: changed(traveller.contact, walked.effects), mails: [...traveller.mails, ...mailsOf(walked.effects, assumed)],
+      contact: changed(traveller.contact, walked.effects),
+      mails: [...traveller.mails, ...mailsOf(walked.effects, assumed)],
     }
   }
 }
 
 function mailsOf(effects: readonly Effect[], { isOpened, isClicked }: Assumed): SentMail[] {
-  return effects.flatMap((effect) => effect.kind === 'mail' ? [{ step: effect.step.id, isOpened: isOpened || isClicked, isClicked }] : [])
+  return effects.flatMap((effect) =>
+    effect.kind === 'mail' ? [{ step: effect.step.id, isOpened: isOpened || isClicked, isClicked }] : [],
+  )
 }
 
 function changed(contact: ContactFacts, effects: readonly Effect[]): ContactFacts {

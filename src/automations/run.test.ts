@@ -44,30 +44,47 @@ describe('slices of automations', () => {
   }
   async function addAudience(): Promise<string> {
     const id = newId()
-    await ctx.db.query(
-      `INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
+    await ctx.db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [
+      id,
+      workspaceId,
+      newId(),
+    ])
     return id
   }
   /** All contacts of the workspace, as if they had been due for an hour. */
-  const enrolAll = (id: string): Promise<unknown> => ctx.db.query(`
+  const enrolAll = (id: string): Promise<unknown> =>
+    ctx.db.query(
+      `
     INSERT INTO enrolments (automation_id, version, workspace_id, contact_id, step, due_at, created_at)
     SELECT a.id, a.version, c.workspace_id, c.id, v.first_step, now() - interval '1 hour', now()
     FROM contacts c, automations a JOIN automation_versions v ON v.automation_id = a.id WHERE a.id = $1 AND c.workspace_id = $2`,
-    [id, workspaceId])
+      [id, workspaceId],
+    )
   const enrol = async (id: string, properties: Properties = null): Promise<void> => {
     const order = { automationId: id, properties }
-    assert.equal((await enrolContact(ctx.db, { workspaceId, email: 'p0@people.example' }, order, now())).kind, 'enrolled')
+    assert.equal(
+      (await enrolContact(ctx.db, { workspaceId, email: 'p0@people.example' }, order, now())).kind,
+      'enrolled',
+    )
   }
   const track = (name: string, properties: Properties = null): Promise<number> =>
     trackEvent(ctx.db, { workspaceId, email: 'p0@people.example' }, { name, properties }, now())
   const count = async (id: string, state: string): Promise<number> => {
-    const { rows: [row] } = await ctx.db.query<{ n: number }>(
-      'SELECT count(*)::int AS n FROM enrolments WHERE automation_id = $1 AND state = $2', [id, state])
+    const {
+      rows: [row],
+    } = await ctx.db.query<{ n: number }>(
+      'SELECT count(*)::int AS n FROM enrolments WHERE automation_id = $1 AND state = $2',
+      [id, state],
+    )
     return row?.n ?? assert.fail()
   }
   const tags = async (): Promise<string[]> => {
-    const { rows: [row] } = await ctx.db.query<{ tags: string[] }>(
-      `SELECT tags FROM contacts WHERE workspace_id = $1 AND email = 'p0@people.example'`, [workspaceId])
+    const {
+      rows: [row],
+    } = await ctx.db.query<{ tags: string[] }>(
+      `SELECT tags FROM contacts WHERE workspace_id = $1 AND email = 'p0@people.example'`,
+      [workspaceId],
+    )
     return row?.tags ?? assert.fail()
   }
   const dueNow = (id: string): Promise<unknown> =>
@@ -76,10 +93,12 @@ describe('slices of automations', () => {
     await ctx.db.query(`DELETE FROM domains WHERE domain = 'sender.example'`)
     await ctx.db.query(
       `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`,
-      [newId(), workspaceId])
+      [newId(), workspaceId],
+    )
   }
   const properties = async (id: string): Promise<unknown> =>
-    (await ctx.db.query<{ properties: unknown }>('SELECT properties FROM enrolments WHERE automation_id = $1', [id])).rows[0]?.properties
+    (await ctx.db.query<{ properties: unknown }>('SELECT properties FROM enrolments WHERE automation_id = $1', [id]))
+      .rows[0]?.properties
 
   it('thousands in some automations hold up nobody in another one', async () => {
     await addContacts(1500)
@@ -105,10 +124,14 @@ describe('slices of automations', () => {
     const at = new Date(ctx.clock.now() + 60_000).toISOString()
     const onMoment = { triggerType: 'date_time', triggerConfig: { at, audience_id: audienceId } } as const
     const ids = [await make([{ type: 'delay', days: 1 }], onMoment), await make([{ type: 'delay', days: 1 }], onMoment)]
-    await ctx.db.query(`UPDATE automations SET starts_at = now() - interval '1 second' WHERE workspace_id = $1`, [workspaceId])
+    await ctx.db.query(`UPDATE automations SET starts_at = now() - interval '1 second' WHERE workspace_id = $1`, [
+      workspaceId,
+    ])
     await enrolMembers(ctx)
     for (const id of ids) assert.equal(await count(id, 'active'), 1000)
-    while (await enrolMembers(ctx)) { /* until all are */ }
+    while (await enrolMembers(ctx)) {
+      /* until all are */
+    }
     for (const id of ids) assert.equal(await count(id, 'active'), 3500)
   })
 
@@ -117,7 +140,9 @@ describe('slices of automations', () => {
     const id = await make([tag('x')])
     await enrolAll(id)
     await ctx.db.transaction(async (tx) => {
-      await tx.query(`SELECT FROM contacts WHERE workspace_id = $1 AND email = 'p0@people.example' FOR UPDATE`, [workspaceId])
+      await tx.query(`SELECT FROM contacts WHERE workspace_id = $1 AND email = 'p0@people.example' FOR UPDATE`, [
+        workspaceId,
+      ])
       const taken = await Promise.race([runSlice(parts), sleep(5000, 'waits', { ref: false })])
       assert.equal(taken, 2)
       await tx.query(`DELETE FROM contacts WHERE workspace_id = $1 AND email = 'p0@people.example'`, [workspaceId])
@@ -133,7 +158,9 @@ describe('slices of automations', () => {
     const id = await make([{ type: 'remove_from_audience', audience_id: left }, tag('x')])
     await enrol(id)
     await runSlice(parts)
-    while (await clearDeleted(ctx.db)) { /* until nothing is left of it */ }
+    while (await clearDeleted(ctx.db)) {
+      /* until nothing is left of it */
+    }
     assert.deepEqual([await tags(), await count(id, 'completed')], [['x'], 1])
   })
   it('contacts in several automations, some deleted meanwhile: nobody waits for good, and all changes are there', async () => {
@@ -143,17 +170,24 @@ describe('slices of automations', () => {
     const ids = [await make([tag('a'), joining]), await make([joining, tag('b')])]
     for (const id of ids) await enrolAll(id)
     const { rows: gone } = await ctx.db.query<{ id: string }>(
-      'SELECT id FROM contacts WHERE workspace_id = $1 ORDER BY random() LIMIT 100', [workspaceId])
-    const active = async (): Promise<number> => await count(ids[0] ?? '', 'active') + await count(ids[1] ?? '', 'active')
+      'SELECT id FROM contacts WHERE workspace_id = $1 ORDER BY random() LIMIT 100',
+      [workspaceId],
+    )
+    const active = async (): Promise<number> =>
+      (await count(ids[0] ?? '', 'active')) + (await count(ids[1] ?? '', 'active'))
     const run = async (): Promise<void> => {
-      while (await active() > 0) await runSlice(parts)
+      while ((await active()) > 0) await runSlice(parts)
     }
-    const remove = ({ id }: { readonly id: string }): Promise<boolean> => ctx.db.transaction((tx) => deleteContact(tx, workspaceId, id))
+    const remove = ({ id }: { readonly id: string }): Promise<boolean> =>
+      ctx.db.transaction((tx) => deleteContact(tx, workspaceId, id))
     const [, , ...deleted] = await Promise.all([run(), run(), ...gone.map(remove)])
     assert.ok(deleted.every((isDeleted) => isDeleted))
-    const { rows } = await ctx.db.query(`
+    const { rows } = await ctx.db.query(
+      `
       SELECT DISTINCT array_length(c.tags, 1) AS tags, (SELECT count(*)::int FROM memberships m WHERE m.contact_id = c.id) AS audiences
-      FROM contacts c WHERE workspace_id = $1`, [workspaceId])
+      FROM contacts c WHERE workspace_id = $1`,
+      [workspaceId],
+    )
     assert.deepEqual(rows, [{ tags: 2, audiences: 1 }])
   })
   it('tags are any that contacts may have, each once, and not more than a contact may have', async () => {
@@ -172,23 +206,33 @@ describe('slices of automations', () => {
     const id = await make([tag('x')], { triggerType: 'date_time', triggerConfig: { at: at(1) } })
     await enrol(id)
     const due = async (): Promise<Date | undefined> =>
-      (await ctx.db.query<{ at: Date }>('SELECT due_at AS at FROM enrolments WHERE automation_id = $1', [id])).rows[0]?.at
+      (await ctx.db.query<{ at: Date }>('SELECT due_at AS at FROM enrolments WHERE automation_id = $1', [id])).rows[0]
+        ?.at
     for (const hours of [50, 2]) {
       const moment = at(hours)
       assert.equal((await changeAutomation(ctx, workspaceId, id, { triggerConfig: { at: moment } })).kind, 'done')
       assert.equal((await due())?.toISOString(), moment)
     }
-    assert.equal((await changeAutomation(ctx, workspaceId, id, { triggerType: 'manual', triggerConfig: {} })).kind, 'done')
+    assert.equal(
+      (await changeAutomation(ctx, workspaceId, id, { triggerType: 'manual', triggerConfig: {} })).kind,
+      'done',
+    )
     await runSlice(parts)
     assert.deepEqual(await tags(), ['x'])
   })
   it('who moves goes on in the version that asked him to, also where a later one lets everybody finish', async () => {
     await addContacts(1)
-    const steps = (name: string): readonly object[] => [{ type: 'delay', id: 'd', hours: 1 }, { ...tag(name), id: 't' }]
+    const steps = (name: string): readonly object[] => [
+      { type: 'delay', id: 'd', hours: 1 },
+      { ...tag(name), id: 't' },
+    ]
     const id = await make(steps('first'))
     await enrol(id)
     await runSlice(parts)
-    for (const [name, isMoving] of [['second', true], ['third', false]] as const) {
+    for (const [name, isMoving] of [
+      ['second', true],
+      ['third', false],
+    ] as const) {
       const read = readSteps(steps(name))
       assert.ok(read.ok)
       assert.equal((await changeAutomation(ctx, workspaceId, id, { steps: read.steps, isMoving })).kind, 'done')
@@ -201,8 +245,14 @@ describe('slices of automations', () => {
     await addContacts(1)
     await addDomain()
     const template = newId()
-    await ctx.db.query(`INSERT INTO templates (id, workspace_id, name, subject, body) VALUES ($1, $2, 'T', 'S', 'x')`, [template, workspaceId])
-    const id = await make([{ type: 'delay', hours: 1 }, { type: 'send_email', template_id: template, from: 'me@sender.example' }])
+    await ctx.db.query(`INSERT INTO templates (id, workspace_id, name, subject, body) VALUES ($1, $2, 'T', 'S', 'x')`, [
+      template,
+      workspaceId,
+    ])
+    const id = await make([
+      { type: 'delay', hours: 1 },
+      { type: 'send_email', template_id: template, from: 'me@sender.example' },
+    ])
     await enrol(id)
     await runSlice(parts)
     const read = readSteps([tag('x')])
@@ -219,22 +269,38 @@ describe('slices of automations', () => {
     const id = await make([{ type: 'send_email', subject: 'S', body: 'B', from: 'me@sender.example' }])
     await enrolAll(id)
     const limited: RunParts = { ...parts, plans: { free: { ...FREE, monthlyQuota: 700 } } }
-    while ((await Promise.all([runSlice(limited), runSlice(limited)])).some((taken) => taken > 0)) { /* until nobody is due */ }
-    const { rows: [row] } = await ctx.db.query(`
+    while ((await Promise.all([runSlice(limited), runSlice(limited)])).some((taken) => taken > 0)) {
+      /* until nobody is due */
+    }
+    const {
+      rows: [row],
+    } = await ctx.db.query(
+      `
       SELECT (SELECT count(*) FROM messages WHERE workspace_id = $1) AS mails, count(*) FILTER (WHERE reason LIKE 'the quota%') AS held,
         max(troubles) AS troubles
-      FROM enrolments WHERE automation_id = $2`, [workspaceId, id])
+      FROM enrolments WHERE automation_id = $2`,
+      [workspaceId, id],
+    )
     assert.deepEqual(row, { mails: 700, held: 500, troubles: 0 })
   })
 
-  const wait = (name: string, yes: string): object =>
-    ({ type: 'wait_for_event', id: `w-${name}`, event_name: name, hours: 1, yes: [tag(yes)] })
+  const wait = (name: string, yes: string): object => ({
+    type: 'wait_for_event',
+    id: `w-${name}`,
+    event_name: name,
+    hours: 1,
+    yes: [tag(yes)],
+  })
   it('two events that come before anybody looks are both met', async () => {
     await addContacts(1)
     const id = await make([wait('a', 'A'), wait('b', 'B')])
     await enrol(id)
     await runSlice(parts)
-    for (const [name, of] of [['a', 1], ['b', 2]] as const) await track(name, { [name]: of })
+    for (const [name, of] of [
+      ['a', 1],
+      ['b', 2],
+    ] as const)
+      await track(name, { [name]: of })
     await runSlice(parts)
     assert.deepEqual(await tags(), ['A', 'B'])
     assert.deepEqual(await properties(id), { a: 1, b: 2 })
@@ -259,7 +325,10 @@ describe('slices of automations', () => {
   })
   it('the event that begins it ends no wait in it', async () => {
     await addContacts(1)
-    const id = await make([wait('paid', 'paid')], { triggerType: 'contact_event', triggerConfig: { event_name: 'paid' } })
+    const id = await make([wait('paid', 'paid')], {
+      triggerType: 'contact_event',
+      triggerConfig: { event_name: 'paid' },
+    })
     assert.equal(await track('paid', { n: 1 }), 1)
     await runSlice(parts)
     assert.equal(await count(id, 'active'), 1)
@@ -278,12 +347,29 @@ describe('slices of automations', () => {
   it('who is held at a mail hears events too', async () => {
     await addContacts(1)
     const id = await make([tag('x')])
-    await ctx.db.query(`UPDATE automation_versions SET steps = $2, first_step = 'm' WHERE automation_id = $1`, [id, JSON.stringify([
-      {
-        type: 'send_email', id: 'm', template_id: null, subject: 'S', body: 'B', from: 'me@sender.example', from_name: null, reply_to: null,
-      },
-      { type: 'wait_for_event', id: 'w', event_name: 'paid', seconds: 3600, yes: [{ type: 'add_tag', id: 't', tag: 'paid' }], no: [] },
-    ])])
+    await ctx.db.query(`UPDATE automation_versions SET steps = $2, first_step = 'm' WHERE automation_id = $1`, [
+      id,
+      JSON.stringify([
+        {
+          type: 'send_email',
+          id: 'm',
+          template_id: null,
+          subject: 'S',
+          body: 'B',
+          from: 'me@sender.example',
+          from_name: null,
+          reply_to: null,
+        },
+        {
+          type: 'wait_for_event',
+          id: 'w',
+          event_name: 'paid',
+          seconds: 3600,
+          yes: [{ type: 'add_tag', id: 't', tag: 'paid' }],
+          no: [],
+        },
+      ]),
+    ])
     await enrol(id)
     await runSlice(parts)
     await track('paid')
@@ -307,8 +393,22 @@ describe('slices of automations', () => {
   type Happened = readonly (readonly [type: string, isMachine: boolean])[]
   const OPENINGS: readonly (readonly [what: string, events: Happened, tags: readonly string[]])[] = [
     ['nothing', [], []],
-    ['a scanner', [['email.opened', true], ['email.clicked', true]], []],
-    ['an opening after that of a scanner', [['email.opened', true], ['email.opened', false]], ['opened']],
+    [
+      'a scanner',
+      [
+        ['email.opened', true],
+        ['email.clicked', true],
+      ],
+      [],
+    ],
+    [
+      'an opening after that of a scanner',
+      [
+        ['email.opened', true],
+        ['email.opened', false],
+      ],
+      ['opened'],
+    ],
     ['a click', [['email.clicked', false]], ['opened', 'clicked']],
   ]
   for (const [what, events, expected] of OPENINGS) {
@@ -321,10 +421,12 @@ describe('slices of automations', () => {
       await enrol(id)
       await runSlice(parts)
       for (const [type, isMachine] of events)
-        await ctx.db.query(`
+        await ctx.db.query(
+          `
           INSERT INTO events (id, workspace_id, type, message_id, data, created_at)
           SELECT $1, workspace_id, $2, id, $3, now() FROM messages WHERE workspace_id = $4`,
-          [newId(), type, JSON.stringify({ machine: isMachine }), workspaceId])
+          [newId(), type, JSON.stringify({ machine: isMachine }), workspaceId],
+        )
       await dueNow(id)
       await runSlice(parts)
       assert.deepEqual([await tags(), await count(id, 'completed')], [expected, 1])

@@ -14,7 +14,17 @@ import { isOverQuota } from '#src/messages/quota.ts'
 import { schedule } from '#src/queue/schedule.ts'
 import { carryOut, type Outcome, type Taken } from './carry-out.ts'
 import { openBudgets, takeBudgets, type Budgets } from './budgets.ts'
-import { audienceOf, holdContacts, loadContactsOf, loadMailsOf, loadSteps, takeDue, takeOne, type DueEnrolment, type EnrolmentName } from './due.ts'
+import {
+  audienceOf,
+  holdContacts,
+  loadContactsOf,
+  loadMailsOf,
+  loadSteps,
+  takeDue,
+  takeOne,
+  type DueEnrolment,
+  type EnrolmentName,
+} from './due.ts'
 import { prepareMailSteps, type MailStepOf, type Sendable } from './mail-steps.ts'
 import { changesContact, compileSteps, type Program } from './program.ts'
 import { asksForMails } from './question.ts'
@@ -53,7 +63,10 @@ export async function runSlice(parts: RunParts): Promise<number> {
     if (isDatabaseAway(error) || names.length === 0) throw error
     // somebody else took the last of a quota, or came across; nobody was taken further
     if (isWorthRepeating(error) || isOverQuota(error)) return names.length
-    ctx.log.warn({ err: error, enrolments: names.length }, 'a slice of automations could not be carried out; each is taken alone')
+    ctx.log.warn(
+      { err: error, enrolments: names.length },
+      'a slice of automations could not be carried out; each is taken alone',
+    )
   }
   for (const name of names) {
     if (parts.isStopping?.() === true) break
@@ -74,16 +87,22 @@ async function runAlone(parts: RunParts, name: EnrolmentName): Promise<void> {
   }
 }
 
-const POSTPONE = prepared('enrolments-postpone', `
+const POSTPONE = prepared(
+  'enrolments-postpone',
+  `
 UPDATE enrolments SET troubles = troubles + 1, reason = $3,
   due_at = $4::timestamptz + ($5::bigint[])[least(troubles + 1, array_length($5::bigint[], 1))] * interval '1 millisecond',
   state = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN 'exited' ELSE state END,
   step = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN NULL ELSE step END,
   ended_at = CASE WHEN troubles >= array_length($5::bigint[], 1) THEN $4::timestamptz END
-WHERE automation_id = $1 AND id = $2 AND state = 'active' AND due_at <= $4`)
+WHERE automation_id = $1 AND id = $2 AND state = 'active' AND due_at <= $4`,
+)
 
 async function postpone({ db, clock }: Stores, { automationId, id }: EnrolmentName, error: unknown): Promise<void> {
-  const reason = `its step could not be carried out: ${error instanceof Error ? error.message : String(error)}`.slice(0, MOST_REASON)
+  const reason = `its step could not be carried out: ${error instanceof Error ? error.message : String(error)}`.slice(
+    0,
+    MOST_REASON,
+  )
   await db.query(POSTPONE, [automationId, id, reason, new Date(clock.now()), TROUBLE_WAITS_MS])
 }
 
@@ -112,16 +131,35 @@ interface Slice {
 async function advance(tx: Queryable, { due, programs, plans, now }: Slice): Promise<Outcome> {
   const [contacts, mails] = [await loadContactsOf(tx, due), await loadMailsOf(tx, asking(due, programs))]
   const sendable = await loadSendable(tx, due, programs)
-  const budgets = await openBudgets(tx, due.map(({ workspaceId }) => workspaceId), { plans, now })
+  const budgets = await openBudgets(
+    tx,
+    due.map(({ workspaceId }) => workspaceId),
+    { plans, now },
+  )
   const taken = due.map((enrolment, i): Taken | null => {
     const contact = contacts.get(i)
     const program = programs.get(versionName(enrolment))
     if (contact === undefined || program === undefined) return null
-    const traveller = { ...travellerOf(enrolment), contact, mails: mails.get(enrolment.id) ?? [], audienceId: audienceOf(enrolment), refusal: contact.refusal }
+    const traveller = {
+      ...travellerOf(enrolment),
+      contact,
+      mails: mails.get(enrolment.id) ?? [],
+      audienceId: audienceOf(enrolment),
+      refusal: contact.refusal,
+    }
     return { enrolment, contact, walked: walk(program, traveller, rulesFor(enrolment, { sendable, budgets, now })) }
   })
-  await dropGone(tx, due.filter((_, i) => taken[i] === null), now)
-  const outcome = await carryOut(tx, taken.filter((one) => one !== null), (enrolment, stepId) => sendable(enrolment, stepId), now)
+  await dropGone(
+    tx,
+    due.filter((_, i) => taken[i] === null),
+    now,
+  )
+  const outcome = await carryOut(
+    tx,
+    taken.filter((one) => one !== null),
+    (enrolment, stepId) => sendable(enrolment, stepId),
+    now,
+  )
   await takeBudgets(tx, budgets, now)
   return outcome
 }
@@ -134,7 +172,10 @@ type Programs = ReadonlyMap<string, Program>
 
 async function loadPrograms(tx: Queryable, due: readonly DueEnrolment[]): Promise<Programs> {
   const wanted = [...new Map(due.map((one) => [versionName(one), one])).values()]
-  const programs = (await loadSteps(tx, wanted)).map((one): [string, Program] => [versionName(one), compileSteps(one.steps)])
+  const programs = (await loadSteps(tx, wanted)).map((one): [string, Program] => [
+    versionName(one),
+    compileSteps(one.steps),
+  ])
   // two slices that store contents of the same automations for the first time must not cross
   return new Map(programs.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
@@ -145,7 +186,12 @@ function asking(due: readonly DueEnrolment[], programs: Programs): string[] {
   return due.filter((one) => names.has(versionName(one))).map(({ id }) => id)
 }
 
-function travellerOf({ step, waitsFor, heard, properties }: DueEnrolment): Pick<Traveller, 'step' | 'hasWaited' | 'heard' | 'event'> {
+function travellerOf({
+  step,
+  waitsFor,
+  heard,
+  properties,
+}: DueEnrolment): Pick<Traveller, 'step' | 'hasWaited' | 'heard' | 'event'> {
   return { step, hasWaited: waitsFor !== null, heard: heard ?? [], event: properties }
 }
 
@@ -157,11 +203,14 @@ async function loadSendable(tx: Queryable, due: readonly DueEnrolment[], program
     const owner = owners.get(name)
     return [...program.steps.values()].flatMap(({ step }): MailStepOf[] =>
       step.type === 'send_email' && owner !== undefined
-        ? [{ workspaceId: owner.workspaceId, automationId: owner.automationId, version: owner.version, step }] : [])
+        ? [{ workspaceId: owner.workspaceId, automationId: owner.automationId, version: owner.version, step }]
+        : [],
+    )
   })
   const found = await prepareMailSteps(tx, steps)
   const byName = new Map(steps.map((one, i) => [`${versionName(one)} ${one.step.id}`, found[i]]))
-  return (enrolment, stepId) => byName.get(`${versionName(enrolment)} ${stepId}`) ?? { kind: 'obstacle', reason: 'its mail is not known' }
+  return (enrolment, stepId) =>
+    byName.get(`${versionName(enrolment)} ${stepId}`) ?? { kind: 'obstacle', reason: 'its mail is not known' }
 }
 
 interface Means {
@@ -186,10 +235,14 @@ function rulesFor(enrolment: DueEnrolment, { sendable, budgets, now }: Means): W
   }
 }
 
-const DROP = prepared('enrolments-drop', `
+const DROP = prepared(
+  'enrolments-drop',
+  `
 UPDATE enrolments e SET state = 'exited', reason = 'the contact is gone', step = NULL, ended_at = $3
-FROM unnest($1::uuid[], $2::uuid[]) AS i (automation_id, id) WHERE e.automation_id = i.automation_id AND e.id = i.id`)
+FROM unnest($1::uuid[], $2::uuid[]) AS i (automation_id, id) WHERE e.automation_id = i.automation_id AND e.id = i.id`,
+)
 
 async function dropGone(tx: Queryable, gone: readonly DueEnrolment[], now: Date): Promise<void> {
-  if (gone.length > 0) await tx.query(DROP, [gone.map(({ automationId }) => automationId), gone.map(({ id }) => id), now])
+  if (gone.length > 0)
+    await tx.query(DROP, [gone.map(({ automationId }) => automationId), gone.map(({ id }) => id), now])
 }

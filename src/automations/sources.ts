@@ -23,7 +23,9 @@ type Means = Parameters<typeof finishWritten>[0]
 type Found = { readonly content: StepContent | null } | { readonly detail: Detail }
 
 export async function finishSources(means: Means, workspaceId: string, steps: readonly Step[]): Promise<Sources> {
-  const found = await Promise.all(placedSteps(steps).map(({ step, path }) => finishStep(means, workspaceId, step, path)))
+  const found = await Promise.all(
+    placedSteps(steps).map(({ step, path }) => finishStep(means, workspaceId, step, path)),
+  )
   const details = found.flatMap((one) => ('detail' in one ? [one.detail] : []))
   if (details.length > 0) return { ok: false, details }
   return { ok: true, contents: found.flatMap((one) => ('content' in one && one.content !== null ? [one.content] : [])) }
@@ -35,8 +37,14 @@ async function finishStep(means: Means, workspaceId: string, step: Step, path: s
   const written = step.text ?? null
   // of a template only the subject is the step's own
   const format = body === null ? 'text' : null
-  const finished = await finishWritten(means, workspaceId, { subject: subject ?? '', body: body ?? '', text: written, format })
-  if (!finished.ok) return { detail: { path: `${path}.${body === null ? 'subject' : 'body'}`, message: finished.reason } }
+  const finished = await finishWritten(means, workspaceId, {
+    subject: subject ?? '',
+    body: body ?? '',
+    text: written,
+    format,
+  })
+  if (!finished.ok)
+    return { detail: { path: `${path}.${body === null ? 'subject' : 'body'}`, message: finished.reason } }
   const { html, text } = finished
   const isAsWritten = body === null || (written === null && (html ?? text) === body)
   return { content: isAsWritten ? null : { step: step.id, subject: subject ?? '', html, text } }

@@ -22,21 +22,32 @@ describe('the lives of automations and campaigns', () => {
   after(() => database.close())
 
   const CHECKS: readonly (readonly [constraint: string, names: object])[] = [
-    ['automations_status', STATUSES], ['automations_trigger_type', TRIGGERS], ['enrolments_state', ENROLMENT_STATES],
+    ['automations_status', STATUSES],
+    ['automations_trigger_type', TRIGGERS],
+    ['enrolments_state', ENROLMENT_STATES],
     ['campaigns_status', CAMPAIGN_STATES],
   ]
   for (const [constraint, names] of CHECKS) {
     it(`the database knows the same names: ${constraint}`, async () => {
-      const { rows: [row] } = await db.query<{ text: string }>(
-        'SELECT pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE conname = $1', [constraint])
-      assert.deepEqual(sorted([...(row?.text ?? '').matchAll(/'(\w+)'/g)].map(([, name]) => name ?? '')), sorted(Object.keys(names)))
+      const {
+        rows: [row],
+      } = await db.query<{ text: string }>(
+        'SELECT pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE conname = $1',
+        [constraint],
+      )
+      assert.deepEqual(
+        sorted([...(row?.text ?? '').matchAll(/'(\w+)'/g)].map(([, name]) => name ?? '')),
+        sorted(Object.keys(names)),
+      )
     })
   }
 
   const TOLD: readonly (readonly [what: string, page: string, rows: Readonly<Record<string, unknown>>])[] = [
-    ['statuses', 'automations', STATUSES], ['states of a contact', 'automations', ENROLMENT_STATES],
+    ['statuses', 'automations', STATUSES],
+    ['states of a contact', 'automations', ENROLMENT_STATES],
     ['triggers', 'automations', column(TRIGGERS, 'when')],
-    ['steps', 'automations', column(STEP_KINDS, 'does')], ['conditions', 'automations', column(CONDITIONS, 'does')],
+    ['steps', 'automations', column(STEP_KINDS, 'does')],
+    ['conditions', 'automations', column(CONDITIONS, 'does')],
     ['states of a campaign', 'campaigns', CAMPAIGN_STATES],
   ]
   for (const [what, page, rows] of TOLD) {
@@ -44,7 +55,10 @@ describe('the lives of automations and campaigns', () => {
       const text = docs(page)
       for (const [name, says] of Object.entries(rows)) {
         const found = text.split('\n').filter((row) => row.startsWith(`| \`${name}\` |`))
-        assert.ok(found.some((row) => row.includes(`| ${String(says)} |`)), `${name} | ${String(says)}`)
+        assert.ok(
+          found.some((row) => row.includes(`| ${String(says)} |`)),
+          `${name} | ${String(says)}`,
+        )
       }
     })
   }

@@ -20,23 +20,37 @@ const mail = z.object(contentFields).transform((given, sink) => {
   for (const { path, message } of missingIn(content)) complain(sink, path, message)
   const { template_id, subject, body, text, from, from_name, reply_to } = content
   return {
-    template_id: template_id ?? null, subject: subject ?? null, body: body ?? null, ...(text ? { text } : {}),
-    from: from ?? '', from_name: from_name ?? null, reply_to: reply_to ?? null,
+    template_id: template_id ?? null,
+    subject: subject ?? null,
+    body: body ?? null,
+    ...(text ? { text } : {}),
+    from: from ?? '',
+    from_name: from_name ?? null,
+    reply_to: reply_to ?? null,
   }
 })
 
 const amount = z.number().min(0).nullish()
 const duration = z.object({
-  seconds: amount, minutes: amount, hours: amount, days: amount, weeks: amount,
+  seconds: amount,
+  minutes: amount,
+  hours: amount,
+  days: amount,
+  weeks: amount,
   amount: amount.meta({ description: 'together with unit' }),
-  duration: amount.meta(aliasOf('amount')), value: amount.meta(aliasOf('amount')),
-  unit: z.string().nullish().meta({ description: Object.keys(SECONDS).join(', ') }),
+  duration: amount.meta(aliasOf('amount')),
+  value: amount.meta(aliasOf('amount')),
+  unit: z
+    .string()
+    .nullish()
+    .meta({ description: Object.keys(SECONDS).join(', ') }),
   delay_seconds: amount.meta(aliasOf('seconds')),
 })
 const delay = duration.transform((given, sink) => ({ seconds: readDuration(given, sink) }))
 const wait = duration
   .extend({
-    event_name: filled(MAX_NAME).nullish(), eventName: filled(MAX_NAME).nullish().meta(aliasOf('event_name')),
+    event_name: filled(MAX_NAME).nullish(),
+    eventName: filled(MAX_NAME).nullish().meta(aliasOf('event_name')),
     event: filled(MAX_NAME).nullish().meta(aliasOf('event_name')),
   })
   .transform((given, sink) => {
@@ -78,12 +92,20 @@ const WHICH_MAIL = 'id of a send_email step; the latest mail of this automation 
 const mailStep = z
   .object({ step: z.string().max(64).nullish().meta({ description: WHICH_MAIL }) })
   .transform(({ step }) => ({ step: step ?? null }))
-const compared = z.union([z.string().max(MAX_VALUE), z.number(), z.boolean()], 'must be a text, a number or a boolean').nullish()
+const compared = z
+  .union([z.string().max(MAX_VALUE), z.number(), z.boolean()], 'must be a text, a number or a boolean')
+  .nullish()
 const attribute = z
   .object({
-    attribute: filled(MAX_NAME).nullish().meta({ description: 'a field such as first_name, a custom attribute, or event.<property>' }),
-    field: filled(MAX_NAME).nullish().meta(aliasOf('attribute')), name: filled(MAX_NAME).nullish().meta(aliasOf('attribute')),
-    operator: z.string().nullish().meta({ description: `${Object.keys(OPERATORS).join(', ')}; equals when left out` }),
+    attribute: filled(MAX_NAME)
+      .nullish()
+      .meta({ description: 'a field such as first_name, a custom attribute, or event.<property>' }),
+    field: filled(MAX_NAME).nullish().meta(aliasOf('attribute')),
+    name: filled(MAX_NAME).nullish().meta(aliasOf('attribute')),
+    operator: z
+      .string()
+      .nullish()
+      .meta({ description: `${Object.keys(OPERATORS).join(', ')}; equals when left out` }),
     value: compared,
   })
   .transform((given, sink) => {
@@ -98,7 +120,9 @@ const attribute = z
 
 function readOperator(written: string): Operator | null {
   const name = folded(written)
-  const found = Object.entries(OPERATORS).find(([own, { aliases }]) => own === name || aliases.some((alias) => alias === name))
+  const found = Object.entries(OPERATORS).find(
+    ([own, { aliases }]) => own === name || aliases.some((alias) => alias === name),
+  )
   return (found?.[0] as Operator | undefined) ?? null
 }
 
@@ -108,7 +132,8 @@ export const CONDITIONS = {
   clicked: { does: 'a link in a mail of this automation was followed', aliases: ['email_clicked'], fields: mailStep },
   has_tag: { does: 'the contact has the tag', aliases: ['tag'], fields: z.object({ tag: filled(MAX_TAG).trim() }) },
   attribute: {
-    does: 'a field or attribute of the contact, or a property of the event, compares so', aliases: ['attribute_compare', 'compare'],
+    does: 'a field or attribute of the contact, or a property of the event, compares so',
+    aliases: ['attribute_compare', 'compare'],
     fields: attribute,
   },
 } as const
@@ -125,32 +150,54 @@ const audience = z
 const address = z.object({ url: line(2048).trim() })
 
 export const STEP_KINDS = {
-  send_email: { does: 'sends a mail, from a template or with its own subject and body', aliases: ['email', 'send'], fields: mail },
+  send_email: {
+    does: 'sends a mail, from a template or with its own subject and body',
+    aliases: ['email', 'send'],
+    fields: mail,
+  },
   delay: { does: 'waits, from a second to a year', aliases: ['wait'], fields: delay },
   condition: {
-    does: 'asks something and goes on with the steps of `yes` or of `no`, then with what stands behind it', aliases: ['if', 'branch'],
+    does: 'asks something and goes on with the steps of `yes` or of `no`, then with what stands behind it',
+    aliases: ['if', 'branch'],
     fields: z.object({}),
   },
   wait_for_event: {
-    does: 'waits for an event of the contact and goes on with the steps of `yes` when it comes, with those of `no` when the time is over, '
-      + 'then with what stands behind it',
-    aliases: ['wait_for', 'wait_until'], fields: wait,
+    does:
+      'waits for an event of the contact and goes on with the steps of `yes` when it comes, with those of `no` when the time is over, ' +
+      'then with what stands behind it',
+    aliases: ['wait_for', 'wait_until'],
+    fields: wait,
   },
   add_tag: { does: 'gives the contact a tag', aliases: ['tag'], fields: tag },
   remove_tag: { does: 'takes a tag from the contact', aliases: ['untag'], fields: tag },
   add_to_audience: { does: 'adds the contact to an audience', aliases: ['add_audience'], fields: audience },
-  remove_from_audience: { does: 'takes the contact out of an audience', aliases: ['remove_audience'], fields: audience },
-  webhook: { does: 'sends the contact and the event to an address', aliases: ['call_webhook', 'http'], fields: address },
+  remove_from_audience: {
+    does: 'takes the contact out of an audience',
+    aliases: ['remove_audience'],
+    fields: audience,
+  },
+  webhook: {
+    does: 'sends the contact and the event to an address',
+    aliases: ['call_webhook', 'http'],
+    fields: address,
+  },
   exit: { does: 'ends the automation for this contact', aliases: ['stop', 'end'], fields: z.object({}) },
 } as const
 
 /** `sendEmail`, `Send Email`, `send-email` and `send_email` are one name. */
 function folded(written: string): string {
-  return written.trim().replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase().replace(/[\s-]+/g, '_')
+  return written
+    .trim()
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replace(/[\s-]+/g, '_')
 }
 
 /** The row of a table that a client means by a name, its own or an alias. */
-export function kindOf<K extends string>(table: Readonly<Record<K, { readonly aliases: readonly string[] }>>, written: string): K | null {
+export function kindOf<K extends string>(
+  table: Readonly<Record<K, { readonly aliases: readonly string[] }>>,
+  written: string,
+): K | null {
   const name = folded(written)
   const names = Object.keys(table) as K[]
   return names.find((kind) => kind === name) ?? names.find((kind) => table[kind].aliases.includes(name)) ?? null

@@ -6,7 +6,14 @@ import { STEP_KINDS } from './step-kinds.ts'
 const AUDIENCE = '0190a0a0-0000-7000-8000-0000000000aa'
 const MAIL = { type: 'send_email', id: 'm', subject: 'Hi', body: 'x', from: 'me@a.example' }
 const WHOLE_MAIL = {
-  id: 'm', type: 'send_email', template_id: null, subject: 'Hi', body: 'x', from: 'me@a.example', from_name: null, reply_to: null,
+  id: 'm',
+  type: 'send_email',
+  template_id: null,
+  subject: 'Hi',
+  body: 'x',
+  from: 'me@a.example',
+  from_name: null,
+  reply_to: null,
 }
 
 function read(written: readonly unknown[]): readonly Step[] {
@@ -23,31 +30,69 @@ function wrong(written: readonly unknown[]): string[] {
 /** A step of each kind and what it is stored as, besides its id. */
 const FORMS: readonly (readonly [what: string, written: object, stored: object])[] = [
   ['a mail', MAIL, WHOLE_MAIL],
-  ['a mail by its aliases', { kind: 'sendEmail', id: 'm', subject: 'Hi', html: 'x', from_email: { email: 'me@a.example' } }, WHOLE_MAIL],
+  [
+    'a mail by its aliases',
+    { kind: 'sendEmail', id: 'm', subject: 'Hi', html: 'x', from_email: { email: 'me@a.example' } },
+    WHOLE_MAIL,
+  ],
   ['a mail with its sender in one', { ...MAIL, from: 'Me <me@a.example>' }, { ...WHOLE_MAIL, from_name: 'Me' }],
-  ['a mail from a template', { type: 'email', id: 'm', templateId: AUDIENCE.toUpperCase(), from: 'me@a.example' },
-    { ...WHOLE_MAIL, template_id: AUDIENCE, subject: null, body: null }],
-  ['a wait for an event', { type: 'waitForEvent', event: ' order.paid ', days: 2, yes: [{ type: 'exit', id: 'x' }] },
-    { type: 'wait_for_event', event_name: 'order.paid', seconds: 172_800, yes: [{ type: 'exit', id: 'x' }], no: [] }],
+  [
+    'a mail from a template',
+    { type: 'email', id: 'm', templateId: AUDIENCE.toUpperCase(), from: 'me@a.example' },
+    { ...WHOLE_MAIL, template_id: AUDIENCE, subject: null, body: null },
+  ],
+  [
+    'a wait for an event',
+    { type: 'waitForEvent', event: ' order.paid ', days: 2, yes: [{ type: 'exit', id: 'x' }] },
+    { type: 'wait_for_event', event_name: 'order.paid', seconds: 172_800, yes: [{ type: 'exit', id: 'x' }], no: [] },
+  ],
   ['a delay', { type: 'delay', seconds: 90 }, { type: 'delay', seconds: 90 }],
   ['a delay in parts', { type: 'wait', days: 1, hours: 2 }, { type: 'delay', seconds: 93_600 }],
   ['a delay with a unit', { type: 'delay', config: { amount: 3, unit: 'day' } }, { type: 'delay', seconds: 259_200 }],
   ['a tag', { type: 'Add Tag', tag: 'vip' }, { type: 'add_tag', tag: 'vip' }],
   ['a tag that goes', { type: 'remove-tag', tag: 'vip' }, { type: 'remove_tag', tag: 'vip' }],
-  ['an audience', { type: 'add_to_audience', audienceId: AUDIENCE }, { type: 'add_to_audience', audience_id: AUDIENCE }],
-  ['an audience that is left',
+  [
+    'an audience',
+    { type: 'add_to_audience', audienceId: AUDIENCE },
+    { type: 'add_to_audience', audience_id: AUDIENCE },
+  ],
+  [
+    'an audience that is left',
     { type: 'remove_from_audience', audience_id: AUDIENCE },
-    { type: 'remove_from_audience', audience_id: AUDIENCE }],
+    { type: 'remove_from_audience', audience_id: AUDIENCE },
+  ],
   ['a webhook', { type: 'webhook', url: ' https://a.example/x ' }, { type: 'webhook', url: 'https://a.example/x' }],
   ['the end', { type: 'exit' }, { type: 'exit' }],
-  ['a condition', { type: 'condition', condition: { type: 'has_tag', tag: 'vip' } },
-    { type: 'condition', condition: { type: 'has_tag', tag: 'vip' }, yes: [], no: [] }],
-  ['a condition in one line', { type: 'if', condition: 'opened' },
-    { type: 'condition', condition: { type: 'opened', step: null }, yes: [], no: [] }],
-  ['a comparison', { type: 'condition', condition: { type: 'attribute', field: 'age', operator: '>', value: 17 } },
-    { type: 'condition', condition: { type: 'attribute', attribute: 'age', operator: 'greater_than', value: 17 }, yes: [], no: [] }],
-  ['whether it is there', { type: 'condition', if: { type: 'attribute', attribute: 'event.price', operator: 'exists', value: 1 } },
-    { type: 'condition', condition: { type: 'attribute', attribute: 'event.price', operator: 'exists', value: null }, yes: [], no: [] }],
+  [
+    'a condition',
+    { type: 'condition', condition: { type: 'has_tag', tag: 'vip' } },
+    { type: 'condition', condition: { type: 'has_tag', tag: 'vip' }, yes: [], no: [] },
+  ],
+  [
+    'a condition in one line',
+    { type: 'if', condition: 'opened' },
+    { type: 'condition', condition: { type: 'opened', step: null }, yes: [], no: [] },
+  ],
+  [
+    'a comparison',
+    { type: 'condition', condition: { type: 'attribute', field: 'age', operator: '>', value: 17 } },
+    {
+      type: 'condition',
+      condition: { type: 'attribute', attribute: 'age', operator: 'greater_than', value: 17 },
+      yes: [],
+      no: [],
+    },
+  ],
+  [
+    'whether it is there',
+    { type: 'condition', if: { type: 'attribute', attribute: 'event.price', operator: 'exists', value: 1 } },
+    {
+      type: 'condition',
+      condition: { type: 'attribute', attribute: 'event.price', operator: 'exists', value: null },
+      yes: [],
+      no: [],
+    },
+  ],
 ]
 
 const REFUSED: readonly (readonly [why: string, written: readonly unknown[], path: string])[] = [
@@ -63,23 +108,45 @@ const REFUSED: readonly (readonly [why: string, written: readonly unknown[], pat
   ['a wait for nothing', [{ type: 'wait_for_event', days: 1 }], '0.event_name'],
   ['a wait without an end', [{ type: 'wait_for_event', event_name: 'e' }], '0.seconds'],
   ['an empty tag', [{ type: 'add_tag', tag: '' }], '0.tag'],
-  ['a list of tags', [{ type: 'add_tag', tag: ['a', 'b'] }], '0.tag'], ['a tag that is too long', [{ type: 'add_tag', tag: 'x'.repeat(101) }], '0.tag'],
+  ['a list of tags', [{ type: 'add_tag', tag: ['a', 'b'] }], '0.tag'],
+  ['a tag that is too long', [{ type: 'add_tag', tag: 'x'.repeat(101) }], '0.tag'],
   ['no audience', [{ type: 'add_to_audience' }], '0.audience_id'],
   ['no address', [{ type: 'webhook' }], '0.url'],
   ['no question', [{ type: 'condition' }], '0.condition.type'],
-  ['a comparison with nothing',
-    [{ type: 'condition', condition: { type: 'attribute', attribute: 'age', operator: 'gt' } }], '0.condition.value'],
-  ['an unknown comparison',
+  [
+    'a comparison with nothing',
+    [{ type: 'condition', condition: { type: 'attribute', attribute: 'age', operator: 'gt' } }],
+    '0.condition.value',
+  ],
+  [
+    'an unknown comparison',
     [{ type: 'condition', condition: { type: 'attribute', attribute: 'a', operator: '~', value: 1 } }],
-    '0.condition.operator'],
+    '0.condition.operator',
+  ],
   ['a mail that no step sends', [{ type: 'condition', condition: { type: 'opened', step: 'x' } }], '0.condition.step'],
-  ['the step of no mail',
-    [{ type: 'exit', id: 'x' }, { type: 'condition', condition: { type: 'clicked', step: 'x' } }], '1.condition.step'],
-  ['one id twice', [{ type: 'exit', id: 'x' }, { type: 'condition', condition: 'opened', no: [{ type: 'exit', id: 'x' }] }], '1.no.0.id'],
+  [
+    'the step of no mail',
+    [
+      { type: 'exit', id: 'x' },
+      { type: 'condition', condition: { type: 'clicked', step: 'x' } },
+    ],
+    '1.condition.step',
+  ],
+  [
+    'one id twice',
+    [
+      { type: 'exit', id: 'x' },
+      { type: 'condition', condition: 'opened', no: [{ type: 'exit', id: 'x' }] },
+    ],
+    '1.no.0.id',
+  ],
   ['an id with spaces', [{ type: 'exit', id: 'a b' }], '0.id'],
   ['a branch that is no list', [{ type: 'condition', condition: 'opened', yes: {} }], '0.yes'],
-  ['what is wrong inside of a branch',
-    [{ type: 'exit' }, { type: 'condition', condition: 'opened', yes: [{ type: 'add_tag' }] }], '1.yes.0.tag'],
+  [
+    'what is wrong inside of a branch',
+    [{ type: 'exit' }, { type: 'condition', condition: 'opened', yes: [{ type: 'add_tag' }] }],
+    '1.yes.0.tag',
+  ],
 ]
 
 function nest(depth: number): object {
@@ -89,7 +156,10 @@ function nest(depth: number): object {
 describe('steps', () => {
   it('has a form for each kind', () => {
     const kinds = new Set(FORMS.map(([, , stored]) => (stored as { type: string }).type))
-    assert.deepEqual([...kinds].toSorted((a, b) => a.localeCompare(b)), Object.keys(STEP_KINDS).toSorted((a, b) => a.localeCompare(b)))
+    assert.deepEqual(
+      [...kinds].toSorted((a, b) => a.localeCompare(b)),
+      Object.keys(STEP_KINDS).toSorted((a, b) => a.localeCompare(b)),
+    )
   })
   for (const [what, written, stored] of FORMS) {
     it(`reads ${what}`, () => {
@@ -102,11 +172,17 @@ describe('steps', () => {
     it(`refuses ${why} and says where`, () => assert.ok(wrong(written).includes(path), wrong(written).join()))
 
   it('gives each step an id and keeps those that it has', () => {
-    const [end, both] = [{ type: 'exit', id: 'mine' }, { yes: [{ type: 'exit' }], no: [{ type: 'exit' }] }]
+    const [end, both] = [
+      { type: 'exit', id: 'mine' },
+      { yes: [{ type: 'exit' }], no: [{ type: 'exit' }] },
+    ]
     const steps = read([end, { type: 'condition', condition: 'opened', ...both }])
     const ids = placedSteps(steps).map(({ step }) => step.id)
     assert.deepEqual([ids[0], new Set(ids).size], ['mine', 4])
-    assert.deepEqual(placedSteps(steps).map(({ path }) => path), ['steps.0', 'steps.1', 'steps.1.yes.0', 'steps.1.no.0'])
+    assert.deepEqual(
+      placedSteps(steps).map(({ path }) => path),
+      ['steps.0', 'steps.1', 'steps.1.yes.0', 'steps.1.no.0'],
+    )
   })
   it('bounds depth and number', () => {
     assert.deepEqual(wrong([nest(MAX_DEPTH)]), [])
@@ -125,13 +201,27 @@ describe('steps', () => {
     const leaf = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom(...FORMS.map(([, written]) => written)))
     const question = fc.constantFrom('opened', { type: 'has_tag', tag: 'a' })
     const { step } = fc.letrec<{ step: unknown }>((tie) => {
-      const fields = { type: fc.constant('condition'), condition: question, yes: fc.array(tie('step')), no: fc.jsonValue() }
-      return { step: fc.oneof({ depthSize: 'small', withCrossShrink: true }, leaf, fc.record(fields, { requiredKeys: ['type'] })) }
+      const fields = {
+        type: fc.constant('condition'),
+        condition: question,
+        yes: fc.array(tie('step')),
+        no: fc.jsonValue(),
+      }
+      return {
+        step: fc.oneof(
+          { depthSize: 'small', withCrossShrink: true },
+          leaf,
+          fc.record(fields, { requiredKeys: ['type'] }),
+        ),
+      }
     })
-    fc.assert(fc.property(fc.array(step, { maxLength: 5 }), (written) => {
-      const result = readSteps(written)
-      if (result.ok) assert.deepEqual(readSteps(JSON.parse(JSON.stringify(result.steps)) as unknown[]), result)
-      else assert.ok(result.details.length > 0)
-    }), { numRuns: 500 })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 5 }), (written) => {
+        const result = readSteps(written)
+        if (result.ok) assert.deepEqual(readSteps(JSON.parse(JSON.stringify(result.steps)) as unknown[]), result)
+        else assert.ok(result.details.length > 0)
+      }),
+      { numRuns: 500 },
+    )
   })
 })

@@ -17,7 +17,9 @@ const ID = /^[\w-]{1,64}$/
 type Kinds = typeof STEP_KINDS
 type Questions = typeof CONDITIONS
 
-export type Question = { [K in keyof Questions]: { readonly type: K } & Readonly<z.output<Questions[K]['fields']>> }[keyof Questions]
+export type Question = {
+  [K in keyof Questions]: { readonly type: K } & Readonly<z.output<Questions[K]['fields']>>
+}[keyof Questions]
 
 interface Branches {
   readonly yes: readonly Step[]
@@ -34,7 +36,10 @@ type Plain = Exclude<keyof Kinds, 'condition'>
 type PlainStep<K extends Plain> = { readonly id: string; readonly type: K } & Readonly<z.output<Kinds[K]['fields']>>
 type WaitStep = PlainStep<'wait_for_event'> & Branches
 
-export type Step = { [K in Exclude<Plain, 'wait_for_event'>]: PlainStep<K> }[Exclude<Plain, 'wait_for_event'>] | WaitStep | Condition
+export type Step =
+  | { [K in Exclude<Plain, 'wait_for_event'>]: PlainStep<K> }[Exclude<Plain, 'wait_for_event'>]
+  | WaitStep
+  | Condition
 
 export interface PlacedStep {
   readonly step: Step
@@ -80,7 +85,8 @@ function readList(written: unknown, place: Place, reading: Reading): Step[] {
   if (place.length > 2 * MAX_DEPTH) return tell(reading, place, `conditions are nested more than ${MAX_DEPTH} deep`)
   const steps: Step[] = []
   for (const [i, one] of written.entries()) {
-    if (++reading.count > MAX_STEPS) return reading.count === MAX_STEPS + 1 ? tell(reading, [], `at most ${MAX_STEPS} steps`) : []
+    if (++reading.count > MAX_STEPS)
+      return reading.count === MAX_STEPS + 1 ? tell(reading, [], `at most ${MAX_STEPS} steps`) : []
     const step = readStep(one, [...place, i], reading)
     if (step !== null) steps.push(step)
   }
@@ -125,13 +131,16 @@ function readId(written: unknown, place: Place, reading: Reading): string {
 
 function readCondition(given: Json, id: string, place: Place, reading: Reading): Step | null {
   const asked = [given['condition'], given['if'], given['check']].find(isObject) ?? given
-  const named = asked === given ? (given['condition'] ?? given['if'] ?? given['check']) : (asked['type'] ?? asked['kind'])
+  const named =
+    asked === given ? (given['condition'] ?? given['if'] ?? given['check']) : (asked['type'] ?? asked['kind'])
   const type = typeof named === 'string' ? kindOf(CONDITIONS, named) : null
   const at = [...place, 'condition']
   const fields = type === null ? null : readFields<object>(CONDITIONS[type].fields, asked, at, reading)
   const { yes, no } = readBranches(given, place, reading)
   if (type === null) tell(reading, [...at, 'type'], `must be one of ${Object.keys(CONDITIONS).join(', ')}`)
-  return type === null || fields === null ? null : { id, type: 'condition', condition: { type, ...fields } as Question, yes, no }
+  return type === null || fields === null
+    ? null
+    : { id, type: 'condition', condition: { type, ...fields } as Question, yes, no }
 }
 
 function readBranches(given: Json, place: Place, reading: Reading): Branches {
@@ -141,7 +150,9 @@ function readBranches(given: Json, place: Place, reading: Reading): Branches {
   }
 }
 
-const EXPLAINED: z.core.ParseContext<z.core.$ZodIssue> = { error: (issue) => (issue.input === undefined ? 'is required' : undefined) }
+const EXPLAINED: z.core.ParseContext<z.core.$ZodIssue> = {
+  error: (issue) => (issue.input === undefined ? 'is required' : undefined),
+}
 
 function readFields<T extends object>(schema: z.ZodType<T>, given: Json, place: Place, reading: Reading): T | null {
   const read = schema.safeParse(given, EXPLAINED)
@@ -156,7 +167,8 @@ function checkMailSteps(steps: readonly Step[], reading: Reading): void {
   const mails = new Set(placed.filter(({ step }) => step.type === 'send_email').map(({ step }) => step.id))
   for (const { step, path } of placed) {
     const named = step.type === 'condition' && 'step' in step.condition ? step.condition.step : null
-    if (named !== null && !mails.has(named)) tell(reading, [path.slice(1), 'condition', 'step'], 'must be the id of a send_email step')
+    if (named !== null && !mails.has(named))
+      tell(reading, [path.slice(1), 'condition', 'step'], 'must be the id of a send_email step')
   }
 }
 
@@ -168,24 +180,30 @@ function tell(reading: Reading, place: Place, message: string): never[] {
 
 /** The steps in a body, with all kinds described. */
 export const stepsField = z
-  .array(z.unknown().meta({
-    id: 'AutomationStep',
-    // made when the OpenAPI document is
-    get oneOf() {
-      return describeKinds()
-    },
-  }), 'must be a list of steps')
+  .array(
+    z.unknown().meta({
+      id: 'AutomationStep',
+      // made when the OpenAPI document is
+      get oneOf() {
+        return describeKinds()
+      },
+    }),
+    'must be a list of steps',
+  )
   .meta({ description: `at most ${MAX_STEPS}, conditions at most ${MAX_DEPTH} deep` })
   .transform((written, sink) => {
     const read = readSteps(written)
     if (read.ok) return read.steps
-    for (const { path, message } of read.details) sink.addIssue({ code: 'custom', path: path === '' ? [] : [path], message })
+    for (const { path, message } of read.details)
+      sink.addIssue({ code: 'custom', path: path === '' ? [] : [path], message })
     return z.NEVER
   })
 
 function describeKinds(): Record<string, unknown>[] {
   const list = { type: 'array', items: { $ref: '#/components/schemas/AutomationStep' } }
-  const question = { oneOf: Object.entries(CONDITIONS).map(([type, { does, fields }]) => describeKind(type, does, fields)) }
+  const question = {
+    oneOf: Object.entries(CONDITIONS).map(([type, { does, fields }]) => describeKind(type, does, fields)),
+  }
   return Object.entries(STEP_KINDS).map(([type, { does, fields }]) => {
     const described = describeKind(type, does, fields)
     const asked = type === 'condition' ? { condition: question } : {}
@@ -194,7 +212,11 @@ function describeKinds(): Record<string, unknown>[] {
   })
 }
 
-function describeKind(type: string, does: string, fields: z.ZodType): { readonly properties: Json } & Record<string, unknown> {
+function describeKind(
+  type: string,
+  does: string,
+  fields: z.ZodType,
+): { readonly properties: Json } & Record<string, unknown> {
   const { $schema: _, properties, ...rest } = z.toJSONSchema(fields, { io: 'input', unrepresentable: 'any' })
   const required = ['type', ...(rest.required ?? [])]
   return { ...rest, description: does, properties: { type: { const: type }, ...properties }, required }

@@ -27,7 +27,9 @@ export interface Automation extends AutomationRow {
   readonly steps: readonly Step[]
 }
 
-const COUNTS = ['enrolled', 'completed', 'active'].map((name) => `a.${name}_count + n.${name} AS "${name}Count"`).join(', ')
+const COUNTS = ['enrolled', 'completed', 'active']
+  .map((name) => `a.${name}_count + n.${name} AS "${name}Count"`)
+  .join(', ')
 const COLUMNS = `a.id, a.name, a.status, a.trigger_type AS "triggerType", a.trigger_config AS "triggerConfig", a.version,
   v.step_count AS "stepCount", ${COUNTS}, a.created_at AS "createdAt", a.updated_at AS "updatedAt"`
 /** What is not folded yet belongs to the counts. */
@@ -44,28 +46,51 @@ export async function findAutomation(db: Queryable, workspaceId: string, id: str
 
 /** The newest first, of one status or (null) of all. */
 export function listAutomations(
-  db: Queryable, workspaceId: string, wish: PageWish & { readonly status: Status | null },
+  db: Queryable,
+  workspaceId: string,
+  wish: PageWish & { readonly status: Status | null },
 ): Promise<Page<AutomationRow>> {
   const where = 'a.workspace_id = $1 AND ($2::text IS NULL OR a.status = $2)'
-  return readPage(db, {
-    columns: COLUMNS, from: 'automations a', joins: JOINS, where, order: 'a.id DESC', values: [workspaceId, wish.status],
-  }, wish)
+  return readPage(
+    db,
+    {
+      columns: COLUMNS,
+      from: 'automations a',
+      joins: JOINS,
+      where,
+      order: 'a.id DESC',
+      values: [workspaceId, wish.status],
+    },
+    wish,
+  )
 }
 
 /** Those that are not over for good. */
 export async function countAutomations(db: Queryable, workspaceId: string): Promise<number> {
-  const { rows: [counted] } = await db.query<{ n: number }>(`SELECT count(*) AS n FROM automations WHERE workspace_id = $1 AND status <> 'archived'`, [workspaceId])
+  const {
+    rows: [counted],
+  } = await db.query<{ n: number }>(
+    `SELECT count(*) AS n FROM automations WHERE workspace_id = $1 AND status <> 'archived'`,
+    [workspaceId],
+  )
   return counted?.n ?? 0
 }
 
 /** A draft goes without a trace; one that has had contacts is archived instead. */
-export async function deleteDraft(db: Queryable, workspaceId: string, id: string): Promise<'deleted' | 'not-found' | 'not-draft'> {
-  const { rowCount } = await db.query(`
+export async function deleteDraft(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+): Promise<'deleted' | 'not-found' | 'not-draft'> {
+  const { rowCount } = await db.query(
+    `
     WITH gone AS (DELETE FROM automations WHERE workspace_id = $1 AND id = $2 AND status = 'draft' RETURNING id), contents AS (
       DELETE FROM mail_contents k USING automation_contents c, gone WHERE c.automation_id = gone.id AND k.id = c.content_id
-    ) SELECT FROM gone`, [workspaceId, id])
+    ) SELECT FROM gone`,
+    [workspaceId, id],
+  )
   if (rowCount === 1) return 'deleted'
-  return await findAutomation(db, workspaceId, id) === null ? 'not-found' : 'not-draft'
+  return (await findAutomation(db, workspaceId, id)) === null ? 'not-found' : 'not-draft'
 }
 
 /** The parts of an automation that a client writes. */
@@ -91,12 +116,20 @@ interface Locked {
 /** What stands now, held until the transaction ends; null when there is none. */
 export async function lockAutomation(tx: Queryable, workspaceId: string, id: string): Promise<Written | null> {
   // the lock first: who waits for it must then see the version that the other one made
-  const { rowCount } = await tx.query('SELECT 1 FROM automations WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE', [workspaceId, id])
+  const { rowCount } = await tx.query(
+    'SELECT 1 FROM automations WHERE workspace_id = $1 AND id = $2 FOR NO KEY UPDATE',
+    [workspaceId, id],
+  )
   if (rowCount === 0) return null
-  const { rows: [row] } = await tx.query<Locked>(`
+  const {
+    rows: [row],
+  } = await tx.query<Locked>(
+    `
     SELECT a.name, a.status, a.trigger_type AS type, a.trigger_config AS config, a.trigger_key AS key, a.starts_at AS "startsAt",
       a.version, v.steps
-    FROM automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version WHERE a.id = $1`, [id])
+    FROM automations a JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version WHERE a.id = $1`,
+    [id],
+  )
   if (row === undefined) return null
   const { name, status, type, config, key, startsAt, steps, version } = row
   return { name, status, trigger: { type, config, key, startsAt }, steps, version }
@@ -107,7 +140,18 @@ export async function insertAutomation(tx: Queryable, workspaceId: string, id: s
   await tx.query(
     `INSERT INTO automations (id, workspace_id, name, status, trigger_type, trigger_config, trigger_key, starts_at, version)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [id, workspaceId, name, status, trigger.type, JSON.stringify(trigger.config), trigger.key, trigger.startsAt, version])
+    [
+      id,
+      workspaceId,
+      name,
+      status,
+      trigger.type,
+      JSON.stringify(trigger.config),
+      trigger.key,
+      trigger.startsAt,
+      version,
+    ],
+  )
   await insertVersion(tx, id, next)
 }
 
@@ -119,13 +163,20 @@ export async function updateAutomation(tx: Queryable, id: string, before: Writte
     `UPDATE automations SET name = $2, status = $3, trigger_type = $4, trigger_config = $5, trigger_key = $6, starts_at = $7, version = $8,
        enrolled_to = CASE WHEN (trigger_key, starts_at) IS NOT DISTINCT FROM ($6, $7::timestamptz) THEN enrolled_to END,
        is_enrolled = is_enrolled AND (trigger_key, starts_at) IS NOT DISTINCT FROM ($6, $7::timestamptz), updated_at = now() WHERE id = $1`,
-    [id, name, status, trigger.type, JSON.stringify(trigger.config), trigger.key, trigger.startsAt, version])
+    [id, name, status, trigger.type, JSON.stringify(trigger.config), trigger.key, trigger.startsAt, version],
+  )
 }
 
 /** Who was enrolled for a moment, and has not begun, begins at the new one; null: now. */
-export async function moveMoment(tx: Queryable, id: string, { from, to, now }: { readonly from: Date; readonly to: Date | null; readonly now: Date }): Promise<void> {
-  await tx.query(`UPDATE enrolments SET due_at = greatest($3, $4::timestamptz) WHERE automation_id = $1 AND state = 'active' AND due_at = $2`,
-    [id, from, to, now])
+export async function moveMoment(
+  tx: Queryable,
+  id: string,
+  { from, to, now }: { readonly from: Date; readonly to: Date | null; readonly now: Date },
+): Promise<void> {
+  await tx.query(
+    `UPDATE enrolments SET due_at = greatest($3, $4::timestamptz) WHERE automation_id = $1 AND state = 'active' AND due_at = $2`,
+    [id, from, to, now],
+  )
 }
 
 /** Who is in an older version than this goes on in it, from its next step. */
@@ -134,6 +185,8 @@ export async function moveEnrolled(tx: Queryable, id: string, version: number): 
 }
 
 async function insertVersion(tx: Queryable, id: string, { version, steps }: Written): Promise<void> {
-  await tx.query('INSERT INTO automation_versions (automation_id, version, steps, first_step, step_count) VALUES ($1, $2, $3, $4, $5)',
-    [id, version, JSON.stringify(steps), steps[0]?.id ?? null, placedSteps(steps).length])
+  await tx.query(
+    'INSERT INTO automation_versions (automation_id, version, steps, first_step, step_count) VALUES ($1, $2, $3, $4, $5)',
+    [id, version, JSON.stringify(steps), steps[0]?.id ?? null, placedSteps(steps).length],
+  )
 }

@@ -18,9 +18,12 @@ type Sink = z.core.$RefinementCtx
 const event = z
   .object({
     event_name: eventName.nullish(),
-    eventName: eventName.nullish().meta(aliasOf('event_name')), event: eventName.nullish().meta(aliasOf('event_name')),
+    eventName: eventName.nullish().meta(aliasOf('event_name')),
+    event: eventName.nullish().meta(aliasOf('event_name')),
   })
-  .transform((given, sink) => ({ event_name: required(given.event_name ?? given.eventName ?? given.event, 'event_name', sink) }))
+  .transform((given, sink) => ({
+    event_name: required(given.event_name ?? given.eventName ?? given.event, 'event_name', sink),
+  }))
 
 const audience = z
   .object({ audience_id: uuid.nullish(), audienceId: uuid.nullish().meta(aliasOf('audience_id')) })
@@ -29,7 +32,10 @@ const audience = z
 const written = z.string().max(64).nullish()
 const moment = z
   .object({
-    at: written, date: written.meta(aliasOf('at')), date_time: written.meta(aliasOf('at')), scheduled_at: written.meta(aliasOf('at')),
+    at: written,
+    date: written.meta(aliasOf('at')),
+    date_time: written.meta(aliasOf('at')),
+    scheduled_at: written.meta(aliasOf('at')),
     timezone: z.string().refine(isZone, 'must be an IANA time zone such as Europe/Berlin').nullish(),
     audience_id: uuid.nullish().meta({ description: 'whose subscribed members are enrolled at that moment' }),
     audienceId: uuid.nullish().meta(aliasOf('audience_id')),
@@ -38,7 +44,8 @@ const moment = z
     const timezone = given.timezone ?? 'UTC'
     const text = given.at ?? given.date ?? given.date_time ?? given.scheduled_at
     const at = readMoment(required(text, 'at', sink), timezone)
-    if (at === null && text !== undefined && text !== null) complain(sink, 'at', 'must be a time such as 2031-05-04T10:00:00Z')
+    if (at === null && text !== undefined && text !== null)
+      complain(sink, 'at', 'must be a time such as 2031-05-04T10:00:00Z')
     const audienceId = given.audience_id ?? given.audienceId ?? null
     return { at: at?.toISOString() ?? '', timezone, ...(audienceId === null ? {} : { audience_id: audienceId }) }
   })
@@ -53,14 +60,20 @@ function complain(sink: Sink, path: string, message: string): void {
 }
 
 export const TRIGGERS = {
-  contact_event: { when: 'an event of this name is tracked for a contact', aliases: ['event', 'custom_event'], config: event },
+  contact_event: {
+    when: 'an event of this name is tracked for a contact',
+    aliases: ['event', 'custom_event'],
+    config: event,
+  },
   contact_added_to_audience: {
     when: 'a contact joins the audience as a subscribed member, by whatever way',
-    aliases: ['audience', 'added_to_audience', 'contact_added'], config: audience,
+    aliases: ['audience', 'added_to_audience', 'contact_added'],
+    config: audience,
   },
   date_time: {
     when: 'the moment comes: the members of an audience, if one is named, and who was enrolled before, begin then',
-    aliases: ['date', 'datetime', 'schedule'], config: moment,
+    aliases: ['date', 'datetime', 'schedule'],
+    config: moment,
   },
   manual: { when: 'a contact is enrolled by the API', aliases: ['api'], config: z.object({}) },
 } as const
@@ -73,7 +86,9 @@ export interface Trigger {
   readonly startsAt: Date | null
 }
 
-export type TriggerResult = { readonly ok: true; readonly trigger: Trigger } | { readonly ok: false; readonly details: readonly Detail[] }
+export type TriggerResult =
+  | { readonly ok: true; readonly trigger: Trigger }
+  | { readonly ok: false; readonly details: readonly Detail[] }
 
 /** The trigger that a client means by a name, its own or an alias. */
 export function triggerOf(name: string): TriggerType | null {
@@ -85,7 +100,10 @@ export function readTrigger(type: TriggerType, config: unknown): TriggerResult {
   const schema: z.ZodType<Readonly<Record<string, unknown>>> = TRIGGERS[type].config
   const read = schema.safeParse(config ?? {})
   if (!read.success) {
-    const details = read.error.issues.map(({ path, message }) => ({ path: ['trigger_config', ...path.map(String)].join('.'), message }))
+    const details = read.error.issues.map(({ path, message }) => ({
+      path: ['trigger_config', ...path.map(String)].join('.'),
+      message,
+    }))
     return { ok: false, details }
   }
   const { event_name: name, audience_id: audienceId, at }: Readonly<Record<string, unknown>> = read.data

@@ -22,7 +22,8 @@ describe('what automations leave behind them', () => {
     workspaceId = await ctx.newWorkspace()
     await ctx.db.query(
       `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`,
-      [newId(), workspaceId])
+      [newId(), workspaceId],
+    )
   })
   after(() => ctx.close())
 
@@ -32,8 +33,14 @@ describe('what automations leave behind them', () => {
 
   it('who ended is forgotten after 90 days, with his mails; the counts keep him, and who is in it stays', async () => {
     const mail = { type: 'send_email', id: 'm', subject: 'S', body: 'B', from: 'me@sender.example' }
-    const later300 = [{ type: 'delay', id: 'd', days: 300 }, { ...mail, id: 'n' }]
-    const steps = readSteps([mail, { type: 'condition', id: 'q', condition: { type: 'has_tag', tag: 'vip' }, yes: later300, no: [] }])
+    const later300 = [
+      { type: 'delay', id: 'd', days: 300 },
+      { ...mail, id: 'n' },
+    ]
+    const steps = readSteps([
+      mail,
+      { type: 'condition', id: 'q', condition: { type: 'has_tag', tag: 'vip' }, yes: later300, no: [] },
+    ])
     assert.ok(steps.ok, JSON.stringify(steps))
     const made = await createAutomation(ctx, workspaceId, { name: 'A', status: 'active', steps: steps.steps })
     assert.equal(made.kind, 'done', JSON.stringify(made))
@@ -45,7 +52,12 @@ describe('what automations leave behind them', () => {
     await runSlice({ ctx, plans: {} })
     const figures = async (): Promise<unknown> => {
       const automation = await findAutomation(ctx.db, workspaceId, id)
-      return [automation?.enrolledCount, automation?.completedCount, automation?.activeCount, await readStepCounts(ctx.db, id)]
+      return [
+        automation?.enrolledCount,
+        automation?.completedCount,
+        automation?.activeCount,
+        await readStepCounts(ctx.db, id),
+      ]
     }
     const before = await figures()
     assert.deepEqual([await left('enrolments'), await left('automation_mails')], [3, 3])
@@ -61,9 +73,12 @@ describe('what automations leave behind them', () => {
   })
   it('calls are forgotten 30 days after they were made, but for those that are still to be made', async () => {
     for (const state of ['pending', 'delivered', 'failed'])
-      await ctx.db.query(`
+      await ctx.db.query(
+        `
         INSERT INTO automation_calls (id, workspace_id, automation_id, enrolment_id, step, lane, url, body, state, due_at, created_at)
-        VALUES ($1, $2, $1, $1, 's', 'x', 'x', '', $3, now(), now())`, [newId(), workspaceId, state])
+        VALUES ($1, $2, $1, $1, 's', 'x', 'x', '', $3, now(), now())`,
+        [newId(), workspaceId, state],
+      )
     await clearCalls({ db: ctx.db, clock: { now: () => later(29).getTime() } })
     assert.equal(await left('automation_calls'), 3)
     await clearCalls({ db: ctx.db, clock: { now: () => later(31).getTime() } })

@@ -10,7 +10,9 @@ const SLICE = 5000
 /** Days that is known who was in an automation, after the end. */
 const KEPT_DAYS = 90
 
-const FOLD = prepared('enrolments-fold', `
+const FOLD = prepared(
+  'enrolments-fold',
+  `
 WITH taken AS (
   DELETE FROM enrolment_changes WHERE id IN (SELECT id FROM enrolment_changes ORDER BY id LIMIT ${SLICE} FOR UPDATE)
   RETURNING automation_id, enrolled, completed, active
@@ -21,9 +23,12 @@ WITH taken AS (
     FROM taken GROUP BY automation_id) n
   WHERE a.id = n.automation_id
 )
-SELECT count(*) AS n FROM taken`)
+SELECT count(*) AS n FROM taken`,
+)
 
-const FOLD_STEPS = prepared('automation-steps-fold', `
+const FOLD_STEPS = prepared(
+  'automation-steps-fold',
+  `
 WITH taken AS (
   DELETE FROM automation_step_changes WHERE id IN (SELECT id FROM automation_step_changes ORDER BY id LIMIT ${SLICE} FOR UPDATE)
   RETURNING automation_id, step, passed, waiting
@@ -33,28 +38,36 @@ WITH taken AS (
   WHERE EXISTS (SELECT FROM automations a WHERE a.id = t.automation_id) GROUP BY automation_id, step ORDER BY automation_id, step
   ON CONFLICT (automation_id, step) DO UPDATE SET passed = s.passed + excluded.passed, waiting = s.waiting + excluded.waiting
 )
-SELECT count(*) AS n FROM taken`)
+SELECT count(*) AS n FROM taken`,
+)
 
 /** Those of the steps. True when there may be more. */
 export async function foldSteps(db: Queryable): Promise<boolean> {
-  const { rows: [row] } = await db.query<{ n: number }>(FOLD_STEPS)
+  const {
+    rows: [row],
+  } = await db.query<{ n: number }>(FOLD_STEPS)
   return row?.n === SLICE
 }
 
 /** True when there may be more. */
 export async function foldCounts(db: Queryable): Promise<boolean> {
-  const { rows: [row] } = await db.query<{ n: number }>(FOLD)
+  const {
+    rows: [row],
+  } = await db.query<{ n: number }>(FOLD)
   return row?.n === SLICE
 }
 
 // by the folded count, so that automations which nobody is in cost nothing
-const END_ARCHIVED = prepared('enrolments-end-archived', `
+const END_ARCHIVED = prepared(
+  'enrolments-end-archived',
+  `
 UPDATE enrolments SET state = 'exited', reason = 'the automation was archived', ended_at = $1, step = NULL
 WHERE (automation_id, id) IN (
   SELECT a.id, e.id FROM automations a, LATERAL (
     SELECT id FROM enrolments WHERE automation_id = a.id AND state = 'active' LIMIT ${SLICE} FOR UPDATE SKIP LOCKED) e
   WHERE a.status = 'archived' AND a.active_count > 0 LIMIT ${SLICE})
-  AND state = 'active'`)
+  AND state = 'active'`,
+)
 
 /** True when there may be more. */
 export async function endArchived(db: Queryable, now: Date): Promise<boolean> {
@@ -62,7 +75,9 @@ export async function endArchived(db: Queryable, now: Date): Promise<boolean> {
   return rowCount === SLICE
 }
 
-const CLEAR_ENDED = prepared('enrolments-clear-ended', `
+const CLEAR_ENDED = prepared(
+  'enrolments-clear-ended',
+  `
 WITH old AS MATERIALIZED (
   SELECT automation_id, id FROM enrolments WHERE state <> 'active' AND ended_at < $1 ORDER BY ended_at LIMIT ${SLICE} FOR UPDATE SKIP LOCKED
 ), gone AS (
@@ -70,10 +85,13 @@ WITH old AS MATERIALIZED (
 ), mails AS (
   DELETE FROM automation_mails k USING gone g WHERE k.enrolment_id = g.id
 )
-SELECT count(*) AS n FROM gone`)
+SELECT count(*) AS n FROM gone`,
+)
 
 /** True when there may be more. */
 export async function clearEnded(db: Queryable, now: Date): Promise<boolean> {
-  const { rows: [row] } = await db.query<{ n: number }>(CLEAR_ENDED, [new Date(now.getTime() - KEPT_DAYS * 86_400_000)])
+  const {
+    rows: [row],
+  } = await db.query<{ n: number }>(CLEAR_ENDED, [new Date(now.getTime() - KEPT_DAYS * 86_400_000)])
   return row?.n === SLICE
 }

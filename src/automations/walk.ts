@@ -31,7 +31,13 @@ export type Effect =
   | { readonly kind: 'call'; readonly stepId: string; readonly url: string; readonly event: Properties | null }
 
 export type Ending =
-  | { readonly kind: 'waits'; readonly step: string; readonly dueMs: number; readonly event: string | null; readonly reason: string | null }
+  | {
+      readonly kind: 'waits'
+      readonly step: string
+      readonly dueMs: number
+      readonly event: string | null
+      readonly reason: string | null
+    }
   | { readonly kind: 'completed' }
   | { readonly kind: 'exited'; readonly reason: string }
 
@@ -78,9 +84,21 @@ type Onward = { readonly to: string | null } | { readonly ending: Ending }
 
 export function walk(program: Program, traveller: Traveller, rules: WalkRules): Walked {
   const { contact, audienceId, refusal, event, step, hasWaited } = traveller
-  const journey: Journey = { contact, audienceId, refusal, event, heard: [...traveller.heard], mails: [...traveller.mails], effects: [], passed: [] }
+  const journey: Journey = {
+    contact,
+    audienceId,
+    refusal,
+    event,
+    heard: [...traveller.heard],
+    mails: [...traveller.mails],
+    effects: [],
+    passed: [],
+  }
   const end = (ending: Ending): Walked => ({
-    ending, effects: journey.effects, passed: journey.passed, event: journey.event,
+    ending,
+    effects: journey.effects,
+    passed: journey.passed,
+    event: journey.event,
     heard: ending.kind === 'waits' && ending.reason !== null ? journey.heard : [],
   })
   let at = step
@@ -130,7 +148,9 @@ function meet(name: string, journey: Journey): boolean {
 function stopOf(step: MailStep, { refusal }: Journey, { obstacle, nowMs }: WalkRules): Ending | null {
   if (refusal !== null) return { kind: 'exited', reason: refusal }
   const found = obstacle(step)
-  return found === null ? null : { kind: 'waits', step: step.id, dueMs: nowMs + found.waitMs, event: null, reason: found.reason }
+  return found === null
+    ? null
+    : { kind: 'waits', step: step.id, dueMs: nowMs + found.waitMs, event: null, reason: found.reason }
 }
 
 function waitUntil({ nowMs }: WalkRules, step: string, seconds: number, event: string | null): Onward {
@@ -146,7 +166,9 @@ function note(journey: Journey, effect: Effect): void {
 
 /** Taken out of the audience that its mails go to. */
 export function refusalAfter(effects: readonly Effect[], audienceId: string | null): string | null {
-  const leaves = effects.some((effect) => effect.kind === 'audience' && !effect.isAdded && effect.audienceId === audienceId)
+  const leaves = effects.some(
+    (effect) => effect.kind === 'audience' && !effect.isAdded && effect.audienceId === audienceId,
+  )
   return leaves ? NO_MEMBER : null
 }
 
@@ -155,11 +177,15 @@ type Doing = Exclude<Step, { type: 'condition' | 'wait_for_event' | 'delay' | 'e
 function effectOf(step: Doing, event: Properties | null): Effect {
   if (step.type === 'send_email') return { kind: 'mail', step, event }
   if (step.type === 'webhook') return { kind: 'call', stepId: step.id, url: step.url, event }
-  if (step.type === 'add_tag' || step.type === 'remove_tag') return { kind: 'tag', tag: step.tag, isAdded: step.type === 'add_tag' }
+  if (step.type === 'add_tag' || step.type === 'remove_tag')
+    return { kind: 'tag', tag: step.tag, isAdded: step.type === 'add_tag' }
   return { kind: 'audience', audienceId: step.audience_id, isAdded: step.type === 'add_to_audience' }
 }
 
-function retagged(contact: ContactFacts, { tag, isAdded }: { readonly tag: string; readonly isAdded: boolean }): ContactFacts {
+function retagged(
+  contact: ContactFacts,
+  { tag, isAdded }: { readonly tag: string; readonly isAdded: boolean },
+): ContactFacts {
   const others = contact.tags.filter((one) => one !== tag)
   return { ...contact, tags: isAdded ? [...others, tag] : others }
 }

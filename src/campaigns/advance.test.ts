@@ -33,42 +33,75 @@ describe('steps of a campaign', function () {
   async function begin(members: readonly (readonly [domain: string, count: number])[]): Promise<string> {
     const audienceId = await addAudience(owner())
     for (const [domain, count] of members) await addMembers(owner(), audienceId, { count, domain })
-    const contentId = await storeContent(ctx.db, sender.workspaceId, { templateId: null, templateVersion: null, subject: 'S', html: null, text: 'T' })
+    const contentId = await storeContent(ctx.db, sender.workspaceId, {
+      templateId: null,
+      templateVersion: null,
+      subject: 'S',
+      html: null,
+      text: 'T',
+    })
     const id = newId()
     await ctx.db.query(
       `INSERT INTO campaigns (id, workspace_id, name, status, audience_ids, from_email, domain_id, content_id, is_open, started_at)
        VALUES ($1, $2, 'C', 'SENDING', $3, $4, $5, $6, true, $7)`,
-      [id, sender.workspaceId, [audienceId], `a@${sender.domain}`, sender.domainId, contentId, new Date(ctx.clock.now() + 1)])
+      [
+        id,
+        sender.workspaceId,
+        [audienceId],
+        `a@${sender.domain}`,
+        sender.domainId,
+        contentId,
+        new Date(ctx.clock.now() + 1),
+      ],
+    )
     return id
   }
   /** Until nothing is to be done at once. */
   async function run(id: string, by = worker): Promise<void> {
     while (await advance(by, id));
   }
-  async function statusOf(id: string): Promise<readonly [status: string | undefined, reason: string | null | undefined]> {
-    const { rows: [row] } = await ctx.db.query<{ status: string; reason: string | null }>('SELECT status, reason FROM campaigns WHERE id = $1', [id])
+  async function statusOf(
+    id: string,
+  ): Promise<readonly [status: string | undefined, reason: string | null | undefined]> {
+    const {
+      rows: [row],
+    } = await ctx.db.query<{ status: string; reason: string | null }>(
+      'SELECT status, reason FROM campaigns WHERE id = $1',
+      [id],
+    )
     return [row?.status, row?.reason]
   }
   async function inQueue(id: string): Promise<Record<string, number>> {
     const { rows } = await ctx.db.query<{ domain: string; n: number }>(
-      'SELECT domain, count(*)::int AS n FROM recipients WHERE campaign_id = $1 AND is_open GROUP BY domain', [id])
+      'SELECT domain, count(*)::int AS n FROM recipients WHERE campaign_id = $1 AND is_open GROUP BY domain',
+      [id],
+    )
     return Object.fromEntries(rows.map(({ domain, n }) => [domain, n]))
   }
   /** Receivers take so many of what is in the queue. */
   async function deliver(id: string, domain: string, count: number): Promise<void> {
-    await ctx.db.query(`
+    await ctx.db.query(
+      `
       WITH taken AS (
         UPDATE recipients r SET state = 'delivered', is_open = false WHERE message_id IN (
           SELECT message_id FROM recipients WHERE campaign_id = $1 AND domain = $2 AND is_open LIMIT $3) RETURNING message_id)
-      UPDATE campaign_recipients l SET state = 'delivered', delivered_at = now() FROM taken t WHERE l.message_id = t.message_id`, [id, domain, count])
+      UPDATE campaign_recipients l SET state = 'delivered', delivered_at = now() FROM taken t WHERE l.message_id = t.message_id`,
+      [id, domain, count],
+    )
   }
   /** A worker for which every workspace has room for 1,500 recipients a month. */
-  const small = (): Advancing => (
-    { ...worker, plans: { enterprise: { monthlyQuota: 1500, requestsPerSecond: null, maxDomains: null, isLaunch: true } } })
+  const small = (): Advancing => ({
+    ...worker,
+    plans: { enterprise: { monthlyQuota: 1500, requestsPerSecond: null, maxDomains: null, isLaunch: true } },
+  })
   const figures = async (id: string) => (await readFigures(ctx.db, id)).all
 
   it('a receiver that stands still has its room, and nobody waits for it; when it goes on, it gets all of its own, once', async () => {
-    const id = await begin([[SLOW, 6000], ['quick.example', 600], ['other.example', 300]])
+    const id = await begin([
+      [SLOW, 6000],
+      ['quick.example', 600],
+      ['other.example', 300],
+    ])
     await run(id)
     assert.deepEqual(await inQueue(id), { [SLOW]: 4000 })
     ctx.advance(4000)
@@ -88,7 +121,10 @@ describe('steps of a campaign', function () {
     ctx.advance(1000)
     await run(id)
     assert.deepEqual(await statusOf(id), ['COMPLETED', null])
-    const { rows } = await ctx.db.query('SELECT count(*)::int AS mails, count(DISTINCT address)::int AS people FROM recipients WHERE campaign_id = $1', [id])
+    const { rows } = await ctx.db.query(
+      'SELECT count(*)::int AS mails, count(DISTINCT address)::int AS people FROM recipients WHERE campaign_id = $1',
+      [id],
+    )
     assert.deepEqual(rows, [{ mails: 6900, people: 6900 }])
   })
 
@@ -101,7 +137,10 @@ describe('steps of a campaign', function () {
     await Promise.all([press(worker), press(other)])
     // they may have been in each other's way
     await run(id)
-    const { rows } = await ctx.db.query('SELECT count(*)::int AS mails, count(DISTINCT address)::int AS people FROM recipients WHERE campaign_id = $1', [id])
+    const { rows } = await ctx.db.query(
+      'SELECT count(*)::int AS mails, count(DISTINCT address)::int AS people FROM recipients WHERE campaign_id = $1',
+      [id],
+    )
     assert.deepEqual(rows, [{ mails: 3000, people: 3000 }])
   })
 
@@ -121,7 +160,9 @@ describe('steps of a campaign', function () {
   it('out of quota, it may be resumed in the month after', async () => {
     const id = await begin([['month.example', 2000]])
     await run(id, small())
-    await ctx.db.query(`UPDATE usage SET period = period - interval '1 month' WHERE workspace_id = $1`, [sender.workspaceId])
+    await ctx.db.query(`UPDATE usage SET period = period - interval '1 month' WHERE workspace_id = $1`, [
+      sender.workspaceId,
+    ])
     await moveCampaign(ctx.db, nameOf(id), 'resume', { reason: null })
     await run(id, small())
     assert.deepEqual([(await statusOf(id))[0], (await figures(id)).dispatched], ['SENT', 2000])
@@ -140,7 +181,10 @@ describe('steps of a campaign', function () {
   })
 
   it('cancelled, all that did not leave is closed, in the queue, apart and waiting', async () => {
-    const id = await begin([[SLOW, 5000], ['quick.example', 300]])
+    const id = await begin([
+      [SLOW, 5000],
+      ['quick.example', 300],
+    ])
     await run(id)
     ctx.advance(4000)
     await run(id)
@@ -155,12 +199,20 @@ describe('steps of a campaign', function () {
 
   it('who wants no mail any more is not written, or left out when the turn comes', async () => {
     const id = await begin([['out.example', 10]])
-    await ctx.db.query(`UPDATE contacts SET opted_out_at = now() WHERE workspace_id = $1 AND email = 'c1@out.example'`, [sender.workspaceId])
+    await ctx.db.query(
+      `UPDATE contacts SET opted_out_at = now() WHERE workspace_id = $1 AND email = 'c1@out.example'`,
+      [sender.workspaceId],
+    )
     await ctx.db.query(`UPDATE campaigns SET spread_minutes = 600, send_mode = 'spread' WHERE id = $1`, [id])
     await run(id)
     assert.equal((await figures(id)).recipients, 9)
-    await ctx.db.query(`UPDATE contacts SET opted_out_at = now() WHERE workspace_id = $1 AND email = 'c2@out.example'`, [sender.workspaceId])
-    await ctx.db.query(`UPDATE campaign_recipients SET sends_at = now() - interval '1 hour' WHERE campaign_id = $1`, [id])
+    await ctx.db.query(
+      `UPDATE contacts SET opted_out_at = now() WHERE workspace_id = $1 AND email = 'c2@out.example'`,
+      [sender.workspaceId],
+    )
+    await ctx.db.query(`UPDATE campaign_recipients SET sends_at = now() - interval '1 hour' WHERE campaign_id = $1`, [
+      id,
+    ])
     await run(id)
     const { dispatched, skipped } = await figures(id)
     assert.deepEqual([dispatched, skipped], [8, 1])

@@ -41,7 +41,11 @@ interface Step {
 const IDLE: Step = { isMore: false, due: [], news: NO_NEWS }
 const MORE: Step = { ...IDLE, isMore: true }
 
-const STEPS: Readonly<Partial<Record<CampaignState, (step: Stepping) => Promise<Step>>>> = { SENDING: send, SENT: complete, CANCELLED: windUp }
+const STEPS: Readonly<Partial<Record<CampaignState, (step: Stepping) => Promise<Step>>>> = {
+  SENDING: send,
+  SENT: complete,
+  CANCELLED: windUp,
+}
 
 interface Stepping {
   readonly ctx: Advancing
@@ -52,15 +56,17 @@ interface Stepping {
 
 /** True when there is more to do at once. */
 export async function advance(ctx: Advancing, id: string): Promise<boolean> {
-  const step = await ctx.db.transaction(async (tx) => {
-    const campaign = await lockCampaign(tx, id)
-    const run = campaign === null ? undefined : STEPS[campaign.status]
-    return campaign === null || run === undefined ? IDLE : run({ ctx, tx, campaign, now: new Date(ctx.clock.now()) })
-  }).catch((error: unknown) => {
-    // other mail of the workspace took the rest: the next step finds out how much there is
-    if (isOverQuota(error)) return MORE
-    throw error
-  })
+  const step = await ctx.db
+    .transaction(async (tx) => {
+      const campaign = await lockCampaign(tx, id)
+      const run = campaign === null ? undefined : STEPS[campaign.status]
+      return campaign === null || run === undefined ? IDLE : run({ ctx, tx, campaign, now: new Date(ctx.clock.now()) })
+    })
+    .catch((error: unknown) => {
+      // other mail of the workspace took the rest: the next step finds out how much there is
+      if (isOverQuota(error)) return MORE
+      throw error
+    })
   schedule(ctx, step.due, step.news)
   return step.isMore
 }
@@ -76,7 +82,7 @@ async function send(step: Stepping): Promise<Step> {
   }
   if (campaign.isWritten) return dispatch(step)
   await writeLedger(tx, campaign)
-  return { ...await dispatch(step), isMore: true }
+  return { ...(await dispatch(step)), isMore: true }
 }
 
 const TROUBLE = `
@@ -86,7 +92,14 @@ SELECT EXISTS (SELECT FROM domains WHERE id = $2 AND workspace_id = $1 AND verif
 
 /** Why nothing may be dispatched now. */
 async function findTrouble({ tx, campaign, now }: Stepping): Promise<Step | null> {
-  const { rows: [row] } = await tx.query<{ maySend: boolean; isHeld: boolean }>(TROUBLE, [campaign.workspaceId, campaign.domainId, campaign.id, now])
+  const {
+    rows: [row],
+  } = await tx.query<{ maySend: boolean; isHeld: boolean }>(TROUBLE, [
+    campaign.workspaceId,
+    campaign.domainId,
+    campaign.id,
+    now,
+  ])
   if (row?.isHeld === true) return IDLE
   return row?.maySend === true ? null : pause(tx, campaign, 'the sending domain is not verified any more')
 }
@@ -103,12 +116,17 @@ async function dispatch(step: Stepping): Promise<Step> {
   if (kept.length > 0) return sendPicked(step, kept)
   const campaign = slow.rooms.length === 0 ? step.campaign : await forgetSlow(tx, step.campaign, slow.rooms, now)
   const limit = Math.min(SLICE, MOST_AHEAD - Math.max(0, all.ahead - slow.ahead))
-  if (limit < LEAST_SLICE) return await noteSlow(tx, ctx.looks, campaign, now) ? MORE : IDLE
+  if (limit < LEAST_SLICE) return (await noteSlow(tx, ctx.looks, campaign, now)) ? MORE : IDLE
   const picked = await pickDue(tx, campaign, now, limit)
   if (picked.length === 0) return end(step, all.waiting)
-  const apart = picked.flatMap(({ contactId, slow: receiver }) => receiver === null ? [] : [{ contactId, receiver }])
+  const apart = picked.flatMap(({ contactId, slow: receiver }) => (receiver === null ? [] : [{ contactId, receiver }]))
   if (apart.length > 0) await setApart(tx, campaign, apart)
-  return apart.length === picked.length ? MORE : sendPicked(step, picked.filter(({ slow: receiver }) => receiver === null))
+  return apart.length === picked.length
+    ? MORE
+    : sendPicked(
+        step,
+        picked.filter(({ slow: receiver }) => receiver === null),
+      )
 }
 
 async function sendPicked({ ctx, tx, campaign, now }: Stepping, picked: readonly Picked[]): Promise<Step> {
@@ -118,7 +136,11 @@ async function sendPicked({ ctx, tx, campaign, now }: Stepping, picked: readonly
   if (room === 0) return pause(tx, campaign, 'the quota of this month is used up')
   const decided = picked.some(({ variant }) => variant === null) ? await decide(tx, campaign) : campaign
   const sent = await sendSlice(tx, decided, picked.slice(0, room ?? picked.length), { now, quota })
-  return { isMore: true, due: sent.due, news: { hasDeliveries: sent.hasDeliveries, workspaces: sent.due.length > 0 ? [campaign.workspaceId] : [] } }
+  return {
+    isMore: true,
+    due: sent.due,
+    news: { hasDeliveries: sent.hasDeliveries, workspaces: sent.due.length > 0 ? [campaign.workspaceId] : [] },
+  }
 }
 
 /** The first of the rest is due: the test is over. */
@@ -145,7 +167,7 @@ async function complete({ tx, campaign, now }: Stepping): Promise<Step> {
 
 /** A cancelled campaign: what was not dispatched is closed, what waits in the queue is taken back, what is being sent is waited for. */
 async function windUp({ tx, campaign, now }: Stepping): Promise<Step> {
-  if (await closeWaiting(tx, campaign) > 0) return MORE
+  if ((await closeWaiting(tx, campaign)) > 0) return MORE
   const { all } = await readFigures(tx, campaign.id)
   if (all.settled === all.recipients) {
     await tx.query('UPDATE campaigns SET is_open = false WHERE id = $1', [campaign.id])

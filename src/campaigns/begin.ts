@@ -10,7 +10,12 @@ export async function beginScheduled(ctx: Starting, name: CampaignName): Promise
     const { status, startsAt, isRecipientTime, isForced } = campaign
     const now = new Date(ctx.clock.now())
     if (status !== 'SCHEDULED' || startsAt === null || startsAt > now) return { kind: 'elsewhere', status }
-    if (sendable !== null && (isForced || blocks.length === 0)) return sendNow(ctx, tx, campaign, { name, sendable, isRecipientTime })
-    return moveCampaign(tx, name, 'fail', { reason: blocks.map(({ message }) => message).join('; '), ended_at: now, is_open: false })
+    if (sendable !== null && (isForced || blocks.length === 0))
+      return sendNow(ctx, tx, campaign, { name, sendable, isRecipientTime })
+    return moveCampaign(tx, name, 'fail', {
+      reason: blocks.map(({ message }) => message).join('; '),
+      ended_at: now,
+      is_open: false,
+    })
   })
 }

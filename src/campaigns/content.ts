@@ -28,7 +28,10 @@ export interface MailContent {
 
 /** One line of at most `max` characters, without control characters. */
 export function line(max: number): z.ZodString {
-  return z.string().max(max, `at most ${max} characters`).regex(/^[^\p{Cc}]*$/u, 'must be one line without control characters')
+  return z
+    .string()
+    .max(max, `at most ${max} characters`)
+    .regex(/^[^\p{Cc}]*$/u, 'must be one line without control characters')
 }
 
 /** As `line`, with something in it. */
@@ -37,7 +40,10 @@ export function filled(max: number): z.ZodString {
 }
 
 /** An id in its canonical form. */
-export const uuid = z.string().refine(isUuid, 'must be a uuid').transform((id) => id.toLowerCase())
+export const uuid = z
+  .string()
+  .refine(isUuid, 'must be a uuid')
+  .transform((id) => id.toLowerCase())
 
 export const aliasOf = (name: string): { readonly description: string } => ({ description: `alias of ${name}` })
 
@@ -88,7 +94,11 @@ export function foldContent(given: z.output<typeof fields>, sink: Sink): MailCon
     reply_to: reply?.email ?? (reply === undefined ? undefined : null),
   }
   if (isThere(content.template_id) && (isThere(content.body) || isThere(content.text)))
-    sink.addIssue({ code: 'custom', path: ['template_id'], message: 'cannot be given together with body, html or text' })
+    sink.addIssue({
+      code: 'custom',
+      path: ['template_id'],
+      message: 'cannot be given together with body, html or text',
+    })
   return content
 }
 
@@ -128,7 +138,11 @@ function readSender(value: unknown, sink: Sink): Mailbox | null | undefined {
   const read = named.safeParse(value)
   const written = typeof value === 'string' ? value : read.data?.email
   const wrong = read.error?.issues.find(({ path }) => path[0] === 'name')
-  if (written === undefined) return complain(sink, wrong === undefined ? 'must be an address or an object {email, name}' : `its name ${wrong.message}`)
+  if (written === undefined)
+    return complain(
+      sink,
+      wrong === undefined ? 'must be an address or an object {email, name}' : `its name ${wrong.message}`,
+    )
   const parsed = parseMailbox(written)
   if (!parsed.ok) return complain(sink, parsed.reason)
   return { email: parsed.mailbox.email, name: read.data?.name ?? parsed.mailbox.name }

@@ -45,45 +45,83 @@ LEFT JOIN contacts c ON c.id = p.contact_id AND c.workspace_id = $2
 LEFT JOIN memberships m ON m.audience_id = p.audience_id AND m.contact_id = p.contact_id AND m.is_subscribed
 LEFT JOIN suppressions s ON s.workspace_id = $2 AND s.address = c.email`
 
-const PICK = prepared('campaign-pick', pickText(`
+const PICK = prepared(
+  'campaign-pick',
+  pickText(
+    `
   SELECT contact_id, audience_id, variant FROM campaign_recipients
   WHERE campaign_id = $1 AND is_waiting AND apart IS NULL AND sends_at <= $3 ORDER BY sends_at, contact_id LIMIT $4`,
-  `CASE WHEN $5::text[] <> '{}' THEN ${receiverAmong(`substring(c.email from '[^@]*$')`, '$5')} END`))
+    `CASE WHEN $5::text[] <> '{}' THEN ${receiverAmong(`substring(c.email from '[^@]*$')`, '$5')} END`,
+  ),
+)
 
-const PICK_APART = prepared('campaign-pick-apart', pickText(`
+const PICK_APART = prepared(
+  'campaign-pick-apart',
+  pickText(
+    `
   SELECT l.* FROM unnest($4::text[], $5::int[]) AS r (receiver, room) CROSS JOIN LATERAL (
     SELECT contact_id, audience_id, variant FROM campaign_recipients
     WHERE campaign_id = $1 AND apart = r.receiver AND is_waiting AND sends_at <= $3 ORDER BY sends_at, contact_id LIMIT r.room) l LIMIT ${SLICE}`,
-  'NULL::text'))
+    'NULL::text',
+  ),
+)
 
 /** Those whose time has come, at most so many. */
-export async function pickDue(tx: Queryable, { id, workspaceId, slow }: Running, now: Date, limit: number): Promise<Picked[]> {
+export async function pickDue(
+  tx: Queryable,
+  { id, workspaceId, slow }: Running,
+  now: Date,
+  limit: number,
+): Promise<Picked[]> {
   return (await tx.query<Picked>(PICK, [id, workspaceId, now, limit, slow])).rows
 }
 
 /** Of what was set apart for slow receivers, as many as there is room for. */
-export async function pickApart(tx: Queryable, { id, workspaceId }: Running, now: Date, rooms: readonly RoomAt[]): Promise<Picked[]> {
-  return (await tx.query<Picked>(PICK_APART, [id, workspaceId, now, rooms.map(({ receiver }) => receiver), rooms.map(({ room }) => room)])).rows
+export async function pickApart(
+  tx: Queryable,
+  { id, workspaceId }: Running,
+  now: Date,
+  rooms: readonly RoomAt[],
+): Promise<Picked[]> {
+  return (
+    await tx.query<Picked>(PICK_APART, [
+      id,
+      workspaceId,
+      now,
+      rooms.map(({ receiver }) => receiver),
+      rooms.map(({ room }) => room),
+    ])
+  ).rows
 }
 
 // A ledger's rows are found by both columns of its key, one by one: the campaign comes with the rows, so that no plan goes through all of
 // it, and the state is asked for in place of is_waiting, whose index begins with the campaign too.
-const LEAVE_OUT = prepared('campaign-leave-out', `
+const LEAVE_OUT = prepared(
+  'campaign-leave-out',
+  `
 WITH input AS MATERIALIZED (
   SELECT *, $1::uuid AS campaign_id FROM unnest($2::uuid[], $3::text[], $4::text[]) AS i (contact_id, state, reason)
 )
 UPDATE campaign_recipients l SET state = i.state, is_waiting = false, apart = NULL, reason = i.reason
-FROM input i WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'`)
+FROM input i WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'`,
+)
 
 /** Why nothing is sent to one; null: it is. */
-function exclusionOf({ email, isSubscribed, isOptedOut, cause }: Picked): { readonly state: 'skipped' | 'suppressed'; readonly reason: string } | null {
+function exclusionOf({
+  email,
+  isSubscribed,
+  isOptedOut,
+  cause,
+}: Picked): { readonly state: 'skipped' | 'suppressed'; readonly reason: string } | null {
   if (email === null) return { state: 'skipped', reason: 'the contact was deleted' }
   if (isOptedOut) return { state: 'skipped', reason: 'the contact takes no mail any more' }
   if (!isSubscribed) return { state: 'skipped', reason: 'is no longer subscribed to the audience' }
   return cause === null ? null : { state: 'suppressed', reason: `the address is on the suppression list: ${cause}` }
 }
 
-const SEND = prepared('campaign-send', `
+const SEND = prepared(
+  'campaign-send',
+  `
 WITH input AS MATERIALIZED (
   SELECT *, $17::uuid AS campaign_id FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $7::uuid[], $13::text[])
     AS i (id, contact_id, audience_id, email, domain, content_id, event_id, subject)
@@ -107,7 +145,8 @@ WITH input AS MATERIALIZED (
 ), campaign AS (
   UPDATE campaigns SET dispatched_at = $16 WHERE id = $17
 )
-SELECT (SELECT count(*) FROM new_deliveries)::int AS deliveries, (SELECT count(*) FROM dispatched)::int AS dispatched`)
+SELECT (SELECT count(*) FROM new_deliveries)::int AS deliveries, (SELECT count(*) FROM dispatched)::int AS dispatched`,
+)
 
 export interface Sent {
   readonly due: readonly Due[]
@@ -121,20 +160,40 @@ interface Order {
 }
 
 /** @throws when the quota ran out meanwhile (`isOverQuota`): the transaction must be given up. */
-export async function sendSlice(tx: Queryable, campaign: Running, picked: readonly Picked[], { now, quota }: Order): Promise<Sent> {
+export async function sendSlice(
+  tx: Queryable,
+  campaign: Running,
+  picked: readonly Picked[],
+  { now, quota }: Order,
+): Promise<Sent> {
   const excluded = picked.flatMap((one) => {
     const why = exclusionOf(one)
     return why === null ? [] : [{ contactId: one.contactId, ...why }]
   })
   if (excluded.length > 0)
-    await tx.query(LEAVE_OUT, [campaign.id, ...columnsOf(excluded, [(e) => e.contactId, (e) => e.state, (e) => e.reason])])
-  const mails = picked.flatMap((one) => one.email === null || exclusionOf(one) !== null ? [] : [mailOf(campaign, one, one.email, now)])
+    await tx.query(LEAVE_OUT, [
+      campaign.id,
+      ...columnsOf(excluded, [(e) => e.contactId, (e) => e.state, (e) => e.reason]),
+    ])
+  const mails = picked.flatMap((one) =>
+    one.email === null || exclusionOf(one) !== null ? [] : [mailOf(campaign, one, one.email, now)],
+  )
   if (mails.length === 0) return { due: [], hasDeliveries: false }
   const hasDeliveries = await writeMails(tx, campaign, mails, now)
   // last, because other mail of the workspace waits for this row
   await takeSlice(tx, { workspaceId: campaign.workspaceId, wanted: mails.length, quota, now })
   const { workspaceId } = campaign
-  return { due: mails.map(({ id, domain }) => ({ messageId: id, n: 0, workspaceId, domain, tier: 'bulk', dueMs: now.getTime() })), hasDeliveries }
+  return {
+    due: mails.map(({ id, domain }) => ({
+      messageId: id,
+      n: 0,
+      workspaceId,
+      domain,
+      tier: 'bulk',
+      dueMs: now.getTime(),
+    })),
+    hasDeliveries,
+  }
 }
 
 interface NewMail {
@@ -153,19 +212,46 @@ function mailOf(campaign: Running, { contactId, audienceId, variant }: Picked, e
   const { contentId, contentBId, subject, subjectB, winner } = campaign
   const isB = (variant ?? winner) === 'b' && contentBId !== null
   return {
-    id: newId(now.getTime()), eventId: newId(now.getTime()), contactId, audienceId, email, domain: email.slice(email.lastIndexOf('@') + 1),
-    contentId: isB ? contentBId : contentId, subject: (isB ? subjectB : subject) ?? '',
+    id: newId(now.getTime()),
+    eventId: newId(now.getTime()),
+    contactId,
+    audienceId,
+    email,
+    domain: email.slice(email.lastIndexOf('@') + 1),
+    contentId: isB ? contentBId : contentId,
+    subject: (isB ? subjectB : subject) ?? '',
   }
 }
 
 /** Whether webhooks are to be told. */
 async function writeMails(tx: Queryable, campaign: Running, mails: readonly NewMail[], now: Date): Promise<boolean> {
   const { id, workspaceId, domainId, fromEmail, fromName, replyTo, trackOpens, trackClicks } = campaign
-  const columns = columnsOf(mails, [(m) => m.id, (m) => m.contactId, (m) => m.audienceId, (m) => m.email, (m) => m.domain, (m) => m.contentId,
-    (m) => m.eventId])
+  const columns = columnsOf(mails, [
+    (m) => m.id,
+    (m) => m.contactId,
+    (m) => m.audienceId,
+    (m) => m.email,
+    (m) => m.domain,
+    (m) => m.contentId,
+    (m) => m.eventId,
+  ])
   const reply = replyTo === null ? null : JSON.stringify({ email: replyTo, name: null })
-  const { rows: [row] } = await tx.query<{ deliveries: number; dispatched: number }>(SEND,
-    [...columns, workspaceId, domainId, fromEmail, fromName, reply, mails.map(({ subject }) => subject), trackOpens, trackClicks, now, id])
-  if (row?.dispatched !== mails.length) throw new Error(`of ${mails.length} rows ${row?.dispatched} could be dispatched`)
+  const {
+    rows: [row],
+  } = await tx.query<{ deliveries: number; dispatched: number }>(SEND, [
+    ...columns,
+    workspaceId,
+    domainId,
+    fromEmail,
+    fromName,
+    reply,
+    mails.map(({ subject }) => subject),
+    trackOpens,
+    trackClicks,
+    now,
+    id,
+  ])
+  if (row?.dispatched !== mails.length)
+    throw new Error(`of ${mails.length} rows ${row?.dispatched} could be dispatched`)
   return row.deliveries > 0
 }

@@ -4,7 +4,9 @@ import { LEDGER } from './ledger-states.ts'
 import { CAMPAIGN_MOVES, CAMPAIGN_STATES } from './state.ts'
 
 /** The cells of each table row whose first cell is code. */
-const ROWS = [...readFileSync('docs/campaigns.md', 'utf8').matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, name = '', rest = '']) => [name, rest] as const)
+const ROWS = [...readFileSync('docs/campaigns.md', 'utf8').matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(
+  ([, name = '', rest = '']) => [name, rest] as const,
+)
 const rowsOf = (names: readonly string[]): unknown => Object.fromEntries(ROWS.filter(([name]) => names.includes(name)))
 
 describe('docs/campaigns.md', () => {
@@ -13,12 +15,17 @@ describe('docs/campaigns.md', () => {
     assert.deepEqual(rowsOf(Object.keys(LEDGER)), LEDGER)
   })
   it('has the moves', () => {
-    const moves = Object.fromEntries(Object.entries(CAMPAIGN_MOVES).map(([name, { from, to }]) => [name, `${from.join(', ')} | ${to}`]))
+    const moves = Object.fromEntries(
+      Object.entries(CAMPAIGN_MOVES).map(([name, { from, to }]) => [name, `${from.join(', ')} | ${to}`]),
+    )
     assert.deepEqual(rowsOf(Object.keys(CAMPAIGN_MOVES)), moves)
   })
   it('the check of the database knows the same states of the ledger', () => {
     const migration = readFileSync('migrations/018-campaigns.ts', 'utf8')
     const listed = /campaign_recipients_state CHECK \(state IN \(([^)]+)\)/.exec(migration)?.[1] ?? ''
-    assert.deepEqual([...listed.matchAll(/'([a-z]+)'/g)].map(([, name]) => name), Object.keys(LEDGER))
+    assert.deepEqual(
+      [...listed.matchAll(/'([a-z]+)'/g)].map(([, name]) => name),
+      Object.keys(LEDGER),
+    )
   })
 })

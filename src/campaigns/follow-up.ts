@@ -18,15 +18,29 @@ export type FollowUp =
 
 /** `name` and `subject`: null takes those of the first. */
 export async function followUp(
-  db: Queryable, { workspaceId, id }: CampaignName, given: { readonly name: string | null; readonly subject: string | null },
+  db: Queryable,
+  { workspaceId, id }: CampaignName,
+  given: { readonly name: string | null; readonly subject: string | null },
 ): Promise<FollowUp> {
   const first = await findCampaign(db, workspaceId, id)
   if (first === null) return { kind: 'not-found' }
   if (!GOT_BY_SOME.includes(first.status)) return { kind: 'elsewhere', status: first.status }
-  const { templateId, body, text, fromEmail, fromName, replyTo, audienceIds, segmentId, trackOpens, trackClicks } = first
+  const { templateId, body, text, fromEmail, fromName, replyTo, audienceIds, segmentId, trackOpens, trackClicks } =
+    first
   const campaign = await createCampaign(db, workspaceId, {
-    name: given.name ?? `${first.name} (again)`.slice(0, MAX_NAME), templateId, subject: given.subject ?? first.subject, body, text, fromEmail, fromName,
-    replyTo, audienceIds, segmentId, trackOpens, trackClicks, followsId: id,
+    name: given.name ?? `${first.name} (again)`.slice(0, MAX_NAME),
+    templateId,
+    subject: given.subject ?? first.subject,
+    body,
+    text,
+    fromEmail,
+    fromName,
+    replyTo,
+    audienceIds,
+    segmentId,
+    trackOpens,
+    trackClicks,
+    followsId: id,
   })
   return campaign === null ? { kind: 'too-many' } : { kind: 'created', campaign }
 }

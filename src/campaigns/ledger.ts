@@ -23,7 +23,13 @@ const FIRST_OF_SEGMENT = 13
 const CLOCKS_APART = `interval '5 seconds'`
 
 /** Members that the slice looks at, each once. Parameters: workspace, audiences, the contact before, the start, how many. */
-const scanText = ([workspace, audiences, after, start, limit]: readonly [string, string, string, string, string]): string => `
+const scanText = ([workspace, audiences, after, start, limit]: readonly [
+  string,
+  string,
+  string,
+  string,
+  string,
+]): string => `
   SELECT DISTINCT ON (m.contact_id) m.contact_id, m.audience_id
   FROM unnest(${audiences}::uuid[]) WITH ORDINALITY AS a (id, place)
   JOIN audiences live ON live.id = a.id AND live.workspace_id = ${workspace} AND live.deleted_at IS NULL
@@ -44,9 +50,13 @@ WITH scanned AS MATERIALIZED (${scanText(['$2', '$3', '$4', '$5', '$6'])}
   SELECT c.id, c.email, c.timezone, s.audience_id, row_number() OVER (ORDER BY c.id) + $7::bigint AS place
   FROM scanned s JOIN contacts c ON c.id = s.contact_id
   WHERE c.workspace_id = $2 AND c.opted_out_at IS NULL AND NOT EXISTS (SELECT FROM suppressions x WHERE x.workspace_id = $2 AND x.address = c.email)
-    AND ${segment}${follows ? `
+    AND ${segment}${
+      follows
+        ? `
     AND EXISTS (SELECT FROM campaign_recipients f WHERE f.campaign_id = $12::uuid AND f.contact_id = c.id AND f.workspace_id = $2
-      AND f.state IN ('delivered', 'sent') AND f.opened_at IS NULL AND f.clicked_at IS NULL)` : ' AND $12::uuid IS NULL'}
+      AND f.state IN ('delivered', 'sent') AND f.opened_at IS NULL AND f.clicked_at IS NULL)`
+        : ' AND $12::uuid IS NULL'
+    }
 ), tested AS (
   SELECT *, CASE WHEN $8::int IS NOT NULL AND place * $8 / 100 > (place - 1) * $8 / 100
     THEN CASE WHEN place * $8 / 100 % 2 = 1 THEN 'a' ELSE 'b' END END AS variant FROM chosen
@@ -73,13 +83,28 @@ const NOBODY = '00000000-0000-0000-0000-000000000000'
 export async function writeLedger(tx: Queryable, campaign: Running): Promise<{ chosen: number; isWritten: boolean }> {
   const { id, workspaceId, audienceIds, startedAt, followsId, testPercent, testMinutes } = campaign
   const filter = await findFilter(tx, workspaceId, campaign.segmentId)
-  const segment = filter === null ? { sql: 'true', values: [] }
-    : compileSegment(filter, { nowMs: startedAt.getTime(), first: FIRST_OF_SEGMENT })
+  const segment =
+    filter === null
+      ? { sql: 'true', values: [] }
+      : compileSegment(filter, { nowMs: startedAt.getTime(), first: FIRST_OF_SEGMENT })
   const limit = Math.max(LEAST_SLICE, Math.floor(SLICE / Math.max(1, audienceIds.length)))
   const moments = await findMoments(tx, campaign, limit)
-  const { rows: [row] } = await tx.query<{ chosen: number; isWritten: boolean }>(sliceText(segment.sql, followsId !== null), [
-    id, workspaceId, audienceIds, campaign.lastContactId ?? NOBODY, startedAt, limit, campaign.written,
-    testPercent, testMinutes, campaign.sendMode === 'spread' ? campaign.spreadMinutes : null, moments, followsId, ...segment.values,
+  const {
+    rows: [row],
+  } = await tx.query<{ chosen: number; isWritten: boolean }>(sliceText(segment.sql, followsId !== null), [
+    id,
+    workspaceId,
+    audienceIds,
+    campaign.lastContactId ?? NOBODY,
+    startedAt,
+    limit,
+    campaign.written,
+    testPercent,
+    testMinutes,
+    campaign.sendMode === 'spread' ? campaign.spreadMinutes : null,
+    moments,
+    followsId,
+    ...segment.values,
   ])
   if (row === undefined) throw new Error('the campaign is gone from under its lock')
   return row
@@ -89,7 +114,13 @@ export async function writeLedger(tx: Queryable, campaign: Running): Promise<{ c
 async function findMoments(tx: Queryable, campaign: Running, limit: number): Promise<string | null> {
   const { workspaceId, audienceIds, lastContactId, startedAt, sendMode, localTime } = campaign
   if (sendMode !== 'recipient_time' || localTime === null) return null
-  const { rows } = await tx.query<{ zone: string }>(ZONES, [workspaceId, audienceIds, lastContactId ?? NOBODY, startedAt, limit])
+  const { rows } = await tx.query<{ zone: string }>(ZONES, [
+    workspaceId,
+    audienceIds,
+    lastContactId ?? NOBODY,
+    startedAt,
+    limit,
+  ])
   const own = campaign.timezone ?? 'UTC'
   const moments = momentsByZone(localTime, [own, ...rows.map(({ zone }) => zone)])
   return JSON.stringify({ ...Object.fromEntries(moments), '': moments.get(own) })

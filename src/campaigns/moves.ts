@@ -9,8 +9,23 @@ export type CampaignMove = keyof typeof CAMPAIGN_MOVES
 
 /** What changes with a move, by column. */
 const SETTABLE = [
-  'reason', 'is_open', 'is_forced', 'scheduled_at', 'starts_at', 'timezone', 'send_mode', 'local_time', 'domain_id', 'content_id', 'content_b_id',
-  'started_at', 'sent_at', 'ended_at', 'is_retrying', 'retried_id', 'generation',
+  'reason',
+  'is_open',
+  'is_forced',
+  'scheduled_at',
+  'starts_at',
+  'timezone',
+  'send_mode',
+  'local_time',
+  'domain_id',
+  'content_id',
+  'content_b_id',
+  'started_at',
+  'sent_at',
+  'ended_at',
+  'is_retrying',
+  'retried_id',
+  'generation',
 ] as const
 export type CampaignSets = Readonly<Partial<Record<(typeof SETTABLE)[number], unknown>>>
 
@@ -25,15 +40,25 @@ export type MoveResult =
   /** It is in a state that the move does not leave. */
   | { readonly kind: 'elsewhere'; readonly status: CampaignState }
 
-export async function moveCampaign(db: Queryable, { workspaceId, id }: CampaignName, move: CampaignMove, sets: CampaignSets = {}): Promise<MoveResult> {
+export async function moveCampaign(
+  db: Queryable,
+  { workspaceId, id }: CampaignName,
+  move: CampaignMove,
+  sets: CampaignSets = {},
+): Promise<MoveResult> {
   const { from, to } = CAMPAIGN_MOVES[move]
   const columns = SETTABLE.filter((column) => sets[column] !== undefined)
   const assigned = columns.map((column, i) => `, ${column} = $${i + 5}`).join('')
   const { rowCount } = await db.query(
     `UPDATE campaigns SET status = $3, updated_at = now()${assigned} WHERE workspace_id = $1 AND id = $2 AND status = ANY ($4::text[])`,
-    [workspaceId, id, to, from, ...columns.map((column) => sets[column])])
+    [workspaceId, id, to, from, ...columns.map((column) => sets[column])],
+  )
   if (rowCount === 1) return { kind: 'moved', status: to }
-  const { rows: [row] } = await db.query<{ status: CampaignState }>(
-    'SELECT status FROM campaigns WHERE workspace_id = $1 AND id = $2', [workspaceId, id])
+  const {
+    rows: [row],
+  } = await db.query<{ status: CampaignState }>('SELECT status FROM campaigns WHERE workspace_id = $1 AND id = $2', [
+    workspaceId,
+    id,
+  ])
   return row === undefined ? { kind: 'not-found' } : { kind: 'elsewhere', status: row.status }
 }

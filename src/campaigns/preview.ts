@@ -58,18 +58,40 @@ interface Asked {
   readonly quota: number | null
 }
 
-export async function previewCampaign(ctx: Previewing, { workspaceId, quota }: Asked, campaign: Campaign): Promise<Preview> {
+export async function previewCampaign(
+  ctx: Previewing,
+  { workspaceId, quota }: Asked,
+  campaign: Campaign,
+): Promise<Preview> {
   const nowMs = ctx.clock.now()
   const [{ blocks, sendable }, counted, quotaRoom, sender] = await Promise.all([
-    judgeSendable(ctx, workspaceId, campaign), countRecipients(ctx.db, workspaceId, campaign, nowMs),
-    readRoom(ctx.db, workspaceId, quota, new Date(nowMs)), findSenderFacts(ctx.db, workspaceId, campaign.fromEmail)])
+    judgeSendable(ctx, workspaceId, campaign),
+    countRecipients(ctx.db, workspaceId, campaign, nowMs),
+    readRoom(ctx.db, workspaceId, quota, new Date(nowMs)),
+    findSenderFacts(ctx.db, workspaceId, campaign.fromEmail),
+  ])
   const receivers = await describeReceivers(ctx, counted, { pool: sender?.pool ?? null, nowMs })
   const { sampled, neverMailed } = await sampleNew(ctx.db, { workspaceId, counted, nowMs }, campaign)
   const neverMailedShare = sampled === 0 ? null : neverMailed / sampled
-  const subjects = [sendable?.content.subject ?? campaign.subject, campaign.subjectB].filter((subject) => subject !== null)
-  const facts: Facts = { total: counted.total, quotaRoom, neverMailedShare, receivers, sender, trackingUrl: ctx.config.trackingUrl, subjects, testPercent: campaign.testPercent }
+  const subjects = [sendable?.content.subject ?? campaign.subject, campaign.subjectB].filter(
+    (subject) => subject !== null,
+  )
+  const facts: Facts = {
+    total: counted.total,
+    quotaRoom,
+    neverMailedShare,
+    receivers,
+    sender,
+    trackingUrl: ctx.config.trackingUrl,
+    subjects,
+    testPercent: campaign.testPercent,
+  }
   return {
-    counted, receivers, quotaRoom, neverMailedShare, expectedFinish: finishOf(receivers, (campaign.testMinutes ?? 0) + (campaign.spreadMinutes ?? 0), nowMs),
+    counted,
+    receivers,
+    quotaRoom,
+    neverMailedShare,
+    expectedFinish: finishOf(receivers, (campaign.testMinutes ?? 0) + (campaign.spreadMinutes ?? 0), nowMs),
     findings: [...blocks.map(findingOf), ...RULES.flatMap((rule) => rule(facts) ?? [])],
   }
 }
@@ -96,31 +118,68 @@ const yellow = (code: string, message: string): Finding => ({ code, level: 'yell
 const green = (code: string, message: string): Finding => ({ code, level: 'green', message, mayForce: true })
 
 const RULES: readonly Rule[] = [
-  ({ total }) => total === 0 ? red('nobody', 'nobody would get it') : null,
-  ({ total, quotaRoom }) => quotaRoom !== null && total > quotaRoom
-    ? red('quota', `the quota of this month has room for ${quotaRoom} of ${total} recipients; the campaign would pause there`) : null,
+  ({ total }) => (total === 0 ? red('nobody', 'nobody would get it') : null),
+  ({ total, quotaRoom }) =>
+    quotaRoom !== null && total > quotaRoom
+      ? red(
+          'quota',
+          `the quota of this month has room for ${quotaRoom} of ${total} recipients; the campaign would pause there`,
+        )
+      : null,
   ({ receivers }) => {
-    const full = receivers.filter(({ recipients, warmUpRoom }) => warmUpRoom !== null && recipients > warmUpRoom).map(({ receiver }) => receiver)
-    return full.length > 0 ? yellow('warm-up', `new addresses cannot send all of it today to ${full.join(', ')}; the rest goes on the days after`) : null
+    const full = receivers
+      .filter(({ recipients, warmUpRoom }) => warmUpRoom !== null && recipients > warmUpRoom)
+      .map(({ receiver }) => receiver)
+    return full.length > 0
+      ? yellow(
+          'warm-up',
+          `new addresses cannot send all of it today to ${full.join(', ')}; the rest goes on the days after`,
+        )
+      : null
   },
-  ({ neverMailedShare: share }) => share !== null && share > MANY_NEW
-    ? yellow('never-mailed', `${Math.round(share * 100)} % of the recipients were never sent anything before`) : null,
-  ({ sender }) => sender === null ? null : sender.status === 'degraded'
-    ? red('dkim', 'the DKIM records of the sending domain are gone from DNS') : green('dkim', 'signed with the domain in From: aligned'),
-  ({ sender }) => sender === null ? null : sender.hasMailFrom ? green('spf', 'the return-path is under the domain in From: aligned')
-    : yellow('spf', 'the return-path is not under the domain in From: SPF is not aligned, DMARC rests on DKIM alone'),
+  ({ neverMailedShare: share }) =>
+    share !== null && share > MANY_NEW
+      ? yellow('never-mailed', `${Math.round(share * 100)} % of the recipients were never sent anything before`)
+      : null,
+  ({ sender }) =>
+    sender === null
+      ? null
+      : sender.status === 'degraded'
+        ? red('dkim', 'the DKIM records of the sending domain are gone from DNS')
+        : green('dkim', 'signed with the domain in From: aligned'),
+  ({ sender }) =>
+    sender === null
+      ? null
+      : sender.hasMailFrom
+        ? green('spf', 'the return-path is under the domain in From: aligned')
+        : yellow(
+            'spf',
+            'the return-path is not under the domain in From: SPF is not aligned, DMARC rests on DKIM alone',
+          ),
   ({ sender, total }) => {
-    if (sender === null || sender.dmarc === 'ok') return sender === null ? null : green('dmarc', 'the sending domain has a DMARC record')
+    if (sender === null || sender.dmarc === 'ok')
+      return sender === null ? null : green('dmarc', 'the sending domain has a DMARC record')
     const message = 'no valid DMARC record was seen at the sending domain'
-    return total > BULK ? red('dmarc', `${message}, and large receivers refuse that of who sends so many`) : yellow('dmarc', message)
+    return total > BULK
+      ? red('dmarc', `${message}, and large receivers refuse that of who sends so many`)
+      : yellow('dmarc', message)
   },
-  ({ subjects }) => subjects.some((subject) => subject.trim() === '') ? red('subject', 'the subject is empty') : null,
-  ({ subjects }) => subjects.some((subject) => LIKE_A_REPLY.test(subject))
-    ? yellow('subject', 'the subject begins as that of a reply or a forwarded mail does: filters, and the law of some countries, take that for deceit') : null,
-  ({ testPercent, total }) => testPercent !== null && total > 0 && Math.floor(total * testPercent / 100) < 2
-    ? yellow('test', 'too few recipients are in the test for both subjects; the others wait for its end all the same') : null,
-  ({ trackingUrl }) => trackingUrl.startsWith('https:') ? green('list-unsubscribe', 'one-click unsubscribing by HTTPS and by mail')
-    : yellow('list-unsubscribe', 'the unsubscribe link is not HTTPS: receivers do not show it (RFC 8058 4)'),
+  ({ subjects }) => (subjects.some((subject) => subject.trim() === '') ? red('subject', 'the subject is empty') : null),
+  ({ subjects }) =>
+    subjects.some((subject) => LIKE_A_REPLY.test(subject))
+      ? yellow(
+          'subject',
+          'the subject begins as that of a reply or a forwarded mail does: filters, and the law of some countries, take that for deceit',
+        )
+      : null,
+  ({ testPercent, total }) =>
+    testPercent !== null && total > 0 && Math.floor((total * testPercent) / 100) < 2
+      ? yellow('test', 'too few recipients are in the test for both subjects; the others wait for its end all the same')
+      : null,
+  ({ trackingUrl }) =>
+    trackingUrl.startsWith('https:')
+      ? green('list-unsubscribe', 'one-click unsubscribing by HTTPS and by mail')
+      : yellow('list-unsubscribe', 'the unsubscribe link is not HTTPS: receivers do not show it (RFC 8058 4)'),
 ]
 
 interface SenderFacts {
@@ -133,12 +192,15 @@ interface SenderFacts {
 
 async function findSenderFacts(db: Queryable, workspaceId: string, from: string | null): Promise<SenderFacts | null> {
   if (from === null) return null
-  const { rows: [row] } = await db.query<Omit<SenderFacts, 'pool'> & { region: Region; pool: string | null }>(
+  const {
+    rows: [row],
+  } = await db.query<Omit<SenderFacts, 'pool'> & { region: Region; pool: string | null }>(
     `SELECT d.verification_status AS status, d.mail_from_status = 'verified' AS "hasMailFrom", d.region, coalesce(d.egress_pool, w.egress_pool) AS pool,
        jsonb_path_query_first(d.checks, '$[*] ? (@.purpose == "dmarc")') ->> 'status' AS dmarc
      FROM domains d JOIN workspaces w ON w.id = d.workspace_id
      WHERE d.workspace_id = $1 AND d.domain = $2 AND d.verification_status IN ('verified', 'degraded')`,
-    [workspaceId, from.slice(from.lastIndexOf('@') + 1)])
+    [workspaceId, from.slice(from.lastIndexOf('@') + 1)],
+  )
   return row === undefined ? null : { ...row, pool: row.pool ?? REGIONS[row.region].pool }
 }
 
@@ -149,23 +211,39 @@ interface SourceDay extends DayRecord {
 }
 
 async function describeReceivers(
-  { db, config }: Pick<Previewing, 'db' | 'config'>, { largest }: Counted, { pool, nowMs }: { readonly pool: string | null; readonly nowMs: number },
+  { db, config }: Pick<Previewing, 'db' | 'config'>,
+  { largest }: Counted,
+  { pool, nowMs }: { readonly pool: string | null; readonly nowMs: number },
 ): Promise<ReceiverPreview[]> {
   const names = largest.map(({ receiver }) => receiverOf(receiver, receiver))
   const [{ rows: hours }, { rows: sources }, { rows: days }] = await Promise.all([
     db.query<{ receiver: string; best: number }>(
       'SELECT receiver, max(delivered) AS best FROM receiver_hours WHERE receiver = ANY ($1::text[]) AND hour > $2 GROUP BY receiver',
-      [names, new Date(nowMs - 7 * 24 * HOUR_MS)]),
+      [names, new Date(nowMs - 7 * 24 * HOUR_MS)],
+    ),
     db.query<{ id: string; isWarming: boolean }>(
       `SELECT s.id, s.warming_since IS NOT NULL AS "isWarming" FROM egress_members m JOIN egress_sources s ON s.id = m.source_id
-       WHERE m.pool = $1 AND s.paused_at IS NULL AND s.gone_since IS NULL`, [pool]),
+       WHERE m.pool = $1 AND s.paused_at IS NULL AND s.gone_since IS NULL`,
+      [pool],
+    ),
     db.query<SourceDay>(
       `SELECT DISTINCT ON (source_id, receiver) source_id AS "sourceId", receiver, day::text AS day, step, sent, throttled, complaints, taken
-       FROM egress_days WHERE receiver = ANY ($1::text[]) AND day <= $2::date ORDER BY source_id, receiver, day DESC`, [names, dayOf(nowMs)]),
+       FROM egress_days WHERE receiver = ANY ($1::text[]) AND day <= $2::date ORDER BY source_id, receiver, day DESC`,
+      [names, dayOf(nowMs)],
+    ),
   ])
   const isFree = sources.length === 0 || sources.some(({ isWarming }) => !isWarming)
-  const roomAt = (receiver: string): number => sources.reduce((sum, { id }) =>
-    sum + roomOf(days.find((day) => day.sourceId === id && day.receiver === receiver) ?? null, config.warmUp, dayOf(nowMs)), 0)
+  const roomAt = (receiver: string): number =>
+    sources.reduce(
+      (sum, { id }) =>
+        sum +
+        roomOf(
+          days.find((day) => day.sourceId === id && day.receiver === receiver) ?? null,
+          config.warmUp,
+          dayOf(nowMs),
+        ),
+      0,
+    )
   return largest.map(({ receiver, recipients }, i) => {
     const room = isFree ? Infinity : roomAt(names[i] ?? receiver)
     const best = hours.find((hour) => hour.receiver === names[i])?.best ?? 0
@@ -183,6 +261,8 @@ function roomOf(last: SourceDay | null, schedule: readonly number[], today: stri
 /** When the slowest of the receivers whose rate is known would have it all, and not before test and spread are over. */
 function finishOf(receivers: readonly ReceiverPreview[], leastMinutes: number, nowMs: number): Date | null {
   if (receivers.some(({ recipients, warmUpRoom }) => warmUpRoom !== null && recipients > warmUpRoom)) return null
-  const hours = receivers.flatMap(({ recipients, bestHour }) => bestHour === null || bestHour < TELLING_HOUR ? [] : [recipients / bestHour])
+  const hours = receivers.flatMap(({ recipients, bestHour }) =>
+    bestHour === null || bestHour < TELLING_HOUR ? [] : [recipients / bestHour],
+  )
   return hours.length === 0 ? null : new Date(nowMs + Math.max(...hours, leastMinutes / 60) * HOUR_MS)
 }

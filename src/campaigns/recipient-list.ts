@@ -7,7 +7,10 @@ import type { Queryable } from '#src/db.ts'
 import { hexOf } from '#src/id.ts'
 import { LEDGER_STATES, type LedgerState } from './ledger-states.ts'
 
-const BY_STATE = Object.fromEntries(LEDGER_STATES.map((state) => [state, `state = '${state}'`])) as Record<LedgerState, string>
+const BY_STATE = Object.fromEntries(LEDGER_STATES.map((state) => [state, `state = '${state}'`])) as Record<
+  LedgerState,
+  string
+>
 /** What may be asked for, by name. */
 const FILTERS = {
   ...BY_STATE,
@@ -22,9 +25,17 @@ export type LedgerFilter = keyof typeof FILTERS
 export const LEDGER_FILTERS = Object.keys(FILTERS) as [LedgerFilter, ...LedgerFilter[]]
 
 const TIMES = {
-  sends_at: 'sendsAt', dispatched_at: 'dispatchedAt', delivered_at: 'deliveredAt', opened_at: 'openedAt', clicked_at: 'clickedAt',
-  bounced_at: 'bouncedAt', failed_at: 'failedAt', complained_at: 'complainedAt', unsubscribed_at: 'unsubscribedAt',
-  machine_opened_at: 'machineOpenedAt', machine_clicked_at: 'machineClickedAt',
+  sends_at: 'sendsAt',
+  dispatched_at: 'dispatchedAt',
+  delivered_at: 'deliveredAt',
+  opened_at: 'openedAt',
+  clicked_at: 'clickedAt',
+  bounced_at: 'bouncedAt',
+  failed_at: 'failedAt',
+  complained_at: 'complainedAt',
+  unsubscribed_at: 'unsubscribedAt',
+  machine_opened_at: 'machineOpenedAt',
+  machine_clicked_at: 'machineClickedAt',
 } as const
 export const TIME_COLUMNS = Object.keys(TIMES) as (keyof typeof TIMES)[]
 
@@ -48,26 +59,48 @@ interface Ask {
   readonly limit: number
 }
 
-const COLUMNS = ['contact_id', 'email', 'state', 'reason', 'bounce_type', 'variant', 'message_id', ...TIME_COLUMNS] as const
+const COLUMNS = [
+  'contact_id',
+  'email',
+  'state',
+  'reason',
+  'bounce_type',
+  'variant',
+  'message_id',
+  ...TIME_COLUMNS,
+] as const
 /** Of the CSV: the mail by the name that it has everywhere else. */
-const HEADER = COLUMNS.map((column) => column === 'message_id' ? 'email_id' : column)
+const HEADER = COLUMNS.map((column) => (column === 'message_id' ? 'email_id' : column))
 
-export async function readLedger(db: Queryable, { workspaceId, campaignId, filter, after, limit }: Ask): Promise<LedgerRow[]> {
+export async function readLedger(
+  db: Queryable,
+  { workspaceId, campaignId, filter, after, limit }: Ask,
+): Promise<LedgerRow[]> {
   const { rows } = await db.query<LedgerRow>(
     `SELECT ${COLUMNS.join(', ')} FROM campaign_recipients
      WHERE campaign_id = $1 AND workspace_id = $2 AND ($3::uuid IS NULL OR contact_id > $3)${filter === null ? '' : ` AND ${FILTERS[filter]}`}
-     ORDER BY contact_id LIMIT $4`, [campaignId, workspaceId, after, limit])
+     ORDER BY contact_id LIMIT $4`,
+    [campaignId, workspaceId, after, limit],
+  )
   return rows
 }
 
 const SLICE = 1000
 
 /** The header, then the rows of each slice. */
-export async function* exportLedger(db: Queryable, ask: Pick<Ask, 'workspaceId' | 'campaignId' | 'filter'>): AsyncGenerator<string> {
+export async function* exportLedger(
+  db: Queryable,
+  ask: Pick<Ask, 'workspaceId' | 'campaignId' | 'filter'>,
+): AsyncGenerator<string> {
   yield writeRows([HEADER])
   for (let after: string | null = null; ;) {
     const rows: LedgerRow[] = await readLedger(db, { ...ask, after, limit: SLICE })
-    if (rows.length > 0) yield writeRows(rows.map((row) => COLUMNS.map((column) => column === 'message_id' ? emailIdOf(row.message_id) ?? '' : cellOf(row[column]))))
+    if (rows.length > 0)
+      yield writeRows(
+        rows.map((row) =>
+          COLUMNS.map((column) => (column === 'message_id' ? (emailIdOf(row.message_id) ?? '') : cellOf(row[column]))),
+        ),
+      )
     if (rows.length < SLICE) return
     after = rows.at(-1)?.contact_id ?? null
   }
@@ -79,5 +112,5 @@ export function emailIdOf(messageId: string | null): string | null {
 }
 
 function cellOf(value: string | Date | null): string {
-  return value instanceof Date ? value.toISOString() : value ?? ''
+  return value instanceof Date ? value.toISOString() : (value ?? '')
 }

@@ -20,7 +20,8 @@ const KINDS = {
     missing: 'there is no such template',
   },
   audience: {
-    statement: 'SELECT id AS found FROM audiences WHERE workspace_id = $1 AND id = ANY ($2::uuid[]) AND deleted_at IS NULL',
+    statement:
+      'SELECT id AS found FROM audiences WHERE workspace_id = $1 AND id = ANY ($2::uuid[]) AND deleted_at IS NULL',
     keyOf: (value: string): string => value,
     missing: 'there is no such audience',
   },
@@ -38,15 +39,24 @@ const KINDS = {
 } as const
 
 /** A detail for each that is not there. */
-export async function judgeReferences(db: Queryable, workspaceId: string, references: readonly Reference[]): Promise<Detail[]> {
+export async function judgeReferences(
+  db: Queryable,
+  workspaceId: string,
+  references: readonly Reference[],
+): Promise<Detail[]> {
   const details: Detail[] = []
   for (const kind of Object.keys(KINDS) as Reference['kind'][]) {
     const named = references.filter((reference) => reference.kind === kind)
     if (named.length === 0) continue
     const { statement, keyOf, missing } = KINDS[kind]
-    const { rows } = await db.query<{ found: string }>(statement, [workspaceId, [...new Set(named.map(({ value }) => keyOf(value)))]])
+    const { rows } = await db.query<{ found: string }>(statement, [
+      workspaceId,
+      [...new Set(named.map(({ value }) => keyOf(value)))],
+    ])
     const found = new Set(rows.map((row) => row.found))
-    details.push(...named.filter(({ value }) => !found.has(keyOf(value))).map(({ path }) => ({ path, message: missing })))
+    details.push(
+      ...named.filter(({ value }) => !found.has(keyOf(value))).map(({ path }) => ({ path, message: missing })),
+    )
   }
   return details
 }

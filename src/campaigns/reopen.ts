@@ -35,7 +35,10 @@ export async function reopenFailed(tx: Queryable, { id, retriedId, generation }:
 const closeText = (which: string): string => `
 UPDATE campaign_recipients SET state = 'cancelled', is_waiting = false, apart = NULL, reason = 'the campaign was cancelled'
 WHERE campaign_id = $1 AND contact_id IN (SELECT contact_id FROM campaign_recipients WHERE campaign_id = $1 AND is_waiting AND ${which} LIMIT ${SLICE})`
-const CLOSES = [closeText('apart IS NULL ORDER BY sends_at, contact_id'), closeText('apart IS NOT NULL ORDER BY apart, sends_at, contact_id')]
+const CLOSES = [
+  closeText('apart IS NULL ORDER BY sends_at, contact_id'),
+  closeText('apart IS NOT NULL ORDER BY apart, sends_at, contact_id'),
+]
 
 /** Closes rows that were not dispatched; answers how many. */
 export async function closeWaiting(tx: Queryable, { id }: Running): Promise<number> {
@@ -55,7 +58,19 @@ WHERE campaign_id = $1 AND is_open AND state IN ('scheduled', 'queued', 'deferre
 export async function takeBack(tx: Queryable, { id }: Running, now: Date): Promise<Moved | null> {
   const { rows } = await tx.query<{ messageId: string; n: number }>(IN_QUEUE, [id])
   if (rows.length === 0) return null
-  return moveRecipients(tx, rows.map(({ messageId, n }): Moving => ({
-    messageId, n, move: 'drop', lease: null, reason: 'the campaign was cancelled', dueAt: null, isCounted: false, attempt: null, eventData: null,
-  })), now)
+  return moveRecipients(
+    tx,
+    rows.map(({ messageId, n }): Moving => ({
+      messageId,
+      n,
+      move: 'drop',
+      lease: null,
+      reason: 'the campaign was cancelled',
+      dueAt: null,
+      isCounted: false,
+      attempt: null,
+      eventData: null,
+    })),
+    now,
+  )
 }

@@ -3,9 +3,19 @@ import type { Queryable } from '#src/db.ts'
 import { moveCampaign, type CampaignName, type MoveResult } from './moves.ts'
 
 export async function retryFailed(db: Queryable, name: CampaignName): Promise<MoveResult> {
-  const { rows: [row] } = await db.query<{ generation: number }>(
-    'SELECT generation FROM campaigns WHERE workspace_id = $1 AND id = $2', [name.workspaceId, name.id])
+  const {
+    rows: [row],
+  } = await db.query<{ generation: number }>('SELECT generation FROM campaigns WHERE workspace_id = $1 AND id = $2', [
+    name.workspaceId,
+    name.id,
+  ])
   return moveCampaign(db, name, 'retry', {
-    is_open: true, is_retrying: true, retried_id: null, generation: (row?.generation ?? 1) + 1, sent_at: null, ended_at: null, reason: null,
+    is_open: true,
+    is_retrying: true,
+    retried_id: null,
+    generation: (row?.generation ?? 1) + 1,
+    sent_at: null,
+    ended_at: null,
+    reason: null,
   })
 }

@@ -47,7 +47,9 @@ export interface Running {
   readonly timezone: string | null
 }
 
-const LOCK = prepared('campaign-lock', `
+const LOCK = prepared(
+  'campaign-lock',
+  `
 SELECT k.id, k.workspace_id AS "workspaceId", w.plan, k.status, k.starts_at AS "startsAt", k.started_at AS "startedAt",
   k.audience_ids AS "audienceIds", k.segment_id AS "segmentId", k.follows_id AS "followsId", k.is_written AS "isWritten",
   k.last_contact_id AS "lastContactId", k.written, k.generation, k.is_retrying AS "isRetrying", k.retried_id AS "retriedId",
@@ -57,7 +59,8 @@ SELECT k.id, k.workspace_id AS "workspaceId", w.plan, k.status, k.starts_at AS "
   k.test_percent AS "testPercent", k.test_minutes AS "testMinutes", k.winner, k.send_mode AS "sendMode",
   k.spread_minutes AS "spreadMinutes", k.local_time AS "localTime", k.timezone
 FROM campaigns k JOIN workspaces w ON w.id = k.workspace_id LEFT JOIN mail_contents m ON m.id = k.content_id
-WHERE k.id = $1 AND k.is_open FOR UPDATE OF k SKIP LOCKED`)
+WHERE k.id = $1 AND k.is_open FOR UPDATE OF k SKIP LOCKED`,
+)
 
 /** Null: another worker has it, or there is nothing to do any more. */
 export async function lockCampaign(tx: Queryable, id: string): Promise<Running | null> {
@@ -66,15 +69,19 @@ export async function lockCampaign(tx: Queryable, id: string): Promise<Running |
 }
 
 /** Those that the worker has something to do with, the oldest first. */
-export async function listOpen(db: Queryable): Promise<{ id: string; workspaceId: string; status: CampaignState; startsAt: Date | null }[]> {
+export async function listOpen(
+  db: Queryable,
+): Promise<{ id: string; workspaceId: string; status: CampaignState; startsAt: Date | null }[]> {
   const { rows } = await db.query<{ id: string; workspaceId: string; status: CampaignState; startsAt: Date | null }>(
-    `SELECT id, workspace_id AS "workspaceId", status, starts_at AS "startsAt" FROM campaigns WHERE is_open ORDER BY id`)
+    `SELECT id, workspace_id AS "workspaceId", status, starts_at AS "startsAt" FROM campaigns WHERE is_open ORDER BY id`,
+  )
   return rows
 }
 
 /** True while any campaign of any workspace goes into the queue: what can wait may. One that waits for its time is not meant. */
 export async function isSending(db: Queryable): Promise<boolean> {
   const { rows } = await db.query(
-    `SELECT FROM campaigns WHERE is_open AND status = 'SENDING' AND coalesce(dispatched_at, started_at) > now() - interval '1 minute' LIMIT 1`)
+    `SELECT FROM campaigns WHERE is_open AND status = 'SENDING' AND coalesce(dispatched_at, started_at) > now() - interval '1 minute' LIMIT 1`,
+  )
   return rows.length > 0
 }

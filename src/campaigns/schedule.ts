@@ -28,10 +28,22 @@ export type Planned = PlannedStart | { readonly kind: 'wrong'; readonly path: st
 export function planStart({ text, timezone, isRecipientTime, nowMs }: WrittenTime): Planned {
   if (!isZone(timezone)) return { kind: 'wrong', path: 'timezone', message: 'must be an IANA time zone' }
   const scheduledAt = readMoment(text, timezone)
-  if (scheduledAt === null) return { kind: 'wrong', path: 'scheduled_at', message: 'must be YYYY-MM-DD_HH:MM:SS or ISO 8601' }
+  if (scheduledAt === null)
+    return { kind: 'wrong', path: 'scheduled_at', message: 'must be YYYY-MM-DD_HH:MM:SS or ISO 8601' }
   if (isRecipientTime && OFFSET.test(text))
-    return { kind: 'wrong', path: 'scheduled_at', message: 'must have no offset: it is the time on each recipient\'s own clock' }
+    return {
+      kind: 'wrong',
+      path: 'scheduled_at',
+      message: "must have no offset: it is the time on each recipient's own clock",
+    }
   if (scheduledAt.getTime() <= nowMs) return { kind: 'wrong', path: 'scheduled_at', message: 'must be in the future' }
-  if (scheduledAt.getTime() - nowMs > 365 * DAY_MS) return { kind: 'wrong', path: 'scheduled_at', message: 'must be at most 365 days ahead' }
-  return { kind: 'planned', timezone, scheduledAt, startsAt: isRecipientTime ? firstMoment(text) : scheduledAt, localTime: isRecipientTime ? text : null }
+  if (scheduledAt.getTime() - nowMs > 365 * DAY_MS)
+    return { kind: 'wrong', path: 'scheduled_at', message: 'must be at most 365 days ahead' }
+  return {
+    kind: 'planned',
+    timezone,
+    scheduledAt,
+    startsAt: isRecipientTime ? firstMoment(text) : scheduledAt,
+    localTime: isRecipientTime ? text : null,
+  }
 }

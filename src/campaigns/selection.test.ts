@@ -8,7 +8,9 @@ import { createCampaign } from './store.ts'
 describe('who a campaign would go to', function () {
   this.timeout(30_000)
   let ctx: TestContext
-  before(async () => { ctx = await createContext() })
+  before(async () => {
+    ctx = await createContext()
+  })
   after(() => ctx.close())
 
   /** Audiences of a campaign, with the size that is noted of it. */
@@ -35,6 +37,11 @@ describe('who a campaign would go to', function () {
   })
 
   it('few are counted one by one, however large the audience', async () => {
-    assert.deepEqual(await countOf(300, 200_000), { isEstimate: false, total: 300, receivers: 1, largest: [{ receiver: 'a.example', recipients: 300 }] })
+    assert.deepEqual(await countOf(300, 200_000), {
+      isEstimate: false,
+      total: 300,
+      receivers: 1,
+      largest: [{ receiver: 'a.example', recipients: 300 }],
+    })
   })
 })

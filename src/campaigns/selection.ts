@@ -62,16 +62,28 @@ async function chosen(db: Queryable, { workspaceId, nowMs, isPart }: Wanted, cam
 /** Null: no segment. One that is gone is one that nobody is in. */
 export async function findFilter(db: Queryable, workspaceId: string, segmentId: string | null): Promise<Filter | null> {
   if (segmentId === null) return null
-  const { rows: [row] } = await db.query<{ filter: Filter; audienceId: string | null }>(
-    'SELECT filter, audience_id AS "audienceId" FROM segments WHERE workspace_id = $1 AND id = $2', [workspaceId, segmentId])
+  const {
+    rows: [row],
+  } = await db.query<{ filter: Filter; audienceId: string | null }>(
+    'SELECT filter, audience_id AS "audienceId" FROM segments WHERE workspace_id = $1 AND id = $2',
+    [workspaceId, segmentId],
+  )
   if (row === undefined) return { any: [] }
   return row.audienceId === null ? row.filter : { all: [row.filter, { status: 'member', audienceId: row.audienceId }] }
 }
 
-export async function countRecipients(db: Queryable, workspaceId: string, campaign: Campaign, nowMs: number): Promise<Counted> {
-  const { rows: [size] } = await db.query<{ members: number }>(
+export async function countRecipients(
+  db: Queryable,
+  workspaceId: string,
+  campaign: Campaign,
+  nowMs: number,
+): Promise<Counted> {
+  const {
+    rows: [size],
+  } = await db.query<{ members: number }>(
     'SELECT coalesce(sum(subscribed_count), 0)::bigint AS members FROM audiences WHERE workspace_id = $1 AND id = ANY ($2::uuid[])',
-    [workspaceId, campaign.audienceIds])
+    [workspaceId, campaign.audienceIds],
+  )
   const part = (size?.members ?? 0) > LARGE ? await count(db, { workspaceId, nowMs, isPart: true }, campaign) : null
   if (part === null || part.total < ENOUGH) return count(db, { workspaceId, nowMs, isPart: false }, campaign)
   const largest = part.largest.map(({ receiver, recipients }) => ({ receiver, recipients: recipients * PART }))
@@ -84,22 +96,32 @@ async function count(db: Queryable, wanted: Wanted, campaign: Campaign): Promise
     `WITH domains_of AS (SELECT substring(c.email from '[^@]*$') AS domain, count(*) AS n FROM ${sql} GROUP BY 1)
      SELECT coalesce(d.site, g.domain) AS receiver, sum(g.n)::bigint AS recipients, (sum(sum(g.n)) OVER ())::bigint AS total,
        (count(*) OVER ())::int AS receivers
-     FROM domains_of g LEFT JOIN domain_sites d ON d.domain = g.domain GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${LARGEST}`, values)
+     FROM domains_of g LEFT JOIN domain_sites d ON d.domain = g.domain GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${LARGEST}`,
+    values,
+  )
   return {
-    isEstimate: false, total: rows[0]?.total ?? 0, receivers: rows[0]?.receivers ?? 0,
+    isEstimate: false,
+    total: rows[0]?.total ?? 0,
+    receivers: rows[0]?.receivers ?? 0,
     largest: rows.map(({ receiver, recipients }) => ({ receiver, recipients })),
   }
 }
 
 /** Of so many, picked alike over all: how many were never sent anything. */
 export async function sampleNew(
-  db: Queryable, { workspaceId, nowMs, counted: { isEstimate, total } }: Omit<Wanted, 'isPart'> & { readonly counted: Counted }, campaign: Campaign,
+  db: Queryable,
+  { workspaceId, nowMs, counted: { isEstimate, total } }: Omit<Wanted, 'isPart'> & { readonly counted: Counted },
+  campaign: Campaign,
 ): Promise<{ sampled: number; neverMailed: number }> {
   const { sql, values } = await chosen(db, { workspaceId, nowMs, isPart: isEstimate }, campaign)
   const each = Math.max(1, Math.floor(total / (isEstimate ? PART : 1) / SAMPLE))
-  const { rows: [row] } = await db.query<{ sampled: number; neverMailed: number }>(
+  const {
+    rows: [row],
+  } = await db.query<{ sampled: number; neverMailed: number }>(
     `SELECT count(*)::int AS sampled, count(*) FILTER (WHERE NOT EXISTS (
        SELECT FROM recipients r WHERE r.workspace_id = $1 AND lower(r.address) COLLATE "C" = s.email))::int AS "neverMailed"
-     FROM (SELECT c.email FROM ${sql} AND hashtext(c.id::text) % ${each} = 0 LIMIT ${SAMPLE}) s`, values)
+     FROM (SELECT c.email FROM ${sql} AND hashtext(c.id::text) % ${each} = 0 LIMIT ${SAMPLE}) s`,
+    values,
+  )
   return row ?? { sampled: 0, neverMailed: 0 }
 }

@@ -6,10 +6,12 @@ import { isZone, readMoment } from '#src/moment.ts'
 
 /** The instant of a wall-clock time in each of these zones, by the name that was given; a zone that this machine does not know is left out. */
 export function momentsByZone(localTime: string, zones: Iterable<string>): ReadonlyMap<string, Date> {
-  return new Map([...zones].flatMap((zone) => {
-    const moment = isZone(zone) ? readMoment(localTime, zone) : null
-    return moment === null ? [] : [[zone, moment] as const]
-  }))
+  return new Map(
+    [...zones].flatMap((zone) => {
+      const moment = isZone(zone) ? readMoment(localTime, zone) : null
+      return moment === null ? [] : [[zone, moment] as const]
+    }),
+  )
 }
 
 /** When the first of all zones reaches it. Each clock is listed under one of its names: enough for this, not for finding the zone of a contact. */

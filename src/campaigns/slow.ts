@@ -24,9 +24,12 @@ const MOST_NOTED = 40
 const IN_QUEUE = `FROM recipients r LEFT JOIN domain_sites d ON d.domain = r.domain
 WHERE r.campaign_id = $1 AND r.is_open AND r.state IN ('queued', 'sending') AND r.due_at <= $2`
 
-const FIND = prepared('campaign-slow-find', `
+const FIND = prepared(
+  'campaign-slow-find',
+  `
 SELECT coalesce(d.site, r.domain) AS receiver ${IN_QUEUE}
-GROUP BY 1 HAVING count(*) >= ${WORTH_NOTING} ORDER BY count(*) DESC, 1 LIMIT ${MOST_NOTED}`)
+GROUP BY 1 HAVING count(*) >= ${WORTH_NOTING} ORDER BY count(*) DESC, 1 LIMIT ${MOST_NOTED}`,
+)
 
 const NOTE = prepared('campaign-slow-note', 'UPDATE campaigns SET slow = $2, dispatched_at = $3 WHERE id = $1')
 
@@ -34,18 +37,27 @@ const NOTE = prepared('campaign-slow-note', 'UPDATE campaigns SET slow = $2, dis
 export const receiverAmong = (domain: string, noted: string): string =>
   `CASE WHEN ${domain} = ANY (${noted}::text[]) THEN ${domain} ELSE (SELECT d.site FROM domain_sites d WHERE d.domain = ${domain} AND d.site = ANY (${noted}::text[])) END`
 
-const COUNT = prepared('campaign-slow-count', `
+const COUNT = prepared(
+  'campaign-slow-count',
+  `
 SELECT receiver, count(*)::int AS n FROM (SELECT CASE WHEN r.domain = ANY ($3::text[]) THEN r.domain ELSE d.site END AS receiver ${IN_QUEUE}) q
-WHERE receiver = ANY ($3::text[]) GROUP BY receiver`)
+WHERE receiver = ANY ($3::text[]) GROUP BY receiver`,
+)
 
-const LEFT = prepared('campaign-slow-left', `
+const LEFT = prepared(
+  'campaign-slow-left',
+  `
 SELECT s.receiver FROM unnest($2::text[]) AS s (receiver)
-WHERE EXISTS (SELECT FROM campaign_recipients l WHERE l.campaign_id = $1 AND l.apart = s.receiver)`)
+WHERE EXISTS (SELECT FROM campaign_recipients l WHERE l.campaign_id = $1 AND l.apart = s.receiver)`,
+)
 
-const SET_APART = prepared('campaign-set-apart', `
+const SET_APART = prepared(
+  'campaign-set-apart',
+  `
 WITH input AS MATERIALIZED (SELECT *, $1::uuid AS campaign_id FROM unnest($2::uuid[], $3::text[]) AS i (contact_id, receiver))
 UPDATE campaign_recipients l SET apart = i.receiver
-FROM input i WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'`)
+FROM input i WHERE l.campaign_id = i.campaign_id AND l.contact_id = i.contact_id AND l.state = 'waiting'`,
+)
 
 /** When a campaign's slow receivers were last looked at, and what was in the queue for each. */
 export interface Look {
@@ -77,7 +89,9 @@ export async function viewSlow(tx: Queryable, looks: Looks, campaign: Running, n
   const { rows } = await tx.query<{ receiver: string; n: number }>(COUNT, [id, now, slow])
   const ahead = new Map(rows.map(({ receiver, n }) => [receiver, n]))
   looks.set(id, { atMs: now.getTime(), ahead })
-  const rooms = slow.map((receiver) => ({ receiver, room: ROOM - (ahead.get(receiver) ?? 0) })).filter(({ room }) => room >= ROOM / 2)
+  const rooms = slow
+    .map((receiver) => ({ receiver, room: ROOM - (ahead.get(receiver) ?? 0) }))
+    .filter(({ room }) => room >= ROOM / 2)
   return { ahead: sumOf(ahead), rooms }
 }
 
@@ -97,7 +111,12 @@ export async function noteSlow(tx: Queryable, looks: Looks, campaign: Running, n
 }
 
 /** Those of which nothing is left apart, and little is in the queue, are slow no more; answers the campaign without them. */
-export async function forgetSlow(tx: Queryable, campaign: Running, rooms: readonly RoomAt[], now: Date): Promise<Running> {
+export async function forgetSlow(
+  tx: Queryable,
+  campaign: Running,
+  rooms: readonly RoomAt[],
+  now: Date,
+): Promise<Running> {
   const free = rooms.map(({ receiver }) => receiver)
   const { rows } = await tx.query<{ receiver: string }>(LEFT, [campaign.id, free])
   const gone = new Set(free.filter((receiver) => !rows.some((row) => row.receiver === receiver)))
@@ -108,6 +127,10 @@ export async function forgetSlow(tx: Queryable, campaign: Running, rooms: readon
 }
 
 /** Rows that wait for slow receivers from now on. */
-export async function setApart(tx: Queryable, { id }: Running, rows: readonly { readonly contactId: string; readonly receiver: string }[]): Promise<void> {
+export async function setApart(
+  tx: Queryable,
+  { id }: Running,
+  rows: readonly { readonly contactId: string; readonly receiver: string }[],
+): Promise<void> {
   await tx.query(SET_APART, [id, rows.map(({ contactId }) => contactId), rows.map(({ receiver }) => receiver)])
 }

@@ -28,7 +28,11 @@ describe('a campaign that is changed while it is judged', () => {
     const audience = await addAudience(owner)
     await addMembers(owner, audience, { count: 1, domain: 'start-members.example' })
     const campaign = await createCampaign(ctx.db, sender.workspaceId, {
-      name: 'C', subject: 'Hello', body: BODY, fromEmail: `a@${sender.domain}`, audienceIds: [audience],
+      name: 'C',
+      subject: 'Hello',
+      body: BODY,
+      fromEmail: `a@${sender.domain}`,
+      audienceIds: [audience],
     })
     assert.ok(campaign !== null)
     return campaign.id
@@ -49,11 +53,18 @@ describe('a campaign that is changed while it is judged', () => {
   }
   async function subjectOf(id: string): Promise<string | undefined> {
     const { rows } = await ctx.db.query<{ subject: string }>(
-      'SELECT m.subject FROM campaigns k JOIN mail_contents m ON m.id = k.content_id WHERE k.id = $1', [id])
+      'SELECT m.subject FROM campaigns k JOIN mail_contents m ON m.id = k.content_id WHERE k.id = $1',
+      [id],
+    )
     return rows[0]?.subject
   }
   async function schedule(id: string, at: Date): Promise<void> {
-    const moved = await moveCampaign(ctx.db, nameOf(id), 'schedule', { is_open: true, scheduled_at: at, starts_at: at, timezone: 'UTC' })
+    const moved = await moveCampaign(ctx.db, nameOf(id), 'schedule', {
+      is_open: true,
+      scheduled_at: at,
+      starts_at: at,
+      timezone: 'UTC',
+    })
     assert.equal(moved.kind, 'moved')
   }
   const now = (): Date => new Date(ctx.clock.now())
@@ -73,7 +84,8 @@ describe('a campaign that is changed while it is judged', () => {
   it('one that is made a draft again does not begin', async () => {
     const id = await draft()
     await schedule(id, now())
-    const recall = (): Promise<unknown> => moveCampaign(ctx.db, nameOf(id), 'recall', { is_open: false, scheduled_at: null, starts_at: null })
+    const recall = (): Promise<unknown> =>
+      moveCampaign(ctx.db, nameOf(id), 'recall', { is_open: false, scheduled_at: null, starts_at: null })
     await beginScheduled({ ...ctx, renderer: meanwhile(recall) }, nameOf(id))
     assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'DRAFT')
   })
@@ -101,10 +113,13 @@ describe('a campaign that is changed while it is judged', () => {
     }
     // after the content is looked at and found broken, the other worker has begun it
     const begun = meanwhile(begin)
-    const slow: Renderer = { ...begun, judge: async (workspace, source) => {
-      await begun.judge(workspace, source)
-      return [{ rule: 'cannot-be-rendered', level: 'error', part: 'body', line: null, message: 'it took too long' }]
-    } }
+    const slow: Renderer = {
+      ...begun,
+      judge: async (workspace, source) => {
+        await begun.judge(workspace, source)
+        return [{ rule: 'cannot-be-rendered', level: 'error', part: 'body', line: null, message: 'it took too long' }]
+      },
+    }
     await beginScheduled({ ...ctx, renderer: slow }, nameOf(id))
     await ctx.db.query(`UPDATE domains SET verification_status = 'verified' WHERE id = $1`, [sender.domainId])
     assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.status, 'SENDING')
@@ -112,17 +127,26 @@ describe('a campaign that is changed while it is judged', () => {
   it('begun by hand, it leaves now, whatever clocks it was set to', async () => {
     const id = await draft()
     await schedule(id, new Date(ctx.clock.now() + 3_600_000))
-    await ctx.db.query(`UPDATE campaigns SET send_mode = 'recipient_time', local_time = '2031-01-01_09:00:00' WHERE id = $1`, [id])
+    await ctx.db.query(
+      `UPDATE campaigns SET send_mode = 'recipient_time', local_time = '2031-01-01_09:00:00' WHERE id = $1`,
+      [id],
+    )
     assert.equal((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'moved')
     assert.equal((await findCampaign(ctx.db, sender.workspaceId, id))?.isRecipientTime, false)
   })
   it('what the renderer leaves alone for a while is of one workspace', async () => {
     const keys = new Set<string>()
-    const watched: Renderer = { ...renderer, renderMany: (source, params) => {
-      keys.add(source.key)
-      return renderer.renderMany(source, params)
-    } }
-    const other = await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: 'other-start.example' })
+    const watched: Renderer = {
+      ...renderer,
+      renderMany: (source, params) => {
+        keys.add(source.key)
+        return renderer.renderMany(source, params)
+      },
+    }
+    const other = await createSender(
+      { db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' },
+      { domain: 'other-start.example' },
+    )
     for (const workspaceId of [sender.workspaceId, other.workspaceId]) {
       const campaign = await createCampaign(ctx.db, workspaceId, { name: 'C', subject: 'S', body: BODY })
       assert.ok(campaign !== null)
@@ -131,7 +155,10 @@ describe('a campaign that is changed while it is judged', () => {
     assert.equal(keys.size, 2)
   })
   it('what can only be sent by force fails at its time, unless it was scheduled by force', async () => {
-    for (const [isForced, status] of [[false, 'FAILED'], [true, 'SENDING']] as const) {
+    for (const [isForced, status] of [
+      [false, 'FAILED'],
+      [true, 'SENDING'],
+    ] as const) {
       const id = await draft()
       // saved with a good template, which cannot be filled in any more
       await changeDraft(ctx.db, sender.workspaceId, id, { body: `${BODY}{{upper tags}}` })
@@ -145,7 +172,11 @@ describe('a campaign that is changed while it is judged', () => {
   })
   it('the other subject of a test is judged as the first is', async () => {
     const id = await draft()
-    await changeDraft(ctx.db, sender.workspaceId, id, { subjectB: 'Hello {{#if firstName}}', testPercent: 20, testMinutes: 60 })
+    await changeDraft(ctx.db, sender.workspaceId, id, {
+      subjectB: 'Hello {{#if firstName}}',
+      testPercent: 20,
+      testMinutes: 60,
+    })
     assert.equal((await startCampaign({ ...ctx, renderer }, nameOf(id))).kind, 'blocked')
   })
 })

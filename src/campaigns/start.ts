@@ -15,7 +15,10 @@ import { moveCampaign, type CampaignName, type MoveResult } from './moves.ts'
 import { CAMPAIGN_MOVES } from './state.ts'
 import { findCampaign, type Campaign } from './store.ts'
 
-export type Starting = Pick<Context, 'clock'> & { readonly db: Db; readonly renderer: Pick<Renderer, 'renderMany' | 'finish' | 'judge'> }
+export type Starting = Pick<Context, 'clock'> & {
+  readonly db: Db
+  readonly renderer: Pick<Renderer, 'renderMany' | 'finish' | 'judge'>
+}
 
 /** What stands in the way of sending. */
 export interface Block {
@@ -48,7 +51,9 @@ export function startCampaign(ctx: Starting, name: CampaignName): Promise<StartR
   return judgeAndMove(ctx, name, async (tx, campaign, { sendable, blocks }) => {
     // a move that is refused stores nothing
     if (!CAMPAIGN_MOVES.start.from.some((status) => status === campaign.status)) return moveCampaign(tx, name, 'start')
-    return sendable === null ? { kind: 'blocked', blocks } : sendNow(ctx, tx, campaign, { name, sendable, isRecipientTime: false })
+    return sendable === null
+      ? { kind: 'blocked', blocks }
+      : sendNow(ctx, tx, campaign, { name, sendable, isRecipientTime: false })
   })
 }
 
@@ -81,37 +86,69 @@ interface Leaving {
 }
 
 export async function sendNow(
-  { clock }: Pick<Context, 'clock'>, tx: Queryable, { subjectB, spreadMinutes }: Campaign, { name, sendable, isRecipientTime }: Leaving,
+  { clock }: Pick<Context, 'clock'>,
+  tx: Queryable,
+  { subjectB, spreadMinutes }: Campaign,
+  { name, sendable, isRecipientTime }: Leaving,
 ): Promise<MoveResult> {
   const { domainId, content } = sendable
   const contentId = await storeContent(tx, name.workspaceId, content)
-  const contentBId = subjectB === null ? null : await storeContent(tx, name.workspaceId, { ...content, subject: subjectB })
+  const contentBId =
+    subjectB === null ? null : await storeContent(tx, name.workspaceId, { ...content, subject: subjectB })
   return moveCampaign(tx, name, 'start', {
-    is_open: true, started_at: new Date(clock.now()), domain_id: domainId, content_id: contentId, content_b_id: contentBId, reason: null,
+    is_open: true,
+    started_at: new Date(clock.now()),
+    domain_id: domainId,
+    content_id: contentId,
+    content_b_id: contentBId,
+    reason: null,
     send_mode: isRecipientTime ? 'recipient_time' : spreadMinutes === null ? 'at_once' : 'spread',
   })
 }
 
 /** Content, sender and audiences: what must be right however much it is wished. */
-export async function judgeSendable(ctx: Omit<Starting, 'clock'>, workspaceId: string, campaign: Campaign): Promise<Judged> {
+export async function judgeSendable(
+  ctx: Omit<Starting, 'clock'>,
+  workspaceId: string,
+  campaign: Campaign,
+): Promise<Judged> {
   const [found, domainId, hasAudience] = await Promise.all([
-    contentOf(ctx, workspaceId, campaign), findSender(ctx.db, workspaceId, campaign.fromEmail), hasLiveAudience(ctx.db, workspaceId, campaign)])
+    contentOf(ctx, workspaceId, campaign),
+    findSender(ctx.db, workspaceId, campaign.fromEmail),
+    hasLiveAudience(ctx.db, workspaceId, campaign),
+  ])
   const content = 'code' in found ? null : found
   const blocks = [
     ...('code' in found ? [found] : []),
-    ...(domainId === null ? [hard('sender-not-verified', 'the sender must be an address of a verified domain of the workspace')] : []),
+    ...(domainId === null
+      ? [hard('sender-not-verified', 'the sender must be an address of a verified domain of the workspace')]
+      : []),
     ...(hasAudience ? [] : [hard('no-audience', 'the campaign names no audience that exists')]),
     ...(content === null ? [] : await judgeSubjects(ctx, workspaceId, content, campaign.subjectB)),
   ]
-  return { blocks, sendable: content === null || domainId === null || blocks.some(({ mayForce }) => !mayForce) ? null : { content, domainId } }
+  return {
+    blocks,
+    sendable:
+      content === null || domainId === null || blocks.some(({ mayForce }) => !mayForce) ? null : { content, domainId },
+  }
 }
 
 /** The template as it is now, under the campaign's own subject where it has one; or subject and body. */
-async function contentOf(ctx: Omit<Starting, 'clock'>, workspaceId: string, { templateId, subject, body, text }: Campaign): Promise<NewContent | Block> {
+async function contentOf(
+  ctx: Omit<Starting, 'clock'>,
+  workspaceId: string,
+  { templateId, subject, body, text }: Campaign,
+): Promise<NewContent | Block> {
   if (templateId !== null) {
     const template = await findTemplateVersion(ctx.db, workspaceId, templateId, null)
     if (template === null) return NO_CONTENT
-    return { templateId, templateVersion: template.version, subject: subject ?? template.subject, html: template.html, text: template.text }
+    return {
+      templateId,
+      templateVersion: template.version,
+      subject: subject ?? template.subject,
+      html: template.html,
+      text: template.text,
+    }
   }
   if (subject === null || body === null) return NO_CONTENT
   const finished = await finishWritten(ctx, workspaceId, { subject, body, text, format: null })
@@ -120,7 +157,12 @@ async function contentOf(ctx: Omit<Starting, 'clock'>, workspaceId: string, { te
 }
 
 /** A test has two. */
-async function judgeSubjects(ctx: Pick<Starting, 'renderer'>, workspaceId: string, content: NewContent, subjectB: string | null): Promise<Block[]> {
+async function judgeSubjects(
+  ctx: Pick<Starting, 'renderer'>,
+  workspaceId: string,
+  content: NewContent,
+  subjectB: string | null,
+): Promise<Block[]> {
   const wrong = await judgeContent(ctx, workspaceId, content)
   if (wrong.length > 0 || subjectB === null) return wrong
   const ofOther = await judgeContent(ctx, workspaceId, { ...content, subject: subjectB })
@@ -128,26 +170,43 @@ async function judgeSubjects(ctx: Pick<Starting, 'renderer'>, workspaceId: strin
 }
 
 /** Rendered once with samples: what is broken altogether is found before a million mails fail by it. */
-async function judgeContent({ renderer }: Pick<Starting, 'renderer'>, workspaceId: string, { subject, html, text }: NewContent): Promise<Block[]> {
+async function judgeContent(
+  { renderer }: Pick<Starting, 'renderer'>,
+  workspaceId: string,
+  { subject, html, text }: NewContent,
+): Promise<Block[]> {
   const wrong = (await renderer.judge(workspaceId, { subject, html, text })).map(({ rule, message }) =>
-    rule === 'missing-unsubscribe-url' ? hard('no-unsubscribe-link', message) : hard('template-broken', message))
+    rule === 'missing-unsubscribe-url' ? hard('no-unsubscribe-link', message) : hard('template-broken', message),
+  )
   if (wrong.length > 0) return wrong
   // by its workspace: what the renderer leaves alone for a while is nobody else's
-  const [rendered] = await renderer.renderMany({ key: `campaign:${workspaceId}`, subject, html, text }, [JSON.stringify(sampleVariables())])
+  const [rendered] = await renderer.renderMany({ key: `campaign:${workspaceId}`, subject, html, text }, [
+    JSON.stringify(sampleVariables()),
+  ])
   return rendered?.ok === false
-    ? [{ code: 'template-broken', message: `the template cannot be rendered with samples: ${rendered.reason}`, mayForce: true }] : []
+    ? [
+        {
+          code: 'template-broken',
+          message: `the template cannot be rendered with samples: ${rendered.reason}`,
+          mayForce: true,
+        },
+      ]
+    : []
 }
 
 async function findSender(db: Queryable, workspaceId: string, from: string | null): Promise<string | null> {
   if (from === null) return null
   const { rows } = await db.query<{ id: string }>(
     `SELECT id FROM domains WHERE workspace_id = $1 AND domain = $2 AND verification_status IN ('verified', 'degraded')`,
-    [workspaceId, from.slice(from.lastIndexOf('@') + 1)])
+    [workspaceId, from.slice(from.lastIndexOf('@') + 1)],
+  )
   return rows[0]?.id ?? null
 }
 
 async function hasLiveAudience(db: Queryable, workspaceId: string, { audienceIds }: Campaign): Promise<boolean> {
   const { rows } = await db.query(
-    'SELECT FROM audiences WHERE workspace_id = $1 AND id = ANY ($2::uuid[]) AND deleted_at IS NULL LIMIT 1', [workspaceId, audienceIds])
+    'SELECT FROM audiences WHERE workspace_id = $1 AND id = ANY ($2::uuid[]) AND deleted_at IS NULL LIMIT 1',
+    [workspaceId, audienceIds],
+  )
   return rows.length > 0
 }

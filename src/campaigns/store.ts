@@ -72,10 +72,23 @@ export interface Campaign extends CampaignRow {
 }
 
 const COLUMNS = {
-  name: 'name', templateId: 'template_id', subject: 'subject', body: 'body', text: 'text_body', fromEmail: 'from_email', fromName: 'from_name',
-  replyTo: 'reply_to', audienceIds: 'audience_ids', segmentId: 'segment_id',
-  subjectB: 'subject_b', testPercent: 'test_percent', testMinutes: 'test_minutes', spreadMinutes: 'spread_minutes',
-  trackOpens: 'track_opens', trackClicks: 'track_clicks', followsId: 'follows_id',
+  name: 'name',
+  templateId: 'template_id',
+  subject: 'subject',
+  body: 'body',
+  text: 'text_body',
+  fromEmail: 'from_email',
+  fromName: 'from_name',
+  replyTo: 'reply_to',
+  audienceIds: 'audience_ids',
+  segmentId: 'segment_id',
+  subjectB: 'subject_b',
+  testPercent: 'test_percent',
+  testMinutes: 'test_minutes',
+  spreadMinutes: 'spread_minutes',
+  trackOpens: 'track_opens',
+  trackClicks: 'track_clicks',
+  followsId: 'follows_id',
 } as const satisfies Record<keyof CampaignFields, string>
 
 const ROW = `id, name, status, template_id AS "templateId", subject, from_email AS "fromEmail", from_name AS "fromName",
@@ -87,7 +100,11 @@ const WHOLE = `${ROW}, body, text_body AS text`
 
 /** The fields given and what follows from them: a template takes the place of a body, and a body that of a template. */
 function given(fields: CampaignFields): (readonly [column: string, value: unknown])[] {
-  const whole = { ...fields, ...(fields.templateId ? { body: null, text: null } : {}), ...(fields.body ? { templateId: null } : {}) }
+  const whole = {
+    ...fields,
+    ...(fields.templateId ? { body: null, text: null } : {}),
+    ...(fields.body ? { templateId: null } : {}),
+  }
   return (Object.keys(COLUMNS) as (keyof CampaignFields)[])
     .filter((field) => whole[field] !== undefined)
     .map((field) => [COLUMNS[field], whole[field]] as const)
@@ -105,21 +122,31 @@ export async function createCampaign(
      SELECT $1, $2, ${columns.map((_, i) => `$${i + 3}`).join(', ')}
      WHERE (SELECT count(*) FROM campaigns WHERE workspace_id = $1 AND status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')) < ${MAX_CAMPAIGNS}
      RETURNING ${WHOLE}`,
-    [workspaceId, newId(), ...columns.map(([, value]) => value)])
+    [workspaceId, newId(), ...columns.map(([, value]) => value)],
+  )
   return rows[0] ?? null
 }
 
 export async function findCampaign(db: Queryable, workspaceId: string, id: string): Promise<Campaign | null> {
-  const { rows } = await db.query<Campaign>(`SELECT ${WHOLE} FROM campaigns WHERE workspace_id = $1 AND id = $2`, [workspaceId, id])
+  const { rows } = await db.query<Campaign>(`SELECT ${WHOLE} FROM campaigns WHERE workspace_id = $1 AND id = $2`, [
+    workspaceId,
+    id,
+  ])
   return rows[0] ?? null
 }
 
 /** The newest first, in one state or (null) in any. */
 export function listCampaigns(
-  db: Queryable, workspaceId: string, wish: PageWish & { readonly status: CampaignState | null },
+  db: Queryable,
+  workspaceId: string,
+  wish: PageWish & { readonly status: CampaignState | null },
 ): Promise<Page<CampaignRow>> {
   const where = 'workspace_id = $1 AND ($2::text IS NULL OR status = $2)'
-  return readPage(db, { columns: ROW, from: 'campaigns', where, order: 'id DESC', values: [workspaceId, wish.status] }, wish)
+  return readPage(
+    db,
+    { columns: ROW, from: 'campaigns', where, order: 'id DESC', values: [workspaceId, wish.status] },
+    wish,
+  )
 }
 
 /** Why it was left alone. */
@@ -127,18 +154,29 @@ export type Unchanged = { readonly kind: 'not-found' } | { readonly kind: 'not-d
 
 export type ChangedCampaign = Unchanged | { readonly kind: 'changed'; readonly campaign: Campaign }
 
-export async function changeDraft(db: Queryable, workspaceId: string, id: string, fields: CampaignFields): Promise<ChangedCampaign> {
+export async function changeDraft(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  fields: CampaignFields,
+): Promise<ChangedCampaign> {
   const columns = given(fields)
   const sets = columns.map(([column], i) => `${column} = $${i + 3}, `).join('')
-  const { rows: [campaign] } = await db.query<Campaign>(
+  const {
+    rows: [campaign],
+  } = await db.query<Campaign>(
     `UPDATE campaigns SET ${sets}updated_at = now() WHERE workspace_id = $1 AND id = $2 AND status = 'DRAFT' RETURNING ${WHOLE}`,
-    [workspaceId, id, ...columns.map(([, value]) => value)])
+    [workspaceId, id, ...columns.map(([, value]) => value)],
+  )
   return campaign === undefined ? explain(db, workspaceId, id) : { kind: 'changed', campaign }
 }
 
 /** Null when it is gone. */
 export async function deleteDraft(db: Queryable, workspaceId: string, id: string): Promise<Unchanged | null> {
-  const { rowCount } = await db.query(`DELETE FROM campaigns WHERE workspace_id = $1 AND id = $2 AND status = 'DRAFT'`, [workspaceId, id])
+  const { rowCount } = await db.query(
+    `DELETE FROM campaigns WHERE workspace_id = $1 AND id = $2 AND status = 'DRAFT'`,
+    [workspaceId, id],
+  )
   return rowCount === 1 ? null : explain(db, workspaceId, id)
 }
 

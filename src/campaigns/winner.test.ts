@@ -2,12 +2,18 @@ import assert from 'node:assert/strict'
 import { FIGURES, type CampaignFigures, type Figures } from './figures.ts'
 import { chooseWinner } from './winner.ts'
 
-const figures = (given: Partial<Figures>): Figures => ({ ...Object.fromEntries(FIGURES.map((name) => [name, 0])), ...given }) as Figures
+const figures = (given: Partial<Figures>): Figures =>
+  ({ ...Object.fromEntries(FIGURES.map((name) => [name, 0])), ...given }) as Figures
 const CASES: readonly (readonly [why: string, a: Partial<Figures>, b: Partial<Figures>, winner: 'a' | 'b'])[] = [
   ['nothing is known', {}, {}, 'a'],
   ['more clicks', { delivered: 10, clicked: 1, opened: 9 }, { delivered: 10, clicked: 2 }, 'b'],
   ['more clicks of those who got it', { delivered: 5, clicked: 2 }, { delivered: 50, clicked: 3 }, 'a'],
-  ['as many clicks, more opens', { delivered: 10, clicked: 1, opened: 2 }, { delivered: 10, clicked: 1, opened: 3 }, 'b'],
+  [
+    'as many clicks, more opens',
+    { delivered: 10, clicked: 1, opened: 2 },
+    { delivered: 10, clicked: 1, opened: 3 },
+    'b',
+  ],
   ['machines only', { delivered: 10 }, { delivered: 10, machine_opened: 9, machine_clicked: 9 }, 'a'],
 ]
 

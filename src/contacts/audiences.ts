@@ -67,16 +67,24 @@ const NOTES = `CROSS JOIN LATERAL (
   SELECT coalesce(sum(c.total), 0)::bigint AS total FROM membership_changes c WHERE c.audience_id = a.id) n`
 const OWN = 'a.workspace_id = $1 AND a.deleted_at IS NULL'
 const ORDERS: Readonly<Record<AudienceListing['sort'], string>> = {
-  name: 'lower(a.name)', contactCount: '"contactCount"', createdAt: 'a.created_at',
+  name: 'lower(a.name)',
+  contactCount: '"contactCount"',
+  createdAt: 'a.created_at',
 }
 
-export async function createAudience(db: Queryable, workspaceId: string, order: AudienceOrder, now: Date): Promise<Audience> {
+export async function createAudience(
+  db: Queryable,
+  workspaceId: string,
+  order: AudienceOrder,
+  now: Date,
+): Promise<Audience> {
   const id = newId(now.getTime())
   const subscribeToken = randomBytes(TOKEN_BYTES).toString('hex')
   await db.query(
     `INSERT INTO audiences (id, workspace_id, name, description, subscribe_token, is_double_opt_in, created_at, updated_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`,
-    [id, workspaceId, order.name, order.description, subscribeToken, order.isDoubleOptIn, now])
+    [id, workspaceId, order.name, order.description, subscribeToken, order.isDoubleOptIn, now],
+  )
   return { ...order, id, contactCount: 0, subscribeToken, createdAt: now, updatedAt: now }
 }
 
@@ -87,14 +95,26 @@ export async function findAudience(db: Queryable, workspaceId: string, id: strin
   return rows[0] ?? null
 }
 
-const LISTS = Object.fromEntries(AUDIENCE_SORTS.flatMap((sort) => (['asc', 'desc'] as const).map((direction) => [
-  `${sort} ${direction}`, prepared(`audiences-list-${sort}-${direction}`, `
-SELECT ${COLUMNS} FROM audiences a ${NOTES} WHERE ${OWN} ORDER BY ${ORDERS[sort]} ${direction}, a.id ${direction} LIMIT $2 OFFSET $3`),
-])))
+const LISTS = Object.fromEntries(
+  AUDIENCE_SORTS.flatMap((sort) =>
+    (['asc', 'desc'] as const).map((direction) => [
+      `${sort} ${direction}`,
+      prepared(
+        `audiences-list-${sort}-${direction}`,
+        `
+SELECT ${COLUMNS} FROM audiences a ${NOTES} WHERE ${OWN} ORDER BY ${ORDERS[sort]} ${direction}, a.id ${direction} LIMIT $2 OFFSET $3`,
+      ),
+    ]),
+  ),
+)
 const TOTAL = prepared('audiences-total', `SELECT count(*) AS total FROM audiences a WHERE ${OWN}`)
 
 /** Equal names and counts are ordered by age. */
-export async function listAudiences(db: Queryable, workspaceId: string, wanted: AudienceListing): Promise<AudiencePage> {
+export async function listAudiences(
+  db: Queryable,
+  workspaceId: string,
+  wanted: AudienceListing,
+): Promise<AudiencePage> {
   const { page, limit, sort, direction } = wanted
   const statement = LISTS[`${sort} ${direction}`]
   if (statement === undefined) throw new Error(`there is no order ${sort} ${direction}`)
@@ -106,37 +126,61 @@ export async function listAudiences(db: Queryable, workspaceId: string, wanted: 
 }
 
 /** Null when there is none. */
-export async function updateAudience(db: Queryable, workspaceId: string, id: string, change: AudienceChange): Promise<Audience | null> {
+export async function updateAudience(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  change: AudienceChange,
+): Promise<Audience | null> {
   const { rowCount } = await db.query(
     `UPDATE audiences a SET name = coalesce($3, name), description = CASE WHEN $4 THEN $5 ELSE description END,
        is_double_opt_in = coalesce($6, is_double_opt_in), updated_at = now()
      WHERE ${OWN} AND a.id = $2`,
-    [workspaceId, id, change.name ?? null, change.description !== undefined, change.description ?? null, change.isDoubleOptIn ?? null])
+    [
+      workspaceId,
+      id,
+      change.name ?? null,
+      change.description !== undefined,
+      change.description ?? null,
+      change.isDoubleOptIn ?? null,
+    ],
+  )
   return rowCount === 0 ? null : findAudience(db, workspaceId, id)
 }
 
 /** True when it was there. Waits for those who are adding members to it. */
 export function deleteAudience(db: Pick<Db, 'transaction'>, workspaceId: string, id: string): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const { rows } = await tx.query(`SELECT 1 FROM audiences a WHERE ${OWN} AND a.id = $2 FOR UPDATE`, [workspaceId, id])
+    const { rows } = await tx.query(`SELECT 1 FROM audiences a WHERE ${OWN} AND a.id = $2 FOR UPDATE`, [
+      workspaceId,
+      id,
+    ])
     if (rows.length === 0) return false
     await tx.query('UPDATE audiences SET deleted_at = now() WHERE id = $1', [id])
     return true
   })
 }
 
-const HOLD = prepared('contacts-hold-audience', `
+const HOLD = prepared(
+  'contacts-hold-audience',
+  `
 SELECT EXISTS (SELECT 1 FROM audiences d WHERE d.workspace_id = $1 AND d.deleted_at IS NOT NULL) AS "hasDeleted"
-FROM audiences a WHERE a.id = $2 AND a.workspace_id = $1 AND a.deleted_at IS NULL FOR KEY SHARE OF a`)
-const LOOK = prepared('contacts-has-deleted', `
-SELECT EXISTS (SELECT 1 FROM audiences d WHERE d.workspace_id = $1 AND d.deleted_at IS NOT NULL) AS "hasDeleted"`)
+FROM audiences a WHERE a.id = $2 AND a.workspace_id = $1 AND a.deleted_at IS NULL FOR KEY SHARE OF a`,
+)
+const LOOK = prepared(
+  'contacts-has-deleted',
+  `
+SELECT EXISTS (SELECT 1 FROM audiences d WHERE d.workspace_id = $1 AND d.deleted_at IS NOT NULL) AS "hasDeleted"`,
+)
 
 /** Until the end of the transaction nobody deletes it. Null when there is no such audience. */
 export async function holdAudience(
-  tx: Queryable, { workspaceId, audienceId }: Pick<Target, 'workspaceId' | 'audienceId'>,
+  tx: Queryable,
+  { workspaceId, audienceId }: Pick<Target, 'workspaceId' | 'audienceId'>,
 ): Promise<{ readonly hasDeleted: boolean } | null> {
-  const { rows } = audienceId === null
-    ? await tx.query<{ hasDeleted: boolean }>(LOOK, [workspaceId])
-    : await tx.query<{ hasDeleted: boolean }>(HOLD, [workspaceId, audienceId])
+  const { rows } =
+    audienceId === null
+      ? await tx.query<{ hasDeleted: boolean }>(LOOK, [workspaceId])
+      : await tx.query<{ hasDeleted: boolean }>(HOLD, [workspaceId, audienceId])
   return rows[0] ?? null
 }

@@ -24,19 +24,25 @@ export interface ContactSteps {
   readonly leaveAudience?: string
 }
 
-const RETAG = prepared('contact-retag', `
+const RETAG = prepared(
+  'contact-retag',
+  `
 UPDATE contacts c SET updated_at = $2, custom_attributes = c.custom_attributes || $5::jsonb, tags = ARRAY(
   SELECT tag FROM unnest(c.tags || $3::text[]) WITH ORDINALITY AS t (tag, place) WHERE tag <> ALL ($4::text[])
   GROUP BY tag ORDER BY min(place))
-WHERE c.id = $1`)
+WHERE c.id = $1`,
+)
 
 /** Inside a transaction: tags, attributes and audiences of a contact. What it has already, or has not, is no change. */
 export async function changeContact(
-  tx: Queryable, at: Omit<Target, 'audienceId'>, contactId: string, steps: ContactSteps,
+  tx: Queryable,
+  at: Omit<Target, 'audienceId'>,
+  contactId: string,
+  steps: ContactSteps,
 ): Promise<ChangeResult> {
   const { addTags = [], removeTags = [], attributes = {}, joinAudience, leaveAudience } = steps
   const target = { ...at, audienceId: joinAudience ?? null }
-  if (await holdAudience(tx, target) === null) return { kind: 'no audience' }
+  if ((await holdAudience(tx, target)) === null) return { kind: 'no audience' }
   const contact = await lockContact(tx, at.workspaceId, contactId)
   if (contact === null) return { kind: 'no contact' }
   if (addTags.length + removeTags.length + Object.keys(attributes).length > 0)
@@ -46,12 +52,17 @@ export async function changeContact(
   return { kind: 'changed', news }
 }
 
-const PLACES = FIELDS.map(({ column, type, empty }, i) => `coalesce($${i + 5}::${type}, ${empty}) AS ${column}`).join(', ')
-const UPDATE = prepared('contact-update', `
+const PLACES = FIELDS.map(({ column, type, empty }, i) => `coalesce($${i + 5}::${type}, ${empty}) AS ${column}`).join(
+  ', ',
+)
+const UPDATE = prepared(
+  'contact-update',
+  `
 UPDATE contacts c SET email = coalesce($3, c.email), updated_at = $2,
   ${keepOrTake('i', 'c')}
 FROM (SELECT $4::int AS given, ${PLACES}) i
-WHERE c.id = $1`)
+WHERE c.id = $1`,
+)
 
 /**
  * Inside a transaction: the fields given, and the audience of the target is joined.
@@ -59,7 +70,10 @@ WHERE c.id = $1`)
  * contacts_attributes_size when the custom attributes grow beyond 64 KB.
  */
 export async function updateContact(
-  tx: Queryable, at: Target, contactId: string, change: Profile & { readonly email?: string | undefined },
+  tx: Queryable,
+  at: Target,
+  contactId: string,
+  change: Profile & { readonly email?: string | undefined },
 ): Promise<ChangeResult> {
   const held = await holdAudience(tx, at)
   if (held === null) return { kind: 'no audience' }
@@ -76,7 +90,7 @@ export async function updateContact(
 
 /** Inside a transaction: the contact and its memberships. False when there is none. */
 export async function deleteContact(tx: Queryable, workspaceId: string, contactId: string): Promise<boolean> {
-  if (await lockContact(tx, workspaceId, contactId) === null) return false
+  if ((await lockContact(tx, workspaceId, contactId)) === null) return false
   await tx.query('DELETE FROM memberships WHERE contact_id = $1', [contactId])
   await tx.query('DELETE FROM contacts WHERE id = $1', [contactId])
   return true

@@ -9,8 +9,11 @@ const SLICE = 2000
 /** One slice. True when there is more. */
 export function clearDeleted(db: Pick<Db, 'transaction'>): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const { rows: [audience] } = await tx.query<{ id: string }>(
-      'SELECT id FROM audiences WHERE deleted_at IS NOT NULL LIMIT 1 FOR UPDATE SKIP LOCKED')
+    const {
+      rows: [audience],
+    } = await tx.query<{ id: string }>(
+      'SELECT id FROM audiences WHERE deleted_at IS NOT NULL LIMIT 1 FOR UPDATE SKIP LOCKED',
+    )
     if (audience === undefined) return false
     const cleared = await clearSlice(tx, audience.id)
     if (cleared < SLICE) await clearRest(tx, audience.id)
@@ -20,13 +23,17 @@ export function clearDeleted(db: Pick<Db, 'transaction'>): Promise<boolean> {
 
 async function clearSlice(tx: Queryable, audienceId: string): Promise<number> {
   const members = await tx.query<{ id: string }>(
-    `SELECT contact_id AS id FROM memberships WHERE audience_id = $1 LIMIT ${SLICE}`, [audienceId])
+    `SELECT contact_id AS id FROM memberships WHERE audience_id = $1 LIMIT ${SLICE}`,
+    [audienceId],
+  )
   const ids = members.rows.map(({ id }) => id)
   await tx.query('SELECT 1 FROM contacts WHERE id = ANY ($1) ORDER BY email FOR UPDATE', [ids])
   await tx.query(`SELECT set_config('mailstead.notes', 'sums', true)`)
   await tx.query('DELETE FROM memberships WHERE audience_id = $1 AND contact_id = ANY ($2)', [audienceId, ids])
   await tx.query(
-    'DELETE FROM contacts c WHERE id = ANY ($1) AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.contact_id = c.id)', [ids])
+    'DELETE FROM contacts c WHERE id = ANY ($1) AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.contact_id = c.id)',
+    [ids],
+  )
   return ids.length
 }
 

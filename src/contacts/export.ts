@@ -28,8 +28,17 @@ const COLUMNS = `c.id, c.email, ARRAY[${PROFILE.map((column) => `c.${column}`).j
   c.tags, c.custom_attributes::text AS attributes, c.score, c.verified_at AS "verifiedAt", c.created_at AS "createdAt",
   c.updated_at AS "updatedAt"`
 const HEADER = [
-  'id', 'email', ...PROFILE, 'status', 'global_status', 'tags', 'custom_attributes', 'deliverability_score', 'email_verification_date',
-  'created_at', 'updated_at',
+  'id',
+  'email',
+  ...PROFILE,
+  'status',
+  'global_status',
+  'tags',
+  'custom_attributes',
+  'deliverability_score',
+  'email_verification_date',
+  'created_at',
+  'updated_at',
 ]
 
 /** The header, then the rows of each slice. */
@@ -45,11 +54,19 @@ export async function* exportContacts(db: Queryable, selection: Selection, nowMs
 }
 
 function cellsOf(contact: Exported): string[] {
-  const { id, email, names, isSubscribed, isBlocked, tags, attributes, score, verifiedAt, createdAt, updatedAt } = contact
+  const { id, email, names, isSubscribed, isBlocked, tags, attributes, score, verifiedAt, createdAt, updatedAt } =
+    contact
   return [
-    id, email, ...names.map((name) => name ?? ''),
-    isSubscribed === null ? '' : isSubscribed ? 'subscribed' : 'unsubscribed', isBlocked ? 'blocked' : 'subscribed',
-    tags.join('|'), attributes === '{}' ? '' : attributes, score === null ? '' : String(score), verifiedAt?.toISOString() ?? '',
-    createdAt.toISOString(), updatedAt.toISOString(),
+    id,
+    email,
+    ...names.map((name) => name ?? ''),
+    isSubscribed === null ? '' : isSubscribed ? 'subscribed' : 'unsubscribed',
+    isBlocked ? 'blocked' : 'subscribed',
+    tags.join('|'),
+    attributes === '{}' ? '' : attributes,
+    score === null ? '' : String(score),
+    verifiedAt?.toISOString() ?? '',
+    createdAt.toISOString(),
+    updatedAt.toISOString(),
   ]
 }

@@ -19,4 +19,6 @@ export interface ContactFacts {
 }
 
 /** For a SELECT in which `c` is `contacts`. */
-export const CONTACT_FACTS = ['c.id', 'c.email', ...FIELDS.map(({ name, column }) => `c.${column} AS "${name}"`)].join(', ')
+export const CONTACT_FACTS = ['c.id', 'c.email', ...FIELDS.map(({ name, column }) => `c.${column} AS "${name}"`)].join(
+  ', ',
+)

@@ -62,9 +62,10 @@ export function createFinder(db: Queryable): Finder {
   const byId = createBatcher((questions: Named[]) => ask(db, BY_ID, questions), BATCH)
   const byEmail = createBatcher((questions: Named[]) => ask(db, BY_EMAIL, questions), BATCH)
   return {
-    find: ({ workspaceId, audienceId, contact }) => 'id' in contact
-      ? byId.add({ workspaceId, audienceId, name: contact.id })
-      : byEmail.add({ workspaceId, audienceId, name: contact.email }),
+    find: ({ workspaceId, audienceId, contact }) =>
+      'id' in contact
+        ? byId.add({ workspaceId, audienceId, name: contact.id })
+        : byEmail.add({ workspaceId, audienceId, name: contact.email }),
   }
 }
 

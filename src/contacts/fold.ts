@@ -21,7 +21,8 @@ type Stores = Pick<Context, 'db' | 'log'>
 /** Folds what there is. True when more is left. */
 export async function foldNotes(ctx: Stores): Promise<boolean> {
   const { rows } = await ctx.db.query<{ id: string }>(
-    `SELECT DISTINCT audience_id AS id FROM (SELECT audience_id FROM membership_changes ORDER BY id LIMIT ${OLDEST}) oldest ORDER BY 1`)
+    `SELECT DISTINCT audience_id AS id FROM (SELECT audience_id FROM membership_changes ORDER BY id LIMIT ${OLDEST}) oldest ORDER BY 1`,
+  )
   const busy = new Set<string>()
   let isMore = false
   for (const { id } of rows) {
@@ -36,7 +37,8 @@ export async function foldNotes(ctx: Stores): Promise<boolean> {
 /** Audiences without marks that would be worth them, unless they are being changed in large statements right now. */
 async function markAnew(ctx: Stores, busy: ReadonlySet<string>): Promise<void> {
   const { rows } = await ctx.db.query<{ id: string }>(
-    `SELECT id FROM audiences WHERE deleted_at IS NULL AND NOT is_marked AND contact_count >= ${WORTH_MARKS}`)
+    `SELECT id FROM audiences WHERE deleted_at IS NULL AND NOT is_marked AND contact_count >= ${WORTH_MARKS}`,
+  )
   for (const { id } of rows) if (!busy.has(id)) await rebuildMarks(ctx, id)
 }
 
@@ -48,18 +50,26 @@ interface Folded {
 const NOTHING: Folded = { hasLostPlaces: false, isMore: false }
 
 // KEY SHARE, which those who add members hold, does not wait for this
-const LOCK = prepared('fold-lock', 'SELECT is_marked AS "isMarked" FROM audiences WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED')
-const FORGET = prepared('fold-forget', `
-DELETE FROM membership_changes WHERE audience_id = $1 AND NOT EXISTS (SELECT 1 FROM audiences WHERE id = $1)`)
+const LOCK = prepared(
+  'fold-lock',
+  'SELECT is_marked AS "isMarked" FROM audiences WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED',
+)
+const FORGET = prepared(
+  'fold-forget',
+  `
+DELETE FROM membership_changes WHERE audience_id = $1 AND NOT EXISTS (SELECT 1 FROM audiences WHERE id = $1)`,
+)
 const GIVE_UP = prepared('fold-give-up', 'UPDATE audiences SET is_marked = false WHERE id = $1 AND is_marked')
 
 async function foldAudience(tx: Queryable, audienceId: string): Promise<Folded> {
-  const { rows: [audience] } = await tx.query<{ isMarked: boolean }>(LOCK, [audienceId])
+  const {
+    rows: [audience],
+  } = await tx.query<{ isMarked: boolean }>(LOCK, [audienceId])
   if (audience === undefined) {
     await tx.query(FORGET, [audienceId]) // of an audience that was cleared; another worker's is left alone
     return NOTHING
   }
-  const isKept = audience.isMarked && !await isPiled(tx, audienceId)
+  const isKept = audience.isMarked && !(await isPiled(tx, audienceId))
   const taken = await take(tx, audienceId, isKept)
   const hasLostPlaces = taken.hasSums || !isKept
   if (hasLostPlaces) await tx.query(GIVE_UP, [audienceId])
@@ -67,8 +77,11 @@ async function foldAudience(tx: Queryable, audienceId: string): Promise<Folded> 
   return { hasLostPlaces: taken.hasSums, isMore: taken.notes === SLICE }
 }
 
-const PILED = prepared('fold-piled', `
-SELECT count(*) AS notes FROM (SELECT 1 FROM membership_changes WHERE audience_id = $1 LIMIT ${PILE + 1}) few`)
+const PILED = prepared(
+  'fold-piled',
+  `
+SELECT count(*) AS notes FROM (SELECT 1 FROM membership_changes WHERE audience_id = $1 LIMIT ${PILE + 1}) few`,
+)
 
 async function isPiled(tx: Queryable, audienceId: string): Promise<boolean> {
   const { rows } = await tx.query<{ notes: number }>(PILED, [audienceId])
@@ -87,7 +100,9 @@ interface Taken {
 }
 
 const PLACES = SORTS.map((sort) => `('${sort}', ${ORDERS[sort].key})`).join(', ')
-const TAKE = prepared('fold-take', `
+const TAKE = prepared(
+  'fold-take',
+  `
 WITH m AS (
   DELETE FROM membership_changes WHERE id = ANY (ARRAY(SELECT id FROM membership_changes WHERE audience_id = $1 LIMIT ${SLICE}))
   RETURNING *
@@ -107,30 +122,44 @@ WITH m AS (
   RETURNING a.sort, a.key, a.contact_id AS "contactId", a.total
 )
 SELECT (SELECT count(*) FROM m) AS notes, EXISTS (SELECT 1 FROM m WHERE contact_id IS NULL) AS "hasSums",
-  (SELECT json_agg(o) FROM (SELECT * FROM marked WHERE total > ${2 * MARK_DISTANCE}) o) AS outgrown`)
+  (SELECT json_agg(o) FROM (SELECT * FROM marked WHERE total > ${2 * MARK_DISTANCE}) o) AS outgrown`,
+)
 
 /** Takes a slice of the notes into the counts and, where these are kept, the marks. */
 async function take(tx: Queryable, audienceId: string, isKept: boolean): Promise<Taken> {
-  const { rows: [taken] } = await tx.query<Taken>(TAKE, [audienceId, isKept])
+  const {
+    rows: [taken],
+  } = await tx.query<Taken>(TAKE, [audienceId, isKept])
   if (taken === undefined) throw new Error('a fold answered nothing')
   return taken
 }
 
-interface Statements { readonly middle: ReturnType<typeof prepared>; readonly divide: ReturnType<typeof prepared> }
+interface Statements {
+  readonly middle: ReturnType<typeof prepared>
+  readonly divide: ReturnType<typeof prepared>
+}
 
 /**
  * `middle`: the place to split at, if it is before the next mark. `divide`: the mark keeps what is before that place, the new one has
  * the rest.
  */
-const SPLIT = Object.fromEntries(SORTS.map((sort): [Sort, Statements] => [sort, {
-  middle: prepared(`fold-middle-${sort}`, `
+const SPLIT = Object.fromEntries(
+  SORTS.map((sort): [Sort, Statements] => [
+    sort,
+    {
+      middle: prepared(
+        `fold-middle-${sort}`,
+        `
 SELECT key, contact_id AS "contactId" FROM (
   SELECT ${ORDERS[sort].key} AS key, m.contact_id FROM memberships m WHERE m.audience_id = $1 AND ${compareWith(sort, '>=', 2)}
   ORDER BY ${orderBy(sort, 'ASC')} OFFSET ${MARK_DISTANCE} LIMIT 1) n
 WHERE NOT EXISTS (
   SELECT 1 FROM audience_marks a WHERE a.audience_id = $1 AND a.sort = '${sort}'
-    AND (a.key, a.contact_id) > ($4 COLLATE "C", $3::uuid) AND (a.key, a.contact_id) <= (n.key COLLATE "C", n.contact_id))`),
-  divide: prepared(`fold-divide-${sort}`, `
+    AND (a.key, a.contact_id) > ($4 COLLATE "C", $3::uuid) AND (a.key, a.contact_id) <= (n.key COLLATE "C", n.contact_id))`,
+      ),
+      divide: prepared(
+        `fold-divide-${sort}`,
+        `
 WITH here AS (
   SELECT count(*) AS total, count(*) FILTER (WHERE m.is_subscribed) AS subscribed FROM memberships m
   WHERE m.audience_id = $1 AND ${compareWith(sort, '>=', 2)} AND ${compareWith(sort, '<', 4)}
@@ -144,17 +173,28 @@ WITH here AS (
   SELECT $1, '${sort}', $7, $5, b.total - h.total + n.total, b.subscribed - h.subscribed + n.subscribed FROM before b, here h, noted n
 )
 UPDATE audience_marks SET total = h.total - n.total, subscribed = h.subscribed - n.subscribed FROM here h, noted n
-WHERE audience_id = $1 AND sort = '${sort}' AND key = $6 AND contact_id = $3`),
-}])) as Record<Sort, Statements>
+WHERE audience_id = $1 AND sort = '${sort}' AND key = $6 AND contact_id = $3`,
+      ),
+    },
+  ]),
+) as Record<Sort, Statements>
 
 /** Cuts off a block's first thousand, again and again while the rest is too large. */
 async function split(tx: Queryable, audienceId: string, block: Block): Promise<void> {
   let start: Place = block
   for (let left = block.total; left > 2 * MARK_DISTANCE; left -= MARK_DISTANCE) {
     const { middle, divide } = SPLIT[block.sort]
-    const { rows: [place] } = await tx.query<Place>(middle, [audienceId, ...placeValues(block.sort, start), start.key])
+    const {
+      rows: [place],
+    } = await tx.query<Place>(middle, [audienceId, ...placeValues(block.sort, start), start.key])
     if (place === undefined) return
-    await tx.query(divide, [audienceId, ...placeValues(block.sort, start), ...placeValues(block.sort, place), start.key, place.key])
+    await tx.query(divide, [
+      audienceId,
+      ...placeValues(block.sort, start),
+      ...placeValues(block.sort, place),
+      start.key,
+      place.key,
+    ])
     start = place
   }
 }

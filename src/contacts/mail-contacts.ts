@@ -18,15 +18,21 @@ export interface MailContactRef {
   readonly audienceId: string | null
 }
 
-const CONTACTS = prepared('mail-contacts', `
+const CONTACTS = prepared(
+  'mail-contacts',
+  `
 SELECT i.ord::int AS ord, ${CONTACT_FACTS},
   CASE WHEN c.opted_out_at IS NOT NULL THEN false WHEN i.audience_id IS NOT NULL THEN coalesce(m.is_subscribed, false) END AS "isSubscribed"
 FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) WITH ORDINALITY AS i (workspace_id, contact_id, audience_id, ord)
 JOIN contacts c ON c.id = i.contact_id AND c.workspace_id = i.workspace_id
-LEFT JOIN memberships m ON m.audience_id = i.audience_id AND m.contact_id = i.contact_id`)
+LEFT JOIN memberships m ON m.audience_id = i.audience_id AND m.contact_id = i.contact_id`,
+)
 
 /** Asks nothing where nobody is wanted. */
-export async function loadMailContacts(db: Queryable, wanted: readonly MailContactRef[]): Promise<(MailContact | null)[]> {
+export async function loadMailContacts(
+  db: Queryable,
+  wanted: readonly MailContactRef[],
+): Promise<(MailContact | null)[]> {
   if (wanted.length === 0) return []
   const columns = columnsOf(wanted, [(one) => one.workspaceId, (one) => one.contactId, (one) => one.audienceId])
   const { rows } = await db.query<MailContact & { ord: number }>(CONTACTS, columns)

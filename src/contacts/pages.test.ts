@@ -16,8 +16,11 @@ import { SORTS, type Sort } from './sorts.ts'
 
 /** What a model sorts by, from the contacts themselves. */
 const SQL: Readonly<Record<Sort, string>> = {
-  createdAt: 'c.id', email: 'c.email', firstName: `lower(left(coalesce(c.first_name, ''), 64)) COLLATE "C"`,
-  lastName: `lower(left(coalesce(c.last_name, ''), 64)) COLLATE "C"`, deliverabilityScore: 'coalesce(c.score, 0)',
+  createdAt: 'c.id',
+  email: 'c.email',
+  firstName: `lower(left(coalesce(c.first_name, ''), 64)) COLLATE "C"`,
+  lastName: `lower(left(coalesce(c.last_name, ''), 64)) COLLATE "C"`,
+  deliverabilityScore: 'coalesce(c.score, 0)',
 }
 const NAMES = ['', 'anna', 'Bert', 'zoë', 'Ω', 'smith', 'Smith', 'x'.repeat(70)]
 
@@ -40,33 +43,52 @@ describe('pages of an audience', () => {
   async function add(count: number, isBulk: boolean): Promise<void> {
     const rows = Array.from({ length: count }, (_, i) => {
       const n = serial++
-      return { email: `${(n * 7919) % 10_007}.${n}@x.example`, firstName: NAMES[i % NAMES.length] ?? '', lastName: `l${n % 97}` }
+      return {
+        email: `${(n * 7919) % 10_007}.${n}@x.example`,
+        firstName: NAMES[i % NAMES.length] ?? '',
+        lastName: `l${n % 97}`,
+      }
     })
     await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId, now: new Date() }, rows, { isBulk }))
     await ctx.db.query(
-      'UPDATE contacts SET score = (hashtext(email) & 1023) / 1023.0 WHERE workspace_id = $1 AND score IS NULL', [workspaceId])
+      'UPDATE contacts SET score = (hashtext(email) & 1023) / 1023.0 WHERE workspace_id = $1 AND score IS NULL',
+      [workspaceId],
+    )
   }
 
   /** Some of the members, by a number. */
-  const some = (n: number): string => `audience_id = '${audienceId}' AND (hashtext(contact_id::text) & 1023) BETWEEN ${n} AND ${n + 40}`
+  const some = (n: number): string =>
+    `audience_id = '${audienceId}' AND (hashtext(contact_id::text) & 1023) BETWEEN ${n} AND ${n + 40}`
   const remove = (n: number): Promise<unknown> => ctx.db.query(`DELETE FROM memberships WHERE ${some(n)}`)
   const toggle = (n: number): Promise<unknown> =>
     ctx.db.query(`UPDATE memberships SET is_subscribed = NOT is_subscribed WHERE ${some(n)}`)
-  const rename = (n: number): Promise<unknown> => ctx.db.query(
-    `UPDATE contacts SET first_name = 'Renamed', last_name = null, email = 'r' || email, score = 0.25 + score / 2
-     WHERE id IN (SELECT contact_id FROM memberships WHERE ${some(n)})`)
+  const rename = (n: number): Promise<unknown> =>
+    ctx.db.query(
+      `UPDATE contacts SET first_name = 'Renamed', last_name = null, email = 'r' || email, score = 0.25 + score / 2
+     WHERE id IN (SELECT contact_id FROM memberships WHERE ${some(n)})`,
+    )
   const fold = async (): Promise<void> => {
     while (await foldNotes(ctx)) continue
   }
 
-  const page = (wanted: Partial<MemberListing>): ReturnType<typeof listMembers> => listMembers(ctx.db, workspaceId,
-    { audienceId, page: 1, limit: 1000, sort: 'createdAt', direction: 'asc', isSubscribedOnly: false, ...wanted })
+  const page = (wanted: Partial<MemberListing>): ReturnType<typeof listMembers> =>
+    listMembers(ctx.db, workspaceId, {
+      audienceId,
+      page: 1,
+      limit: 1000,
+      sort: 'createdAt',
+      direction: 'asc',
+      isSubscribedOnly: false,
+      ...wanted,
+    })
 
   /** The first limit upwards, the second downwards. */
   async function check(sort: Sort, isSubscribedOnly: boolean, limits: readonly number[]): Promise<void> {
     const { rows } = await ctx.db.query<{ id: string }>(
       `SELECT c.id FROM memberships m JOIN contacts c ON c.id = m.contact_id WHERE m.audience_id = $1 AND (m.is_subscribed OR NOT $2)
-       ORDER BY ${SQL[sort]}, c.id`, [audienceId, isSubscribedOnly])
+       ORDER BY ${SQL[sort]}, c.id`,
+      [audienceId, isSubscribedOnly],
+    )
     const ids = rows.map(({ id }) => id)
     for (const [i, limit] of limits.entries()) {
       const direction = i % 2 === 0 ? 'asc' : 'desc'
@@ -76,8 +98,11 @@ describe('pages of an audience', () => {
       for (let number = 1; number <= pages + 1; number += Math.max(1, Math.floor(pages / 4))) {
         const found = await page({ page: number, limit, sort, direction, isSubscribedOnly })
         assert.equal(found?.total, model.length)
-        assert.deepEqual(found.members.map(({ id }) => id), model.slice((number - 1) * limit, number * limit),
-          `page ${number} of ${limit}, ${sort} ${direction} ${isSubscribedOnly ? 'subscribed' : 'all'}`)
+        assert.deepEqual(
+          found.members.map(({ id }) => id),
+          model.slice((number - 1) * limit, number * limit),
+          `page ${number} of ${limit}, ${sort} ${direction} ${isSubscribedOnly ? 'subscribed' : 'all'}`,
+        )
       }
     }
   }
@@ -85,25 +110,38 @@ describe('pages of an audience', () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('add' as const), n: fc.integer({ min: 1, max: 2500 }) }),
     fc.record({ do: fc.constant('bulk' as const), n: fc.integer({ min: 1, max: 1000 }) }),
-    fc.record({ do: fc.constantFrom('remove' as const, 'toggle' as const, 'rename' as const), n: fc.integer({ min: 0, max: 1000 }) }),
+    fc.record({
+      do: fc.constantFrom('remove' as const, 'toggle' as const, 'rename' as const),
+      n: fc.integer({ min: 0, max: 1000 }),
+    }),
     fc.record({ do: fc.constantFrom('fold' as const, 'fold' as const, 'rebuild' as const), n: fc.constant(0) }),
   )
   const STEPS: Readonly<Record<string, (n: number) => Promise<unknown>>> = {
-    add: (n) => add(n, false), bulk: (n) => add(n, true), remove, toggle, rename, fold, rebuild: () => rebuildMarks(ctx, audienceId),
+    add: (n) => add(n, false),
+    bulk: (n) => add(n, true),
+    remove,
+    toggle,
+    rename,
+    fold,
+    rebuild: () => rebuildMarks(ctx, audienceId),
   }
 
   it('are those of a sorted list, whatever happened before', async function () {
     this.timeout(120_000)
     const stories = fc.array(step, { minLength: 3, maxLength: 6 })
-    await fc.assert(fc.asyncProperty(stories, fc.integer({ min: 20, max: 90 }), async (steps, limit) => {
-      audienceId = await newAudience()
-      await add(7000, true)
-      await rebuildMarks(ctx, audienceId)
-      for (const one of steps) await STEPS[one.do]?.(one.n)
-      for (const sort of SORTS) for (const isSubscribedOnly of [false, true]) await check(sort, isSubscribedOnly, [limit, 1000])
-      await fold()
-      for (const sort of SORTS) await check(sort, false, [1000, limit])
-    }), { numRuns: 3 })
+    await fc.assert(
+      fc.asyncProperty(stories, fc.integer({ min: 20, max: 90 }), async (steps, limit) => {
+        audienceId = await newAudience()
+        await add(7000, true)
+        await rebuildMarks(ctx, audienceId)
+        for (const one of steps) await STEPS[one.do]?.(one.n)
+        for (const sort of SORTS)
+          for (const isSubscribedOnly of [false, true]) await check(sort, isSubscribedOnly, [limit, 1000])
+        await fold()
+        for (const sort of SORTS) await check(sort, false, [1000, limit])
+      }),
+      { numRuns: 3 },
+    )
   })
 
   it('blocks that outgrow are split, and marks stay exact', async function () {
@@ -117,7 +155,9 @@ describe('pages of an audience', () => {
     }
     const { rows } = await ctx.db.query<{ sort: string; largest: number; sum: number; blocks: number }>(
       `SELECT sort, max(total) AS largest, sum(total) AS sum, count(*) AS blocks FROM audience_marks
-       WHERE audience_id = $1 GROUP BY sort`, [audienceId])
+       WHERE audience_id = $1 GROUP BY sort`,
+      [audienceId],
+    )
     assert.equal(rows.length, SORTS.length)
     for (const { sort, largest, sum, blocks } of rows)
       assert.ok(largest <= 2000 && sum === 11_000 && blocks > 5, `${sort}: ${largest} of ${sum} in ${blocks}`)
@@ -127,7 +167,8 @@ describe('pages of an audience', () => {
   it('small audiences have no marks, grown ones get them when they are quiet', async () => {
     audienceId = await newAudience()
     const isMarked = async (): Promise<unknown> =>
-      (await ctx.db.query<{ is_marked: boolean }>('SELECT is_marked FROM audiences WHERE id = $1', [audienceId])).rows[0]?.is_marked
+      (await ctx.db.query<{ is_marked: boolean }>('SELECT is_marked FROM audiences WHERE id = $1', [audienceId]))
+        .rows[0]?.is_marked
     await add(4000, false)
     await fold()
     assert.equal(await isMarked(), false)
@@ -144,21 +185,34 @@ describe('pages of an audience', () => {
     await add(6000, true)
     await rebuildMarks(ctx, audienceId)
     await Promise.all([
-      ...Array.from({ length: 8 }, (_, i) => add(300, i % 3 === 0)), ...Array.from({ length: 4 }, () => fold()), remove(100), toggle(500),
-      rebuildMarks(ctx, audienceId), rebuildMarks(ctx, audienceId),
+      ...Array.from({ length: 8 }, (_, i) => add(300, i % 3 === 0)),
+      ...Array.from({ length: 4 }, () => fold()),
+      remove(100),
+      toggle(500),
+      rebuildMarks(ctx, audienceId),
+      rebuildMarks(ctx, audienceId),
     ])
     for (const sort of SORTS) await check(sort, false, [80, 1000])
     await fold()
     for (const sort of SORTS) await check(sort, true, [80, 1000])
     const { rows } = await ctx.db.query(
       `SELECT 1 FROM audiences a WHERE id = $1 AND contact_count = (SELECT count(*) FROM memberships WHERE audience_id = $1)
-         AND subscribed_count = (SELECT count(*) FROM memberships WHERE audience_id = $1 AND is_subscribed)`, [audienceId])
+         AND subscribed_count = (SELECT count(*) FROM memberships WHERE audience_id = $1 AND is_subscribed)`,
+      [audienceId],
+    )
     assert.equal(rows.length, 1)
   })
 
   it('another workspace and a deleted audience have none', async () => {
     audienceId = await newAudience()
-    const wanted: MemberListing = { audienceId, page: 1, limit: 5, sort: 'email', direction: 'asc', isSubscribedOnly: false }
+    const wanted: MemberListing = {
+      audienceId,
+      page: 1,
+      limit: 5,
+      sort: 'email',
+      direction: 'asc',
+      isSubscribedOnly: false,
+    }
     assert.equal(await listMembers(ctx.db, newId(), wanted), null)
     assert.deepEqual(await page({ page: 7 }), { members: [], total: 0 })
     await deleteAudience(ctx.db, workspaceId, audienceId)
@@ -176,7 +230,9 @@ describe('pages of an audience', () => {
     await deleteAudience(ctx.db, workspaceId, first)
     while (await clearDeleted(ctx.db)) continue
     await fold()
-    const left = await ctx.db.query<{ email: string }>('SELECT email FROM contacts WHERE workspace_id = $1', [workspaceId])
+    const left = await ctx.db.query<{ email: string }>('SELECT email FROM contacts WHERE workspace_id = $1', [
+      workspaceId,
+    ])
     assert.deepEqual(left.rows, [kept])
     for (const table of ['memberships', 'membership_changes', 'audience_marks'])
       assert.equal((await ctx.db.query(`SELECT 1 FROM ${table} WHERE audience_id = $1`, [first])).rows.length, 0, table)

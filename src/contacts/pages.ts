@@ -45,7 +45,11 @@ interface Range {
 }
 
 /** Null when the workspace has no such audience. */
-export async function listMembers(db: Queryable, workspaceId: string, wanted: MemberListing): Promise<MemberPage | null> {
+export async function listMembers(
+  db: Queryable,
+  workspaceId: string,
+  wanted: MemberListing,
+): Promise<MemberPage | null> {
   const total = await countMembers(db, workspaceId, wanted)
   if (total === null) return null
   const before = (wanted.page - 1) * wanted.limit
@@ -56,20 +60,31 @@ export async function listMembers(db: Queryable, workspaceId: string, wanted: Me
   return { members: isAscending ? members : members.toReversed(), total }
 }
 
-const COUNT = prepared('members-count', `
+const COUNT = prepared(
+  'members-count',
+  `
 SELECT CASE WHEN $3 THEN a.subscribed_count + n.subscribed ELSE a.contact_count + n.total END AS count
 FROM audiences a CROSS JOIN LATERAL (
   SELECT coalesce(sum(c.total), 0)::bigint AS total, coalesce(sum(c.subscribed), 0)::bigint AS subscribed
   FROM membership_changes c WHERE c.audience_id = a.id) n
-WHERE a.workspace_id = $1 AND a.id = $2 AND a.deleted_at IS NULL`)
+WHERE a.workspace_id = $1 AND a.id = $2 AND a.deleted_at IS NULL`,
+)
 
-async function countMembers(db: Queryable, workspaceId: string, { audienceId, isSubscribedOnly }: MemberListing): Promise<number | null> {
+async function countMembers(
+  db: Queryable,
+  workspaceId: string,
+  { audienceId, isSubscribedOnly }: MemberListing,
+): Promise<number | null> {
   const { rows } = await db.query<{ count: number }>(COUNT, [workspaceId, audienceId, isSubscribedOnly])
   return rows[0]?.count ?? null
 }
 
 /** In ascending order. */
-async function readRange(db: Queryable, wanted: MemberListing, { from, count, total }: Range): Promise<readonly Member[]> {
+async function readRange(
+  db: Queryable,
+  wanted: MemberListing,
+  { from, count, total }: Range,
+): Promise<readonly Member[]> {
   const after = total - from - count
   if (Math.min(from, after) > NEAR) {
     const mark = await findMark(db, wanted, from)
@@ -89,7 +104,10 @@ const forEachSort = (make: (sort: Sort) => Statement): Readonly<Record<Sort, Sta
   Object.fromEntries(SORTS.map((sort) => [sort, make(sort)])) as Record<Sort, Statement>
 
 /** The last mark that has no more than `$2` before it. None while marks are not exact. */
-const FIND_MARK = forEachSort((sort) => prepared(`members-mark-${sort}`, `
+const FIND_MARK = forEachSort((sort) =>
+  prepared(
+    `members-mark-${sort}`,
+    `
 SELECT key, contact_id AS "contactId", before FROM (
   SELECT key, contact_id, is_mark, coalesce(sum(n) OVER (
     ORDER BY key, contact_id, is_mark DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::bigint AS before
@@ -102,9 +120,15 @@ SELECT key, contact_id AS "contactId", before FROM (
 WHERE is_mark AND before <= $2
   AND EXISTS (SELECT 1 FROM audiences WHERE id = $1 AND is_marked)
   AND NOT EXISTS (SELECT 1 FROM membership_changes WHERE audience_id = $1 AND contact_id IS NULL)
-ORDER BY key DESC, contact_id DESC LIMIT 1`))
+ORDER BY key DESC, contact_id DESC LIMIT 1`,
+  ),
+)
 
-async function findMark(db: Queryable, { audienceId, sort, isSubscribedOnly }: MemberListing, from: number): Promise<Mark | null> {
+async function findMark(
+  db: Queryable,
+  { audienceId, sort, isSubscribedOnly }: MemberListing,
+  from: number,
+): Promise<Mark | null> {
   const { rows } = await db.query<Mark>(FIND_MARK[sort], [audienceId, from, isSubscribedOnly])
   return rows[0] ?? null
 }
@@ -119,11 +143,14 @@ interface Walk {
 /** Along the index of each status, then merged. `$2` + `$3` are the place, `$4` what is skipped, `$5` the count. */
 function walkText(sort: Sort, direction: 'ASC' | 'DESC', statuses: readonly boolean[]): string {
   const column = ORDERS[sort].column ?? 'contact_id'
-  const bound = direction === 'ASC' ? compareWith(sort, '>=', 2) : `($2::${ORDERS[sort].type} IS NULL AND $3::uuid IS NULL)`
-  const ranges = statuses.map((status) => `
+  const bound =
+    direction === 'ASC' ? compareWith(sort, '>=', 2) : `($2::${ORDERS[sort].type} IS NULL AND $3::uuid IS NULL)`
+  const ranges = statuses.map(
+    (status) => `
     (SELECT m.contact_id, m.${column} AS sort_key, m.is_subscribed FROM memberships m
      WHERE m.audience_id = $1 AND m.is_subscribed = ${status} AND ${bound}
-     ORDER BY ${orderBy(sort, direction)} LIMIT $4::int + $5::int)`)
+     ORDER BY ${orderBy(sort, direction)} LIMIT $4::int + $5::int)`,
+  )
   return `
   SELECT ${MEMBER_COLUMNS}
   FROM (SELECT * FROM (${ranges.join(' UNION ALL ')}) m
@@ -131,7 +158,11 @@ function walkText(sort: Sort, direction: 'ASC' | 'DESC', statuses: readonly bool
   JOIN contacts c ON c.id = m.contact_id ORDER BY m.sort_key ${direction}, m.contact_id ${direction}`
 }
 
-const walks = (direction: 'ASC' | 'DESC', name: string, statuses: readonly boolean[]): Readonly<Record<Sort, Statement>> =>
+const walks = (
+  direction: 'ASC' | 'DESC',
+  name: string,
+  statuses: readonly boolean[],
+): Readonly<Record<Sort, Statement>> =>
   forEachSort((sort) => prepared(`members-${name}-${sort}`, walkText(sort, direction, statuses)))
 const WALKS = {
   all: { ASC: walks('ASC', 'forward', [true, false]), DESC: walks('DESC', 'backward', [true, false]) },
@@ -140,7 +171,9 @@ const WALKS = {
 
 /** In the order of the walk. */
 async function walk(
-  db: Queryable, { audienceId, sort, isSubscribedOnly }: MemberListing, { start, skip, count }: Walk,
+  db: Queryable,
+  { audienceId, sort, isSubscribedOnly }: MemberListing,
+  { start, skip, count }: Walk,
 ): Promise<readonly Member[]> {
   const kind = WALKS[isSubscribedOnly ? 'subscribed' : 'all']
   const statement = kind[start === null ? 'DESC' : 'ASC'][sort]

@@ -17,13 +17,20 @@ export interface Preference {
   readonly isSubscribed: boolean
 }
 
-const LIST = prepared('contact-preferences', `
+const LIST = prepared(
+  'contact-preferences',
+  `
 SELECT a.id AS "audienceId", a.name, m.is_subscribed AS "isSubscribed"
 FROM memberships m JOIN audiences a ON a.id = m.audience_id AND a.workspace_id = $1
-WHERE m.contact_id = $2 AND a.deleted_at IS NULL ORDER BY lower(a.name), a.id LIMIT $3`)
+WHERE m.contact_id = $2 AND a.deleted_at IS NULL ORDER BY lower(a.name), a.id LIMIT $3`,
+)
 
 /** By name. */
-export async function listPreferences(db: Queryable, { workspaceId, contactId }: Whom, most: number): Promise<Preference[]> {
+export async function listPreferences(
+  db: Queryable,
+  { workspaceId, contactId }: Whom,
+  most: number,
+): Promise<Preference[]> {
   return (await db.query<Preference>(LIST, [workspaceId, contactId, most])).rows
 }
 
@@ -38,10 +45,17 @@ export interface Person extends LockedContact {
   readonly isOptedOut: boolean
 }
 
-const COLUMNS = 'c.workspace_id AS "workspaceId", c.id AS "contactId", c.email, c.opted_out_at IS NOT NULL AS "isOptedOut"'
-const BY_ID = prepared('person-by-id', `
-SELECT ${COLUMNS} FROM contacts c WHERE c.id = $1 AND ($2::uuid IS NULL OR c.workspace_id = $2) AND NOT ${GHOST}`)
-const BY_EMAIL = prepared('person-by-email', `SELECT ${COLUMNS} FROM contacts c WHERE c.workspace_id = $1 AND c.email = lower($2) AND NOT ${GHOST}`)
+const COLUMNS =
+  'c.workspace_id AS "workspaceId", c.id AS "contactId", c.email, c.opted_out_at IS NOT NULL AS "isOptedOut"'
+const BY_ID = prepared(
+  'person-by-id',
+  `
+SELECT ${COLUMNS} FROM contacts c WHERE c.id = $1 AND ($2::uuid IS NULL OR c.workspace_id = $2) AND NOT ${GHOST}`,
+)
+const BY_EMAIL = prepared(
+  'person-by-email',
+  `SELECT ${COLUMNS} FROM contacts c WHERE c.workspace_id = $1 AND c.email = lower($2) AND NOT ${GHOST}`,
+)
 
 /** `workspaceId` null: whichever has this contact. */
 export async function findPerson(db: Queryable, contactId: string, workspaceId: string | null): Promise<Person | null> {
@@ -66,14 +80,20 @@ export interface Chosen {
 }
 
 const LOCK = prepared('person-lock', 'SELECT 1 FROM contacts WHERE id = $1 FOR UPDATE')
-const OPT_OUT = prepared('person-opt-out', `
+const OPT_OUT = prepared(
+  'person-opt-out',
+  `
 UPDATE contacts SET opted_out_at = CASE WHEN $2 THEN $3::timestamptz END, updated_at = $3
-WHERE id = $1 AND (opted_out_at IS NOT NULL) IS DISTINCT FROM $2`)
-const CHANGE = prepared('person-change', `
+WHERE id = $1 AND (opted_out_at IS NOT NULL) IS DISTINCT FROM $2`,
+)
+const CHANGE = prepared(
+  'person-change',
+  `
 UPDATE memberships SET is_subscribed = $3, updated_at = $4
 WHERE contact_id = $1 AND audience_id = ANY ($2::uuid[]) AND is_subscribed <> $3
   AND EXISTS (SELECT 1 FROM audiences a WHERE a.id = audience_id AND a.deleted_at IS NULL)
-RETURNING audience_id AS "audienceId"`)
+RETURNING audience_id AS "audienceId"`,
+)
 
 /** `news` is for `announce`, after the commit. */
 export async function choose(tx: Queryable, person: Person, choice: Choice, now: Date): Promise<Chosen> {

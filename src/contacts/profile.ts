@@ -47,7 +47,7 @@ const CLEARED_ATTRIBUTES = 1 << FIELDS.length
 
 export function givenBits(profile: Profile): number {
   const cleared = profile.customAttributes === null ? CLEARED_ATTRIBUTES : 0
-  return FIELDS.reduce((bits, { name }) => profile[name] === undefined ? bits : bits | bitOf(name), cleared)
+  return FIELDS.reduce((bits, { name }) => (profile[name] === undefined ? bits : bits | bitOf(name)), cleared)
 }
 
 /** A field as the text that PostgreSQL reads as its type. */
@@ -55,7 +55,7 @@ export function fieldText({ name, type }: Field, profile: Profile): string | nul
   const value = profile[name]
   if (value === undefined || value === null) return null
   if (type === 'jsonb') return JSON.stringify(value)
-  return type === 'text' ? value as string : arrayText(value as readonly string[])
+  return type === 'text' ? (value as string) : arrayText(value as readonly string[])
 }
 
 function arrayText(items: readonly string[]): string {
@@ -66,9 +66,10 @@ function arrayText(items: readonly string[]): string {
 export function keepOrTake(source: string, stored: string): string {
   return FIELDS.map(({ name, column, type }) => {
     const isTaken = `${source}.given & ${bitOf(name)} <> 0`
-    const merged = type === 'jsonb'
-      ? `CASE WHEN ${source}.given & ${CLEARED_ATTRIBUTES} <> 0 THEN '{}' ELSE ${stored}.${column} || ${source}.${column} END`
-      : `${source}.${column}`
+    const merged =
+      type === 'jsonb'
+        ? `CASE WHEN ${source}.given & ${CLEARED_ATTRIBUTES} <> 0 THEN '{}' ELSE ${stored}.${column} || ${source}.${column} END`
+        : `${source}.${column}`
     return `${column} = CASE WHEN ${isTaken} THEN ${merged} ELSE ${stored}.${column} END`
   }).join(',\n  ')
 }

@@ -5,7 +5,9 @@
 import { parseAddress } from '#src/mail/address.ts'
 import { isZone } from '#src/moment.ts'
 
-export type Rule<T> = (value: unknown) => { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string }
+export type Rule<T> = (
+  value: unknown,
+) => { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string }
 
 const MAX_TEXT = 255
 const MAX_URL = 2000
@@ -61,8 +63,10 @@ export const zoneRule: Rule<string | null> = (value) => {
 
 /** `a|b`, or a list. Each once, in their order. */
 export const tagsRule: Rule<readonly string[]> = (value) => {
-  const given: readonly unknown[] | null = typeof value === 'string' ? value.split(TAG_SEPARATOR) : Array.isArray(value) ? value : null
-  if (given === null || !given.every((tag) => typeof tag === 'string')) return bad('must be texts with | between, or a list of texts')
+  const given: readonly unknown[] | null =
+    typeof value === 'string' ? value.split(TAG_SEPARATOR) : Array.isArray(value) ? value : null
+  if (given === null || !given.every((tag) => typeof tag === 'string'))
+    return bad('must be texts with | between, or a list of texts')
   const tags = [...new Set(given.map((tag) => tag.trim()).filter((tag) => tag !== ''))]
   if (tags.length > MAX_TAGS) return bad(`at most ${MAX_TAGS} tags`)
   if (tags.some((tag) => tag.length > MAX_TAG)) return bad(`a tag has at most ${MAX_TAG} characters`)
@@ -73,11 +77,16 @@ export const attributesRule: Rule<Readonly<Record<string, unknown>>> = (value) =
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return bad('must be an object')
   if (isDeeper(value, MAX_DEPTH)) return bad(`nested deeper than ${MAX_DEPTH} levels`)
   return Buffer.byteLength(JSON.stringify(value)) > MAX_ATTRIBUTES_BYTES
-    ? bad(`at most ${MAX_ATTRIBUTES_BYTES} bytes as JSON`) : good(value as Readonly<Record<string, unknown>>)
+    ? bad(`at most ${MAX_ATTRIBUTES_BYTES} bytes as JSON`)
+    : good(value as Readonly<Record<string, unknown>>)
 }
 
 function isDeeper(value: unknown, levels: number): boolean {
-  return typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1)))
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1)))
+  )
 }
 
 /** First name up to the first space, last name from there on. */

@@ -30,38 +30,70 @@ describe('saving contacts', () => {
     return result.contacts
   }
   const contactOf = async (email: string): Promise<Record<string, unknown>> =>
-    (await ctx.db.query('SELECT * FROM contacts WHERE workspace_id = $1 AND email = $2', [workspaceId, email])).rows[0] ?? {}
+    (await ctx.db.query('SELECT * FROM contacts WHERE workspace_id = $1 AND email = $2', [workspaceId, email]))
+      .rows[0] ?? {}
   const membersOf = async (audience: string): Promise<{ email: string; first_key: string; is_subscribed: boolean }[]> =>
-    (await ctx.db.query<{ email: string; first_key: string; is_subscribed: boolean }>(
-      'SELECT email, first_key, is_subscribed FROM memberships WHERE audience_id = $1 ORDER BY email', [audience])).rows
+    (
+      await ctx.db.query<{ email: string; first_key: string; is_subscribed: boolean }>(
+        'SELECT email, first_key, is_subscribed FROM memberships WHERE audience_id = $1 ORDER BY email',
+        [audience],
+      )
+    ).rows
   const eventsOf = async (): Promise<{ type: string; recipient: string; data: unknown }[]> =>
-    (await ctx.db.query<{ type: string; recipient: string; data: unknown }>(
-      'SELECT type, recipient, data FROM events WHERE workspace_id = $1 ORDER BY id', [workspaceId])).rows
-  const countOf = async (id = audienceId): Promise<number | undefined> => (await findAudience(ctx.db, workspaceId, id))?.contactCount
+    (
+      await ctx.db.query<{ type: string; recipient: string; data: unknown }>(
+        'SELECT type, recipient, data FROM events WHERE workspace_id = $1 ORDER BY id',
+        [workspaceId],
+      )
+    ).rows
+  const countOf = async (id = audienceId): Promise<number | undefined> =>
+    (await findAudience(ctx.db, workspaceId, id))?.contactCount
 
   it('makes contacts, joins them, tells of it, and counts', async () => {
     const saved = await save([
       { email: 'b@x.example', firstName: 'Bea', tags: ['one', 'a "b" \\', '{,}'], customAttributes: { plan: 'pro' } },
-      { email: 'a@x.example' }])
-    assert.deepEqual(saved.map(({ isNew, isJoined }) => [isNew, isJoined]), [[true, true], [true, true]])
+      { email: 'a@x.example' },
+    ])
+    assert.deepEqual(
+      saved.map(({ isNew, isJoined }) => [isNew, isJoined]),
+      [
+        [true, true],
+        [true, true],
+      ],
+    )
     const { first_name: firstName, tags, custom_attributes: attributes, id } = await contactOf('b@x.example')
-    assert.deepEqual([id, firstName, tags, attributes], [saved[0]?.contactId, 'Bea', ['one', 'a "b" \\', '{,}'], { plan: 'pro' }])
+    assert.deepEqual(
+      [id, firstName, tags, attributes],
+      [saved[0]?.contactId, 'Bea', ['one', 'a "b" \\', '{,}'], { plan: 'pro' }],
+    )
     assert.equal(await countOf(), 2)
     const told = (await eventsOf()).find(({ recipient }) => recipient === 'b@x.example')
-    assert.deepEqual(told, { type: 'contact.subscribed', recipient: 'b@x.example',
-      data: { email: 'b@x.example', contact_id: saved[0]?.contactId, audience_id: audienceId } })
+    assert.deepEqual(told, {
+      type: 'contact.subscribed',
+      recipient: 'b@x.example',
+      data: { email: 'b@x.example', contact_id: saved[0]?.contactId, audience_id: audienceId },
+    })
   })
 
   it('keeps what is left out, clears what is null, adds attributes, replaces tags', async () => {
     const email = 'a@x.example'
-    const before = { email, firstName: 'Ann', lastName: 'Lee', jobTitle: 'CTO', tags: ['x'], customAttributes: { a: 1, b: 2 } }
+    const before = {
+      email,
+      firstName: 'Ann',
+      lastName: 'Lee',
+      jobTitle: 'CTO',
+      tags: ['x'],
+      customAttributes: { a: 1, b: 2 },
+    }
     const change = { email, firstName: null, jobTitle: 'CEO', tags: ['y', 'z'], customAttributes: { b: 3, c: null } }
     const first = await save([before])
     const again = await save([change])
     assert.deepEqual(again, [{ contactId: first[0]?.contactId, isNew: false, isJoined: false }])
     const row = await contactOf('a@x.example')
-    assert.deepEqual([row['first_name'], row['last_name'], row['job_title'], row['tags'], row['custom_attributes']],
-      [null, 'Lee', 'CEO', ['y', 'z'], { a: 1, b: 3, c: null }])
+    assert.deepEqual(
+      [row['first_name'], row['last_name'], row['job_title'], row['tags'], row['custom_attributes']],
+      [null, 'Lee', 'CEO', ['y', 'z'], { a: 1, b: 3, c: null }],
+    )
     await save([{ email: 'a@x.example', tags: null, customAttributes: null }])
     const cleared = await contactOf('a@x.example')
     assert.deepEqual([cleared['tags'], cleared['custom_attributes'], cleared['last_name']], [[], {}, 'Lee'])
@@ -70,8 +102,10 @@ describe('saving contacts', () => {
 
   it('folds rows with the same address into one contact', async () => {
     const saved = await save([
-      { email: 'a@x.example', firstName: 'One', customAttributes: { a: 1 } }, { email: 'b@x.example' },
-      { email: 'a@x.example', firstName: undefined, lastName: 'Two', customAttributes: { b: 2 } }])
+      { email: 'a@x.example', firstName: 'One', customAttributes: { a: 1 } },
+      { email: 'b@x.example' },
+      { email: 'a@x.example', firstName: undefined, lastName: 'Two', customAttributes: { b: 2 } },
+    ])
     assert.equal(saved[0]?.contactId, saved[2]?.contactId)
     const row = await contactOf('a@x.example')
     assert.deepEqual([row['first_name'], row['last_name'], row['custom_attributes']], ['One', 'Two', { a: 1, b: 2 }])
@@ -85,15 +119,30 @@ describe('saving contacts', () => {
     assert.equal(gone?.hasChanged, true)
     assert.equal((await ctx.db.transaction((tx) => unsubscribe(tx, at, contactId)))?.hasChanged, false)
     await save([{ email: 'a@x.example' }])
-    assert.deepEqual((await membersOf(audienceId)).map((one) => one.is_subscribed), [false])
-    const back = await ctx.db.transaction((tx) => subscribe(tx, at, { email: 'a@x.example', firstName: 'Mallory', lastName: 'Lee' }))
+    assert.deepEqual(
+      (await membersOf(audienceId)).map((one) => one.is_subscribed),
+      [false],
+    )
+    const back = await ctx.db.transaction((tx) =>
+      subscribe(tx, at, { email: 'a@x.example', firstName: 'Mallory', lastName: 'Lee' }),
+    )
     assert.ok(back.kind === 'subscribed' && back.hasChanged && back.contactId === contactId)
-    assert.deepEqual((await membersOf(audienceId)).map((one) => one.is_subscribed), [true])
+    assert.deepEqual(
+      (await membersOf(audienceId)).map((one) => one.is_subscribed),
+      [true],
+    )
     const row = await contactOf('a@x.example')
-    assert.deepEqual([row['first_name'], row['last_name']], ['Ann', 'Lee'], 'what is known is not overwritten by anybody')
+    assert.deepEqual(
+      [row['first_name'], row['last_name']],
+      ['Ann', 'Lee'],
+      'what is known is not overwritten by anybody',
+    )
     const twice = await ctx.db.transaction((tx) => subscribe(tx, at, { email: 'a@x.example' }))
     assert.ok(twice.kind === 'subscribed' && !twice.hasChanged)
-    assert.deepEqual((await eventsOf()).map(({ type }) => type), ['contact.subscribed', 'contact.unsubscribed', 'contact.subscribed'])
+    assert.deepEqual(
+      (await eventsOf()).map(({ type }) => type),
+      ['contact.subscribed', 'contact.unsubscribed', 'contact.subscribed'],
+    )
   })
 
   it('a change of the contact goes to the keys of all its memberships', async () => {
@@ -108,7 +157,9 @@ describe('saving contacts', () => {
     await save([{ email: 'z@x.example', firstName: null }], null)
     assert.equal((await membersOf(other))[0]?.first_key, '')
     await ctx.db.query('UPDATE contacts SET score = 0.5 WHERE id = $1', [saved?.contactId])
-    const { rows } = await ctx.db.query('SELECT DISTINCT score FROM memberships WHERE contact_id = $1', [saved?.contactId])
+    const { rows } = await ctx.db.query('SELECT DISTINCT score FROM memberships WHERE contact_id = $1', [
+      saved?.contactId,
+    ])
     assert.deepEqual(rows, [{ score: 0.5 }])
   })
 
@@ -127,11 +178,16 @@ describe('saving contacts', () => {
 
   it('a contact that was only in a deleted audience begins anew; one in another audience stays', async () => {
     const other = await newAudience()
-    const [ghost, kept] = await save([{ email: 'ghost@x.example', firstName: 'Old' }, { email: 'kept@x.example', firstName: 'Kept' }])
+    const [ghost, kept] = await save([
+      { email: 'ghost@x.example', firstName: 'Old' },
+      { email: 'kept@x.example', firstName: 'Kept' },
+    ])
     await save([{ email: 'kept@x.example' }], other)
     await deleteAudience(ctx.db, workspaceId, audienceId)
     const change = (id = ''): Promise<unknown> =>
-      ctx.db.transaction((tx) => updateContact(tx, { workspaceId, audienceId: null, now }, id, { lastName: 'x' }).then(({ kind }) => kind))
+      ctx.db.transaction((tx) =>
+        updateContact(tx, { workspaceId, audienceId: null, now }, id, { lastName: 'x' }).then(({ kind }) => kind),
+      )
     assert.deepEqual([await change(ghost?.contactId), await change(kept?.contactId)], ['no contact', 'changed'])
     const [again, same] = await save([{ email: 'ghost@x.example' }, { email: 'kept@x.example' }], other)
     assert.ok(again?.isNew && again.contactId !== ghost?.contactId)
@@ -155,23 +211,31 @@ describe('saving contacts', () => {
       return save(i % 2 === 0 ? rows : rows.toReversed())
     })
     const at = { workspaceId, now }
-    const single = ids.slice(0, 20).map((id, i) => ctx.db.transaction(async (tx) => {
-      if (i % 2 === 0) await changeContact(tx, at, id, { addTags: ['t'], leaveAudience: audienceId })
-      else await deleteContact(tx, workspaceId, id)
-    }))
+    const single = ids.slice(0, 20).map((id, i) =>
+      ctx.db.transaction(async (tx) => {
+        if (i % 2 === 0) await changeContact(tx, at, id, { addTags: ['t'], leaveAudience: audienceId })
+        else await deleteContact(tx, workspaceId, id)
+      }),
+    )
     await Promise.all([...rounds, ...single])
     assert.equal(await countOf(), (await membersOf(audienceId)).length)
   })
 
   it('an audience that is deleted while members are added keeps no visible one', async () => {
     const audiences = await Promise.all(Array.from({ length: 10 }, () => newAudience()))
-    await Promise.all(audiences.flatMap((id, i) => [
-      ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId: id, now }, [{ email: `r${i}@x.example` }])),
-      deleteAudience(ctx.db, workspaceId, id),
-    ]))
+    await Promise.all(
+      audiences.flatMap((id, i) => [
+        ctx.db.transaction((tx) =>
+          saveContacts(tx, { workspaceId, audienceId: id, now }, [{ email: `r${i}@x.example` }]),
+        ),
+        deleteAudience(ctx.db, workspaceId, id),
+      ]),
+    )
     const late = await ctx.db.query(
       `SELECT 1 FROM memberships m LEFT JOIN audiences a ON a.id = m.audience_id
-       WHERE m.workspace_id = $1 AND a.deleted_at IS NULL`, [workspaceId])
+       WHERE m.workspace_id = $1 AND a.deleted_at IS NULL`,
+      [workspaceId],
+    )
     assert.equal(late.rows.length, 0)
   })
 
@@ -181,7 +245,13 @@ describe('saving contacts', () => {
     const id = saved?.contactId ?? ''
     const change = (steps: object): Promise<string> =>
       ctx.db.transaction((tx) => changeContact(tx, { workspaceId, now }, id, steps)).then(({ kind }) => kind)
-    const all = { addTags: ['z', 'x'], removeTags: ['y'], attributes: { a: 1 }, joinAudience: other, leaveAudience: audienceId }
+    const all = {
+      addTags: ['z', 'x'],
+      removeTags: ['y'],
+      attributes: { a: 1 },
+      joinAudience: other,
+      leaveAudience: audienceId,
+    }
     assert.equal(await change(all), 'changed')
     const row = await contactOf('a@x.example')
     assert.deepEqual([row['tags'], row['custom_attributes']], [['x', 'z'], { a: 1 }])
@@ -200,12 +270,15 @@ describe('saving contacts', () => {
     await deleteAudience(ctx.db, workspaceId, audienceId)
     const steps = (leaveAudience: string): Promise<unknown> =>
       ctx.db.transaction((tx) => changeContact(tx, { workspaceId, now }, saved?.contactId ?? '', { leaveAudience }))
-    assert.equal((await steps(other) as { kind: string }).kind, 'changed')
-    assert.equal((await steps(other) as { kind: string }).kind, 'changed', 'it is still there')
+    assert.equal(((await steps(other)) as { kind: string }).kind, 'changed')
+    assert.equal(((await steps(other)) as { kind: string }).kind, 'changed', 'it is still there')
   })
 
   it('attributes are bounded also when they are added bit by bit', async () => {
-    const chunk = (i: number): ContactRow => ({ email: 'a@x.example', customAttributes: { [`k${i}`]: 'x'.repeat(30_000) } })
+    const chunk = (i: number): ContactRow => ({
+      email: 'a@x.example',
+      customAttributes: { [`k${i}`]: 'x'.repeat(30_000) },
+    })
     await save([chunk(1)])
     await save([chunk(2)])
     await assert.rejects(save([chunk(3)]), /contacts_attributes_size/)

@@ -45,14 +45,22 @@ export interface SaveOptions {
  * @throws a PostgreSQL error of the constraint contacts_attributes_size when the custom attributes of a contact grow beyond 64 KB.
  */
 export async function saveContacts(
-  tx: Queryable, to: Target, rows: readonly ContactRow[], { isBulk = false }: SaveOptions = {},
+  tx: Queryable,
+  to: Target,
+  rows: readonly ContactRow[],
+  { isBulk = false }: SaveOptions = {},
 ): Promise<SaveResult> {
   const held = await holdAudience(tx, to)
   if (held === null) return { kind: 'no audience' }
   const batch = foldTwins(rows)
   if (batch.length === 0) return { kind: 'saved', contacts: [], news: NO_NEWS }
   if (isBulk) await tx.query(`SELECT set_config('mailstead.notes', 'sums', true)`)
-  if (held.hasDeleted) await removeGhosts(tx, to.workspaceId, batch.map(({ email }) => email))
+  if (held.hasDeleted)
+    await removeGhosts(
+      tx,
+      to.workspaceId,
+      batch.map(({ email }) => email),
+    )
   const saved = await upsert(tx, to, batch)
   const joined = isBulk ? [] : [...saved].filter(([, { isJoined }]) => isJoined)
   const events = joined.map(([email, { contactId }]) => contactEvent('contact.subscribed', to, { email, contactId }))
@@ -72,16 +80,28 @@ function foldTwins(rows: readonly ContactRow[]): ContactRow[] {
 
 function mergeRows(first: ContactRow, second: ContactRow): ContactRow {
   const given = Object.entries(second).filter(([, value]) => value !== undefined)
-  const customAttributes = second.customAttributes && first.customAttributes
-    ? { ...first.customAttributes, ...second.customAttributes } : second.customAttributes ?? first.customAttributes
-  return { ...first, ...Object.fromEntries(given), customAttributes: second.customAttributes === null ? null : customAttributes }
+  const customAttributes =
+    second.customAttributes && first.customAttributes
+      ? { ...first.customAttributes, ...second.customAttributes }
+      : (second.customAttributes ?? first.customAttributes)
+  return {
+    ...first,
+    ...Object.fromEntries(given),
+    customAttributes: second.customAttributes === null ? null : customAttributes,
+  }
 }
 
-const LOCK_GHOSTS = prepared('contacts-lock-ghosts', `
-SELECT c.id FROM contacts c WHERE c.workspace_id = $1 AND c.email = ANY ($2) AND ${GHOST} ORDER BY c.email FOR UPDATE`)
-const REMOVE_GHOSTS = prepared('contacts-remove-ghosts', `
+const LOCK_GHOSTS = prepared(
+  'contacts-lock-ghosts',
+  `
+SELECT c.id FROM contacts c WHERE c.workspace_id = $1 AND c.email = ANY ($2) AND ${GHOST} ORDER BY c.email FOR UPDATE`,
+)
+const REMOVE_GHOSTS = prepared(
+  'contacts-remove-ghosts',
+  `
 WITH gone AS (DELETE FROM contacts c WHERE c.id = ANY ($1) AND ${GHOST} RETURNING c.id)
-DELETE FROM memberships m USING gone WHERE m.contact_id = gone.id`)
+DELETE FROM memberships m USING gone WHERE m.contact_id = gone.id`,
+)
 
 /**
  * What is left of contacts that nobody sees, under these addresses. Looked at again under their locks: another one may have brought them
@@ -100,7 +120,9 @@ const ARRAYS = FIELDS.map((_, i) => `$${i + 7}::text[]`).join(', ')
 const UNSUBSCRIBED_BIT = 1 << 30
 
 /** One row for each contact, and one more for each that joined the audience. */
-const UPSERT = prepared('contacts-upsert', `
+const UPSERT = prepared(
+  'contacts-upsert',
+  `
 WITH saved AS (
   INSERT INTO contacts (id, workspace_id, email, given, created_at, updated_at, ${COLUMNS})
   SELECT i.id, $1, i.email, i.given, $3, $3, ${VALUES}
@@ -115,20 +137,30 @@ WITH saved AS (
   ON CONFLICT (audience_id, contact_id) DO NOTHING
   RETURNING email
 )
-SELECT id, email, is_new AS "isNew" FROM saved UNION ALL SELECT NULL, email, NULL FROM joined`)
+SELECT id, email, is_new AS "isNew" FROM saved UNION ALL SELECT NULL, email, NULL FROM joined`,
+)
 
-interface UpsertRow { readonly id: string | null; readonly email: string; readonly isNew: boolean }
+interface UpsertRow {
+  readonly id: string | null
+  readonly email: string
+  readonly isNew: boolean
+}
 
 /** By address. The rows are in the order of addresses, and PostgreSQL takes them in this order. */
 async function upsert(tx: Queryable, to: Target, rows: readonly ContactRow[]): Promise<Map<string, SavedContact>> {
   const columns = columnsOf(rows, [
-    () => newId(to.now.getTime()), (row) => row.email, (row) => givenBits(row) | (row.isUnsubscribed === true ? UNSUBSCRIBED_BIT : 0),
+    () => newId(to.now.getTime()),
+    (row) => row.email,
+    (row) => givenBits(row) | (row.isUnsubscribed === true ? UNSUBSCRIBED_BIT : 0),
     ...FIELDS.map((field) => (row: ContactRow) => fieldText(field, row)),
   ])
   const answered = await tx.query<UpsertRow>(UPSERT, [to.workspaceId, to.audienceId, to.now, ...columns])
   const joined = new Set(answered.rows.filter(({ id }) => id === null).map(({ email }) => email))
-  return new Map(answered.rows.flatMap(({ id, email, isNew }) =>
-    id === null ? [] : [[email, { contactId: id, isNew, isJoined: joined.has(email) }] as const]))
+  return new Map(
+    answered.rows.flatMap(({ id, email, isNew }) =>
+      id === null ? [] : [[email, { contactId: id, isNew, isJoined: joined.has(email) }] as const],
+    ),
+  )
 }
 
 function savedOf(saved: ReadonlyMap<string, SavedContact>, email: string): SavedContact {

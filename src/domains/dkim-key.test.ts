@@ -5,7 +5,8 @@ import { generateDkimKeys, txtStrings } from '#src/domains/dkim-key.ts'
 /** RFC 8410 §4: what stands before the 32 octets of an Ed25519 key in SubjectPublicKeyInfo. */
 const ED25519_SPKI = Buffer.from('302a300506032b6570032100', 'hex')
 
-const published = ({ dnsValue }: { dnsValue: string }): Buffer => Buffer.from(dnsValue.slice(dnsValue.indexOf('p=') + 2), 'base64')
+const published = ({ dnsValue }: { dnsValue: string }): Buffer =>
+  Buffer.from(dnsValue.slice(dnsValue.indexOf('p=') + 2), 'base64')
 
 describe('generateDkimKeys', () => {
   it('makes pairs whose published half verifies what the private half signs', async () => {
@@ -14,14 +15,20 @@ describe('generateDkimKeys', () => {
     assert.match(rsa.dnsValue, /^v=DKIM1; k=rsa; p=[A-Za-z0-9+/]+=*$/)
     assert.match(ed25519.dnsValue, /^v=DKIM1; k=ed25519; p=[A-Za-z0-9+/]{43}=$/)
 
-    const pairs = [[rsa, published(rsa)], [ed25519, Buffer.concat([ED25519_SPKI, published(ed25519)])]] as const
+    const pairs = [
+      [rsa, published(rsa)],
+      [ed25519, Buffer.concat([ED25519_SPKI, published(ed25519)])],
+    ] as const
     for (const [{ privateKey }, spki] of pairs) {
       const own = createPrivateKey({ key: privateKey, type: 'pkcs8', format: 'der' })
       const hash = own.asymmetricKeyType === 'rsa' ? 'sha256' : null
       const publicKey = createPublicKey({ key: spki, type: 'spki', format: 'der' })
       assert.ok(verify(hash, Buffer.from('words'), publicKey, sign(hash, Buffer.from('words'), own)))
     }
-    assert.equal(createPrivateKey({ key: rsa.privateKey, type: 'pkcs8', format: 'der' }).asymmetricKeyDetails?.modulusLength, 2048)
+    assert.equal(
+      createPrivateKey({ key: rsa.privateKey, type: 'pkcs8', format: 'der' }).asymmetricKeyDetails?.modulusLength,
+      2048,
+    )
   })
 
   it('makes new ones each time', async () => {

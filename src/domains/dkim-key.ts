@@ -42,7 +42,8 @@ function derOf(key: KeyObject): Buffer {
 
 /** RFC 6376 §3.6.1 for RSA (SubjectPublicKeyInfo), RFC 8463 §4.2 for Ed25519 (the bare 32 octets). */
 function dnsValueOf(key: KeyObject): string {
-  if (key.asymmetricKeyType === 'rsa') return `v=DKIM1; k=rsa; p=${key.export({ type: 'spki', format: 'der' }).toString('base64')}`
+  if (key.asymmetricKeyType === 'rsa')
+    return `v=DKIM1; k=rsa; p=${key.export({ type: 'spki', format: 'der' }).toString('base64')}`
   const point = Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
   return `v=DKIM1; k=ed25519; p=${point.toString('base64')}`
 }

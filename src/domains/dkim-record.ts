@@ -7,7 +7,8 @@
 export function findProblem(texts: readonly string[], expected: string): string | null {
   const candidates = texts.filter((text) => /(?:^|[;\s"])p\s*=/.test(text))
   const [text, ...others] = candidates
-  if (text === undefined) return texts.length === 0 ? 'there is no TXT record' : 'there is a TXT record, but it is no DKIM key'
+  if (text === undefined)
+    return texts.length === 0 ? 'there is no TXT record' : 'there is a TXT record, but it is no DKIM key'
   if (others.length > 0) return `there are ${candidates.length} DKIM records at this name: keep only this one`
   if (text.trimStart().startsWith('"')) return 'the value has quotation marks in it: enter it without them'
   return compare(readTags(text), readTags(expected))

@@ -9,7 +9,8 @@ export function judgeDmarc(texts: readonly string[]): Finding {
   const records = texts.filter((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text))
   const [text, ...others] = records
   if (text === undefined) return explainNone(texts)
-  if (others.length > 0) return wrong(`there are ${records.length} DMARC records, which counts as none (RFC 7489 6.6.3): keep one`)
+  if (others.length > 0)
+    return wrong(`there are ${records.length} DMARC records, which counts as none (RFC 7489 6.6.3): keep one`)
   const tags = readTags(text)
   const policy = tags.get('p')
   if (policy === undefined) return wrong('the DMARC record has no policy: add p=none, or stricter')
@@ -34,7 +35,14 @@ function readTags(text: string): ReadonlyMap<string, string> {
   for (const part of text.split(';')) {
     const at = part.indexOf('=')
     const name = part.slice(0, at).trim().toLowerCase()
-    if (at > 0 && !tags.has(name)) tags.set(name, part.slice(at + 1).trim().toLowerCase())
+    if (at > 0 && !tags.has(name))
+      tags.set(
+        name,
+        part
+          .slice(at + 1)
+          .trim()
+          .toLowerCase(),
+      )
   }
   return tags
 }

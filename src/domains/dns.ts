@@ -7,8 +7,7 @@ import type { Config } from '#config/load.ts'
 
 export type Answer<T> =
   /** None for a name without such records, for no such name, and for a name that cannot be. */
-  | { readonly kind: 'answered'; readonly records: readonly T[] }
-  | { readonly kind: 'failed'; readonly reason: string }
+  { readonly kind: 'answered'; readonly records: readonly T[] } | { readonly kind: 'failed'; readonly reason: string }
 
 export interface MxRecord {
   readonly exchange: string
@@ -44,13 +43,14 @@ export function createDomainDns(config: Pick<Config, 'dnsServers'>): DomainDns {
   if (config.dnsServers !== null) resolver.setServers(config.dnsServers)
   return {
     txt: (name) => ask(async () => (await resolver.resolveTxt(name)).map((strings) => strings.join(''))),
-    mx: (name) => ask(async () => {
-      const records = await resolver.resolveMx(name)
-      return records.map(({ exchange, priority }) => ({ exchange: plain(exchange), priority }))
-    }),
+    mx: (name) =>
+      ask(async () => {
+        const records = await resolver.resolveMx(name)
+        return records.map(({ exchange, priority }) => ({ exchange: plain(exchange), priority }))
+      }),
     cname: (name) => ask(async () => (await resolver.resolveCname(name)).map(plain)),
     ns: (name) => ask(async () => (await resolver.resolveNs(name)).map(plain)),
-    ofFamily: (name, family) => ask(() => family === 4 ? resolver.resolve4(name) : resolver.resolve6(name)),
+    ofFamily: (name, family) => ask(() => (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name))),
     ptr: (name) => ask(async () => (await resolver.resolvePtr(name)).map(plain)),
     addresses: async (name) => {
       const four = await ask(() => resolver.resolve4(name))
@@ -63,8 +63,11 @@ async function ask<T>(question: () => Promise<T[]>): Promise<Answer<T>> {
   try {
     return { kind: 'answered', records: await question() }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error)
-    return NOTHING.has(code) ? { kind: 'answered', records: [] } : { kind: 'failed', reason: REASONS.get(code) ?? `DNS: ${code}` }
+    const code =
+      error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error)
+    return NOTHING.has(code)
+      ? { kind: 'answered', records: [] }
+      : { kind: 'failed', reason: REASONS.get(code) ?? `DNS: ${code}` }
   }
 }
 

@@ -40,20 +40,38 @@ describe('sending domains', () => {
   describe('added', () => {
     it('are pending, with an RSA and an Ed25519 key that fit what is to be published', async () => {
       const domain = await add(mine, 'Shop.Example.')
-      assert.deepEqual([domain.domain, domain.status, domain.region, domain.verifiedAt, domain.checks], ['shop.example', 'pending', 'us-east-1', null, null])
-      assert.deepEqual(domain.keys.map(({ algorithm, state }) => [algorithm, state]), [['rsa-sha256', 'active'], ['ed25519-sha256', 'active']])
+      assert.deepEqual(
+        [domain.domain, domain.status, domain.region, domain.verifiedAt, domain.checks],
+        ['shop.example', 'pending', 'us-east-1', null, null],
+      )
+      assert.deepEqual(
+        domain.keys.map(({ algorithm, state }) => [algorithm, state]),
+        [
+          ['rsa-sha256', 'active'],
+          ['ed25519-sha256', 'active'],
+        ],
+      )
       assert.deepEqual(await loadSendingDomain(ctx, domain.id), { kind: 'not-verified' })
       await trustDomain(ctx.db, domain.id)
       const keys = await keysOf(domain.id)
-      assert.deepEqual(keys.map(({ domain: name, algorithm, selector }) => [name, algorithm, selector]),
-        domain.keys.map(({ algorithm, selector }) => ['shop.example', algorithm, selector]))
-      const rsa = createPublicKey(createPrivateKey({ key: keys[0]?.privateKey() ?? Buffer.alloc(0), type: 'pkcs8', format: 'der' }))
-      assert.ok(domain.keys[0]?.dnsValue.endsWith(`p=${rsa.export({ type: 'spki', format: 'der' }).toString('base64')}`))
+      assert.deepEqual(
+        keys.map(({ domain: name, algorithm, selector }) => [name, algorithm, selector]),
+        domain.keys.map(({ algorithm, selector }) => ['shop.example', algorithm, selector]),
+      )
+      const rsa = createPublicKey(
+        createPrivateKey({ key: keys[0]?.privateKey() ?? Buffer.alloc(0), type: 'pkcs8', format: 'der' }),
+      )
+      assert.ok(
+        domain.keys[0]?.dnsValue.endsWith(`p=${rsa.export({ type: 'spki', format: 'der' }).toString('base64')}`),
+      )
     })
 
     it('have private keys that are stored sealed', async () => {
       const domain = await add(mine)
-      const { rows } = await ctx.db.query<{ private_key: Buffer }>('SELECT private_key FROM dkim_keys WHERE domain_id = $1', [domain.id])
+      const { rows } = await ctx.db.query<{ private_key: Buffer }>(
+        'SELECT private_key FROM dkim_keys WHERE domain_id = $1',
+        [domain.id],
+      )
       for (const { private_key: sealed } of rows) {
         assert.throws(() => createPrivateKey({ key: sealed, type: 'pkcs8', format: 'der' }))
         assert.throws(() => openVault(Buffer.alloc(32, 8)).open('dkim', sealed), /MASTER_KEY/)
@@ -62,21 +80,28 @@ describe('sending domains', () => {
     })
 
     it('once only, also when many ask together', async () => {
-      const results = await Promise.all(Array.from({ length: 5 }, () => addDomain(ctx, { workspaceId: mine, name: 'together.example' })))
+      const results = await Promise.all(
+        Array.from({ length: 5 }, () => addDomain(ctx, { workspaceId: mine, name: 'together.example' })),
+      )
       assert.deepEqual(results.map(({ kind }) => kind).toSorted(), ['added', 'exists', 'exists', 'exists', 'exists'])
       assert.equal(new Set(results.map((result) => 'domain' in result && result.domain.id)).size, 1)
       assert.equal((await addDomain(ctx, { workspaceId: mine, name: 'TOGETHER.example' })).kind, 'exists')
     })
 
     it('up to the limit of the plan, exactly, also when many are added together', async () => {
-      const results = await Promise.all(Array.from({ length: 12 }, (_, i) => addDomain(ctx, { workspaceId: mine, name: `many${i}.example`, max: 4 })))
+      const results = await Promise.all(
+        Array.from({ length: 12 }, (_, i) => addDomain(ctx, { workspaceId: mine, name: `many${i}.example`, max: 4 })),
+      )
       assert.equal(results.filter(({ kind }) => kind === 'added').length, 4)
       assert.equal(results.filter(({ kind }) => kind === 'too-many').length, 8)
       assert.equal(await countDomains(ctx.db, mine), 4)
     })
 
     it('not under a name that is none, and not to a workspace that is not there', async () => {
-      assert.deepEqual(await addDomain(ctx, { workspaceId: mine, name: 'nodot' }), { kind: 'invalid', reason: 'the domain has no dot' })
+      assert.deepEqual(await addDomain(ctx, { workspaceId: mine, name: 'nodot' }), {
+        kind: 'invalid',
+        reason: 'the domain has no dot',
+      })
       assert.deepEqual(await addDomain(ctx, { workspaceId: newId(), name: 'a.example' }), { kind: 'no-workspace' })
     })
 
@@ -93,7 +118,10 @@ describe('sending domains', () => {
       assert.equal((await findDomain(ctx.db, mine, domain.id))?.id, domain.id)
       assert.equal(await findDomain(ctx.db, theirs, 'apart.example'), null)
       assert.equal(await findDomain(ctx.db, theirs, domain.id), null)
-      assert.deepEqual((await listDomains(ctx.db, mine, 10)).map(({ id }) => id), [domain.id])
+      assert.deepEqual(
+        (await listDomains(ctx.db, mine, 10)).map(({ id }) => id),
+        [domain.id],
+      )
       assert.deepEqual(await listDomains(ctx.db, theirs, 10), [])
       assert.equal(await removeDomain(ctx, theirs, domain.id), false)
       for (const text of ['', 'x', newId(), `' OR true --`]) assert.equal(await findDomain(ctx.db, mine, text), null)
@@ -103,16 +131,25 @@ describe('sending domains', () => {
       const [first, second] = [await add(mine, 'both.example'), await add(theirs, 'both.example')]
       assert.notEqual(first.keys[0]?.selector, second.keys[0]?.selector)
       await trustDomain(ctx.db, second.id)
-      assert.deepEqual((await searchDomains(ctx.db, 'both.example')).map(({ id }) => id), [second.id, first.id])
+      assert.deepEqual(
+        (await searchDomains(ctx.db, 'both.example')).map(({ id }) => id),
+        [second.id, first.id],
+      )
     })
   })
 
   it('are removed once, with their keys, and leave word for the worker', async () => {
     const domain = await add(mine)
     const both = await Promise.all([removeDomain(ctx, mine, domain.id), removeDomain(ctx, mine, domain.id)])
-    assert.deepEqual(both.filter((isRemoved) => isRemoved), [true])
+    assert.deepEqual(
+      both.filter((isRemoved) => isRemoved),
+      [true],
+    )
     assert.deepEqual(await loadSendingDomain(ctx, domain.id), { kind: 'gone' })
-    const { rows } = await ctx.db.query('SELECT domain FROM domain_removals WHERE domain_id = $1 AND workspace_id = $2', [domain.id, mine])
+    const { rows } = await ctx.db.query(
+      'SELECT domain FROM domain_removals WHERE domain_id = $1 AND workspace_id = $2',
+      [domain.id, mine],
+    )
     assert.deepEqual(rows, [{ domain: domain.domain }])
     assert.equal((await addDomain(ctx, { workspaceId: mine, name: domain.domain })).kind, 'added')
   })
@@ -127,7 +164,9 @@ describe('sending domains', () => {
     })
 
     it('by one workspace at a time', async () => {
-      const domains = await Promise.all(Array.from({ length: 5 }, async () => add(await ctx.newWorkspace(), 'rush.example')))
+      const domains = await Promise.all(
+        Array.from({ length: 5 }, async () => add(await ctx.newWorkspace(), 'rush.example')),
+      )
       const results = await Promise.all(domains.map((domain) => trustDomain(ctx.db, domain.id)))
       assert.deepEqual(results.toSorted(), ['taken', 'taken', 'taken', 'taken', 'verified'])
     })

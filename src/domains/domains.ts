@@ -91,9 +91,13 @@ export async function addDomain(ctx: Adding, order: DomainOrder): Promise<AddedD
   const keys = await generateDkimKeys()
   const id = newId(ctx.clock.now())
   const outcome = await ctx.db.transaction(async (tx) => {
-    const { rows: [workspace] } = await tx.query('SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [workspaceId])
+    const {
+      rows: [workspace],
+    } = await tx.query('SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [workspaceId])
     if (workspace === undefined) return 'no-workspace'
-    const { rows } = await tx.query<{ domain: string }>('SELECT domain FROM domains WHERE workspace_id = $1', [workspaceId])
+    const { rows } = await tx.query<{ domain: string }>('SELECT domain FROM domains WHERE workspace_id = $1', [
+      workspaceId,
+    ])
     if (rows.some(({ domain }) => domain === read.name)) return 'exists'
     if (max !== null && rows.length >= max) return 'too-many'
     const now = ctx.clock.now()
@@ -122,7 +126,17 @@ export async function storeKey(ctx: Pick<Adding, 'vault' | 'clock'>, tx: Queryab
   await tx.query(
     `INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value, state, state_since, created_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
-    [newId(), domainId, selector, key.algorithm, ctx.vault.seal('dkim', key.privateKey), key.dnsValue, state, new Date(ctx.clock.now())])
+    [
+      newId(),
+      domainId,
+      selector,
+      key.algorithm,
+      ctx.vault.seal('dkim', key.privateKey),
+      key.dnsValue,
+      state,
+      new Date(ctx.clock.now()),
+    ],
+  )
 }
 
 /** By id or name, in this workspace only. */
@@ -132,34 +146,54 @@ export async function findDomain(db: Queryable, workspaceId: string, idOrName: s
 }
 
 /** By id or name, in one workspace or in all: several may claim one name. The verified one comes first. */
-export async function searchDomains(db: Queryable, idOrName: string, workspaceId: string | null = null): Promise<Domain[]> {
+export async function searchDomains(
+  db: Queryable,
+  idOrName: string,
+  workspaceId: string | null = null,
+): Promise<Domain[]> {
   const read = readDomainName(idOrName)
   const [column, value] = isUuid(idOrName) ? ['id', idOrName] : ['domain', read.ok ? read.name : null]
-  const { rows } = await db.query<Domain>(`
+  const { rows } = await db.query<Domain>(
+    `
     ${SELECT} WHERE d.${column} = $1 AND ($2::uuid IS NULL OR d.workspace_id = $2)
-    ORDER BY d.verification_status <> 'verified', d.created_at LIMIT 100`, [value, workspaceId])
+    ORDER BY d.verification_status <> 'verified', d.created_at LIMIT 100`,
+    [value, workspaceId],
+  )
   return rows
 }
 
 /** The oldest first, of one workspace or (null) of all. */
-export async function listDomains(db: Queryable, workspaceId: string | null, limit: number, offset = 0): Promise<Domain[]> {
-  const { rows } = await db.query<Domain>(`
-    ${SELECT} WHERE $1::uuid IS NULL OR d.workspace_id = $1 ORDER BY d.created_at, d.id LIMIT $2 OFFSET $3`, [workspaceId, limit, offset])
+export async function listDomains(
+  db: Queryable,
+  workspaceId: string | null,
+  limit: number,
+  offset = 0,
+): Promise<Domain[]> {
+  const { rows } = await db.query<Domain>(
+    `
+    ${SELECT} WHERE $1::uuid IS NULL OR d.workspace_id = $1 ORDER BY d.created_at, d.id LIMIT $2 OFFSET $3`,
+    [workspaceId, limit, offset],
+  )
   return rows
 }
 
 export async function countDomains(db: Queryable, workspaceId: string): Promise<number> {
-  const { rows } = await db.query<{ n: number }>('SELECT count(*) AS n FROM domains WHERE workspace_id = $1', [workspaceId])
+  const { rows } = await db.query<{ n: number }>('SELECT count(*) AS n FROM domains WHERE workspace_id = $1', [
+    workspaceId,
+  ])
   return rows[0]?.n ?? 0
 }
 
 /** Makes a domain verified on the operator's word, whatever DNS says now or later. `taken`: another workspace holds it. */
 export async function trustDomain(db: Queryable, id: string): Promise<TrustedDomain> {
   try {
-    const { rowCount } = await db.query(`
+    const { rowCount } = await db.query(
+      `
       UPDATE domains SET verification_status = 'verified', is_trusted = true, status_since = now(), missing_since = NULL,
         verified_at = CASE WHEN verification_status IN ('verified', 'degraded') THEN coalesce(verified_at, now()) ELSE now() END
-      WHERE id = $1`, [id])
+      WHERE id = $1`,
+      [id],
+    )
     return rowCount === 1 ? 'verified' : 'not-found'
   } catch (error) {
     if (isHeldElsewhere(error)) return 'taken'

@@ -14,10 +14,13 @@ type Timed = Pick<Context, 'db' | 'clock'>
 /** Up to `limit` domains whose check is due, the longest due first; the caller looks at each, or they come again in minutes. */
 export async function claimChecks({ db, clock }: Timed, limit: number): Promise<{ id: string; workspaceId: string }[]> {
   const now = clock.now()
-  const { rows } = await db.query<{ id: string; workspaceId: string }>(`
+  const { rows } = await db.query<{ id: string; workspaceId: string }>(
+    `
     UPDATE domains SET check_due_at = $2, check_begun_at = $1 WHERE id IN (
       SELECT id FROM domains WHERE check_due_at <= $1 ORDER BY check_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-    RETURNING id, workspace_id AS "workspaceId"`, [new Date(now), new Date(now + CLAIM_MS), limit])
+    RETURNING id, workspace_id AS "workspaceId"`,
+    [new Date(now), new Date(now + CLAIM_MS), limit],
+  )
   return rows
 }
 
@@ -25,18 +28,26 @@ export async function claimChecks({ db, clock }: Timed, limit: number): Promise<
 export async function mayCheck({ db, clock }: Timed, id: string): Promise<boolean> {
   const now = clock.now()
   // a time ahead of ours is of a clock that was wrong: it must not shut the door
-  const { rowCount } = await db.query(`
+  const { rowCount } = await db.query(
+    `
     UPDATE domains SET check_begun_at = $2 WHERE id = $1 AND (check_begun_at IS NULL OR check_begun_at NOT BETWEEN $3 AND $2)`,
-    [id, new Date(now), new Date(now - FRESH_MS)])
+    [id, new Date(now), new Date(now - FRESH_MS)],
+  )
   return rowCount === 1
 }
 
 /** Up to `limit` domains whose registration is to be looked up. */
-export async function claimRegistrations({ db, clock }: Timed, limit: number): Promise<{ id: string; domain: string }[]> {
+export async function claimRegistrations(
+  { db, clock }: Timed,
+  limit: number,
+): Promise<{ id: string; domain: string }[]> {
   const now = clock.now()
-  const { rows } = await db.query<{ id: string; domain: string }>(`
+  const { rows } = await db.query<{ id: string; domain: string }>(
+    `
     UPDATE domains SET registration_due_at = $2 WHERE id IN (
       SELECT id FROM domains WHERE registration_due_at <= $1 ORDER BY registration_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-    RETURNING id, domain`, [new Date(now), new Date(now + CLAIM_MS), limit])
+    RETURNING id, domain`,
+    [new Date(now), new Date(now + CLAIM_MS), limit],
+  )
   return rows
 }

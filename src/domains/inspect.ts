@@ -43,13 +43,17 @@ const INSPECTORS: Readonly<Record<string, Inspector>> = {
 
 /** One check for each record of the domain, in the same order. */
 export function inspectDomain(
-  dns: DomainDns, domain: { readonly domain: string; readonly keys: readonly DkimKeyRow[] }, place: Place,
+  dns: DomainDns,
+  domain: { readonly domain: string; readonly keys: readonly DkimKeyRow[] },
+  place: Place,
 ): Promise<RecordCheck[]> {
-  return Promise.all(domainRecords(domain, place).map(async (record): Promise<RecordCheck> => {
-    const { purpose, type, name, isRequired } = record
-    const { status, message } = await inspectRecord(dns, record, domain.domain, place)
-    return { purpose, type, name, isRequired, status, message: tame(`${name}: ${message}`) }
-  }))
+  return Promise.all(
+    domainRecords(domain, place).map(async (record): Promise<RecordCheck> => {
+      const { purpose, type, name, isRequired } = record
+      const { status, message } = await inspectRecord(dns, record, domain.domain, place)
+      return { purpose, type, name, isRequired, status, message: tame(`${name}: ${message}`) }
+    }),
+  )
 }
 
 async function inspectRecord(dns: DomainDns, record: DnsRecord, domain: string, place: Place): Promise<Finding> {
@@ -60,7 +64,9 @@ async function inspectRecord(dns: DomainDns, record: DnsRecord, domain: string, 
   if (finding.status === 'ok' || finding.status === 'unknown') return finding
   const twice = `${name}.${domain}`
   if (finding.status === 'missing' && (await inspect(dns, { record, name: twice, place })).status === 'ok')
-    return missing(`the record is at ${twice}: enter its name as ${shortOf(name, domain)}, the domain is appended by itself`)
+    return missing(
+      `the record is at ${twice}: enter its name as ${shortOf(name, domain)}, the domain is appended by itself`,
+    )
   const alias = record.type === 'CNAME' ? null : await dns.cname(name)
   const [target] = alias?.kind === 'answered' ? alias.records : []
   if (target === undefined) return finding
@@ -92,7 +98,9 @@ async function inspectDmarc(dns: DomainDns, { name }: Wanted): Promise<Finding> 
   if (finding.status !== 'missing' || parent === null || name === `_dmarc.${parent}`) return finding
   // RFC 7489 6.6.3: without a record of its own, a subdomain has the policy of the organisation
   const above = await dns.txt(`_dmarc.${parent}`)
-  return above.kind === 'answered' && judgeDmarc(above.records).status === 'ok' ? ok(`the DMARC policy of ${parent} counts for it`) : finding
+  return above.kind === 'answered' && judgeDmarc(above.records).status === 'ok'
+    ? ok(`the DMARC policy of ${parent} counts for it`)
+    : finding
 }
 
 async function inspectMx(dns: DomainDns, { record, name }: Wanted): Promise<Finding> {
@@ -101,7 +109,9 @@ async function inspectMx(dns: DomainDns, { record, name }: Wanted): Promise<Find
   if (answer.records.length === 0) return missing('there is no MX record')
   const others = answer.records.map(({ exchange }) => exchange).filter((exchange) => exchange !== record.value)
   if (others.length === 0) return ok('the MX record is there')
-  return wrong(`the MX is ${others.join(', ').slice(0, 200)}: it must be ${record.value} and no other, or bounces go astray`)
+  return wrong(
+    `the MX is ${others.join(', ').slice(0, 200)}: it must be ${record.value} and no other, or bounces go astray`,
+  )
 }
 
 async function inspectCname(dns: DomainDns, { record, name }: Wanted): Promise<Finding> {

@@ -8,48 +8,116 @@ const DAY = 24 * 60 * MINUTE
 const NOW = 1_900_000_000_000
 
 const key = (id: string, state: KeyState, ageMs = 0, seenAgoMs: number | null = null): DkimKeyRow => ({
-  id, selector: id, algorithm: 'rsa-sha256', dnsValue: '', state, sinceMs: NOW - ageMs, seenMs: seenAgoMs === null ? null : NOW - seenAgoMs,
+  id,
+  selector: id,
+  algorithm: 'rsa-sha256',
+  dnsValue: '',
+  state,
+  sinceMs: NOW - ageMs,
+  seenMs: seenAgoMs === null ? null : NOW - seenAgoMs,
 })
-const promote: KeyMove[] = [{ kind: 'to', id: 'old', from: 'active', to: 'retired' }, { kind: 'to', id: 'new', from: 'waiting', to: 'active' }]
+const promote: KeyMove[] = [
+  { kind: 'to', id: 'old', from: 'active', to: 'retired' },
+  { kind: 'to', id: 'new', from: 'waiting', to: 'active' },
+]
 
 type Row = readonly [what: string, keys: DkimKeyRow[], seen: Record<string, FindingStatus>, moves: KeyMove[]]
 const ROWS: readonly Row[] = [
-  ['the next key waits while it is not in DNS', [key('old', 'active'), key('new', 'waiting')], { old: 'ok', new: 'missing' }, []],
-  ['is noted when it is seen', [key('old', 'active'), key('new', 'waiting')], { old: 'ok', new: 'ok' }, [{ kind: 'saw', id: 'new', at: NOW }]],
-  ['waits until it has stayed', [key('old', 'active'), key('new', 'waiting', 0, 9 * MINUTE)], { old: 'ok', new: 'ok' }, []],
-  ['then signs, and the one before retires', [key('old', 'active'), key('new', 'waiting', 0, 10 * MINUTE)], { old: 'ok', new: 'ok' }, promote],
-  ['begins anew when it went away', [key('old', 'active'), key('new', 'waiting', 0, 9 * MINUTE)], { old: 'ok', new: 'wrong' }, [{ kind: 'saw', id: 'new', at: null }]],
-  ['is not hurt by silence', [key('old', 'active'), key('new', 'waiting', 0, 9 * MINUTE)], { old: 'ok', new: 'unknown' }, []],
-  ['signs at once where the record before is gone', [key('old', 'active'), key('new', 'waiting')], { old: 'missing', new: 'ok' }, promote],
-  ['not where it is only silent', [key('old', 'active'), key('new', 'waiting')], { old: 'unknown', new: 'ok' }, [{ kind: 'saw', id: 'new', at: NOW }]],
+  [
+    'the next key waits while it is not in DNS',
+    [key('old', 'active'), key('new', 'waiting')],
+    { old: 'ok', new: 'missing' },
+    [],
+  ],
+  [
+    'is noted when it is seen',
+    [key('old', 'active'), key('new', 'waiting')],
+    { old: 'ok', new: 'ok' },
+    [{ kind: 'saw', id: 'new', at: NOW }],
+  ],
+  [
+    'waits until it has stayed',
+    [key('old', 'active'), key('new', 'waiting', 0, 9 * MINUTE)],
+    { old: 'ok', new: 'ok' },
+    [],
+  ],
+  [
+    'then signs, and the one before retires',
+    [key('old', 'active'), key('new', 'waiting', 0, 10 * MINUTE)],
+    { old: 'ok', new: 'ok' },
+    promote,
+  ],
+  [
+    'begins anew when it went away',
+    [key('old', 'active'), key('new', 'waiting', 0, 9 * MINUTE)],
+    { old: 'ok', new: 'wrong' },
+    [{ kind: 'saw', id: 'new', at: null }],
+  ],
+  [
+    'is not hurt by silence',
+    [key('old', 'active'), key('new', 'waiting', 0, 9 * MINUTE)],
+    { old: 'ok', new: 'unknown' },
+    [],
+  ],
+  [
+    'signs at once where the record before is gone',
+    [key('old', 'active'), key('new', 'waiting')],
+    { old: 'missing', new: 'ok' },
+    promote,
+  ],
+  [
+    'not where it is only silent',
+    [key('old', 'active'), key('new', 'waiting')],
+    { old: 'unknown', new: 'ok' },
+    [{ kind: 'saw', id: 'new', at: NOW }],
+  ],
   ['a retired key stays 7 days', [key('old', 'retired', 7 * DAY - 1)], { old: 'ok' }, []],
-  ['then its record may be removed', [key('old', 'retired', 7 * DAY)], { old: 'ok' }, [{ kind: 'to', id: 'old', from: 'retired', to: 'removable' }]],
+  [
+    'then its record may be removed',
+    [key('old', 'retired', 7 * DAY)],
+    { old: 'ok' },
+    [{ kind: 'to', id: 'old', from: 'retired', to: 'removable' }],
+  ],
   ['which is told for 30 days', [key('old', 'removable', 30 * DAY - 1)], {}, []],
   ['and then it is gone', [key('old', 'removable', 30 * DAY)], {}, [{ kind: 'delete', id: 'old', from: 'removable' }]],
 ]
 
 describe('the states of DKIM keys', () => {
   for (const [what, keys, seen, moves] of ROWS)
-    it(what, () => assert.deepEqual(planKeys(keys, ({ id }) => seen[id] ?? 'unknown', NOW), moves))
+    it(what, () =>
+      assert.deepEqual(
+        planKeys(keys, ({ id }) => seen[id] ?? 'unknown', NOW),
+        moves,
+      ),
+    )
 
   it('leave one key that signs, whatever DNS says and however long it takes', () => {
-    const step = fc.record({ afterMs: fc.nat(DAY), old: fc.constantFrom<FindingStatus>('ok', 'missing', 'wrong', 'unknown'), next: fc.constantFrom<FindingStatus>('ok', 'missing', 'wrong', 'unknown') })
-    fc.assert(fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
-      let keys = [key('old', 'active'), key('new', 'waiting')]
-      let now = NOW
-      for (const { afterMs, old, next } of steps) {
-        now += afterMs
-        const moves = planKeys(keys, ({ id }) => id === 'old' ? old : next, now)
-        keys = moves.reduce((all, move) => apply(all, move, now), keys)
-        assert.equal(keys.filter(({ state }) => state === 'active').length, 1)
-      }
-    }))
+    const step = fc.record({
+      afterMs: fc.nat(DAY),
+      old: fc.constantFrom<FindingStatus>('ok', 'missing', 'wrong', 'unknown'),
+      next: fc.constantFrom<FindingStatus>('ok', 'missing', 'wrong', 'unknown'),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+        let keys = [key('old', 'active'), key('new', 'waiting')]
+        let now = NOW
+        for (const { afterMs, old, next } of steps) {
+          now += afterMs
+          const moves = planKeys(keys, ({ id }) => (id === 'old' ? old : next), now)
+          keys = moves.reduce((all, move) => apply(all, move, now), keys)
+          assert.equal(keys.filter(({ state }) => state === 'active').length, 1)
+        }
+      }),
+    )
   })
 })
 
 function apply(keys: DkimKeyRow[], move: KeyMove, now: number): DkimKeyRow[] {
   if (move.kind === 'delete') return keys.filter(({ id }) => id !== move.id)
   const change = move.kind === 'saw' ? { seenMs: move.at } : { state: move.to, sinceMs: now }
-  assert.ok(move.kind !== 'to' || (move.to in KEY_STATES && keys.some(({ id, state }) => id === move.id && state === move.from)))
-  return keys.map((one) => one.id === move.id ? { ...one, ...change } : one)
+  assert.ok(
+    move.kind !== 'to' ||
+      (move.to in KEY_STATES && keys.some(({ id, state }) => id === move.id && state === move.from)),
+  )
+  return keys.map((one) => (one.id === move.id ? { ...one, ...change } : one))
 }

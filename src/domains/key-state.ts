@@ -6,9 +6,9 @@
 import type { FindingStatus } from './finding.ts'
 
 export const KEY_STATES = {
-  waiting:   'is to be published; it signs once its record has been in DNS for 10 minutes',
-  active:    'signs',
-  retired:   'signs no more; its record stays for 7 days, so that mail under way verifies',
+  waiting: 'is to be published; it signs once its record has been in DNS for 10 minutes',
+  active: 'signs',
+  retired: 'signs no more; its record stays for 7 days, so that mail under way verifies',
   removable: 'its record may be removed from DNS; the private key is gone',
 } as const
 export type KeyState = keyof typeof KEY_STATES

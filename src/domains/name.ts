@@ -11,7 +11,8 @@ export function readDomainName(text: string): DomainName {
   const bare = text.trim().replace(/\.$/, '')
   if (bare === '') return { ok: false, reason: 'the domain is empty' }
   if (bare.includes('@')) return { ok: false, reason: 'give a domain, without the part up to the "@"' }
-  if (bare.includes('/') || bare.includes(':')) return { ok: false, reason: 'give a domain such as example.com, not an address of a page' }
+  if (bare.includes('/') || bare.includes(':'))
+    return { ok: false, reason: 'give a domain such as example.com, not an address of a page' }
   const parsed = parseAddress(`x@${bare}`)
   return parsed.ok ? { ok: true, name: parsed.address.domain } : { ok: false, reason: parsed.reason }
 }

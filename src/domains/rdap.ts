@@ -19,13 +19,20 @@ const HEADERS = { accept: 'application/rdap+json, application/json' }
 
 const entity = z.object({
   roles: z.array(z.string()).catch([]),
-  vcardArray: z.tuple([z.string(), z.array(z.unknown())]).optional().catch(undefined),
+  vcardArray: z
+    .tuple([z.string(), z.array(z.unknown())])
+    .optional()
+    .catch(undefined),
   publicIds: z.array(z.object({ type: z.string(), identifier: z.coerce.string() })).catch([]),
 })
 const answer = z.object({ entities: z.array(z.unknown()) })
 
 /** `name` is a registrable domain. Null when nobody answered, or the answer says nothing. */
-export async function findRegistrar(outgoing: Pick<Outgoing, 'get'>, rdapUrl: string, name: string): Promise<Registrar | null> {
+export async function findRegistrar(
+  outgoing: Pick<Outgoing, 'get'>,
+  rdapUrl: string,
+  name: string,
+): Promise<Registrar | null> {
   const endsAt = performance.now() + MAX_MS
   let url = `${rdapUrl}/${name}`
   for (let steps = 0; steps <= MAX_REDIRECTS; steps++) {
@@ -34,7 +41,13 @@ export async function findRegistrar(outgoing: Pick<Outgoing, 'get'>, rdapUrl: st
     if (!got.ok) return null
     if (got.status === 200) return readRegistrar(got.body)
     const next = got.location === null ? null : URL.parse(got.location, url)
-    if (got.status < 300 || got.status > 399 || next === null || (url.startsWith('https:') && next.protocol !== 'https:')) return null
+    if (
+      got.status < 300 ||
+      got.status > 399 ||
+      next === null ||
+      (url.startsWith('https:') && next.protocol !== 'https:')
+    )
+      return null
     url = next.href
   }
   return null
@@ -43,7 +56,9 @@ export async function findRegistrar(outgoing: Pick<Outgoing, 'get'>, rdapUrl: st
 function readRegistrar(body: string): Registrar | null {
   const parsed = answer.safeParse(parse(body))
   const entities = parsed.success ? parsed.data.entities : []
-  const registrar = entities.map((one) => entity.safeParse(one)).find(({ data }) => data?.roles.includes('registrar'))?.data
+  const registrar = entities
+    .map((one) => entity.safeParse(one))
+    .find(({ data }) => data?.roles.includes('registrar'))?.data
   if (registrar === undefined) return null
   // jCard (RFC 7095 3.3): [name, parameters, type, value]
   const full = registrar.vcardArray?.[1].find((property) => Array.isArray(property) && property[0] === 'fn')

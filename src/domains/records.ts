@@ -58,18 +58,36 @@ export function domainRecords({ domain, keys }: Keyed, place: Place): DnsRecord[
   return [
     ...keys.filter(({ state }) => state !== 'removable').map((key) => dkimRecord(domain, key)),
     {
-      type: 'TXT', name: domain, value: `v=spf1 include:${place.bounceDomain} ~all`, purpose: 'spf', isRequired: false,
-      description: 'SPF: for receivers that look at it for the From domain. If there is an SPF record already, put the include into it.',
+      type: 'TXT',
+      name: domain,
+      value: `v=spf1 include:${place.bounceDomain} ~all`,
+      purpose: 'spf',
+      isRequired: false,
+      description:
+        'SPF: for receivers that look at it for the From domain. If there is an SPF record already, put the include into it.',
     },
     {
-      type: 'TXT', name: `_dmarc.${domain}`, value: 'v=DMARC1; p=none', purpose: 'dmarc', isRequired: false,
-      description: 'DMARC: what receivers do with mail that is not signed by you. Large receivers ask bulk senders for one.',
+      type: 'TXT',
+      name: `_dmarc.${domain}`,
+      value: 'v=DMARC1; p=none',
+      purpose: 'dmarc',
+      isRequired: false,
+      description:
+        'DMARC: what receivers do with mail that is not signed by you. Large receivers ask bulk senders for one.',
     },
     ...mailFromRecords(domain, place),
-    ...(place.trackingHost === null ? [] : [{
-      type: 'CNAME', name: trackingNameOf(domain), value: place.trackingHost, purpose: 'tracking', isRequired: false,
-      description: 'Tracking: links and open pixels of your mail have your name in them.',
-    } as const]),
+    ...(place.trackingHost === null
+      ? []
+      : [
+          {
+            type: 'CNAME',
+            name: trackingNameOf(domain),
+            value: place.trackingHost,
+            purpose: 'tracking',
+            isRequired: false,
+            description: 'Tracking: links and open pixels of your mail have your name in them.',
+          } as const,
+        ]),
   ]
 }
 
@@ -80,10 +98,12 @@ export function removableRecords({ domain, keys }: Keyed): Pick<DnsRecord, 'type
 }
 
 const DKIM_TEXTS: Readonly<Record<KeyState, (key: DkimKeyRow) => string>> = {
-  active: ({ algorithm }) => algorithm === 'rsa-sha256'
-    ? 'DKIM: proves that the mail is yours. The domain is verified by this record.'
-    : 'DKIM, second signature: short and modern, for receivers that know Ed25519.',
-  waiting: () => 'DKIM, the next key: publish it beside the present one. It signs once it has been seen for 10 minutes.',
+  active: ({ algorithm }) =>
+    algorithm === 'rsa-sha256'
+      ? 'DKIM: proves that the mail is yours. The domain is verified by this record.'
+      : 'DKIM, second signature: short and modern, for receivers that know Ed25519.',
+  waiting: () =>
+    'DKIM, the next key: publish it beside the present one. It signs once it has been seen for 10 minutes.',
   retired: ({ sinceMs }) => {
     const until = new Date(sinceMs + KEEP_RETIRED_MS).toISOString().slice(0, 10)
     return `DKIM, the key before: keep it until ${until}, for mail that is under way.`
@@ -93,22 +113,37 @@ const DKIM_TEXTS: Readonly<Record<KeyState, (key: DkimKeyRow) => string>> = {
 
 function dkimRecord(domain: string, key: DkimKeyRow): DnsRecord {
   return {
-    type: 'TXT', name: dkimName(key.selector, domain), value: key.dnsValue, purpose: 'dkim',
-    description: DKIM_TEXTS[key.state](key), isRequired: key.state === 'active' && key.algorithm === 'rsa-sha256',
+    type: 'TXT',
+    name: dkimName(key.selector, domain),
+    value: key.dnsValue,
+    purpose: 'dkim',
+    description: DKIM_TEXTS[key.state](key),
+    isRequired: key.state === 'active' && key.algorithm === 'rsa-sha256',
   }
 }
 
 function mailFromRecords(domain: string, place: Place): DnsRecord[] {
   const name = mailFromOf(domain)
   // where the operator's bounce domain has this very name, it has its own records
-  const spf = name === place.bounceDomain ? `v=spf1 a:${place.serverName} -all` : `v=spf1 include:${place.bounceDomain} ~all`
+  const spf =
+    name === place.bounceDomain ? `v=spf1 a:${place.serverName} -all` : `v=spf1 include:${place.bounceDomain} ~all`
   return [
     {
-      type: 'MX', name, value: place.serverName, priority: 10, purpose: 'mail_from', isRequired: false,
-      description: 'MAIL FROM: bounces of your mail come to this name. With it and the next record, SPF passes in your name.',
+      type: 'MX',
+      name,
+      value: place.serverName,
+      priority: 10,
+      purpose: 'mail_from',
+      isRequired: false,
+      description:
+        'MAIL FROM: bounces of your mail come to this name. With it and the next record, SPF passes in your name.',
     },
     {
-      type: 'TXT', name, value: spf, purpose: 'mail_from', isRequired: false,
+      type: 'TXT',
+      name,
+      value: spf,
+      purpose: 'mail_from',
+      isRequired: false,
       description: 'MAIL FROM: SPF for the envelope sender of your mail.',
     },
   ]
@@ -118,7 +153,18 @@ function mailFromRecords(domain: string, place: Place): DnsRecord[] {
 export function returnPathRecords({ bounceDomain, serverName }: Place): DnsRecord[] {
   const common = { name: bounceDomain, purpose: 'return_path', isRequired: false } as const
   return [
-    { ...common, type: 'MX', value: serverName, priority: 10, description: 'For the operator, once: bounces come home.' },
-    { ...common, type: 'TXT', value: `v=spf1 a:${serverName} -all`, description: 'For the operator, once: SPF of the return-path.' },
+    {
+      ...common,
+      type: 'MX',
+      value: serverName,
+      priority: 10,
+      description: 'For the operator, once: bounces come home.',
+    },
+    {
+      ...common,
+      type: 'TXT',
+      value: `v=spf1 a:${serverName} -all`,
+      description: 'For the operator, once: SPF of the return-path.',
+    },
   ]
 }

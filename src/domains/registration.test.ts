@@ -11,15 +11,30 @@ const REGISTRAR = {
   entities: [
     { roles: ['abuse'] },
     {
-      roles: ['registrar'], publicIds: [{ type: 'IANA Registrar ID', identifier: '1910' }],
-      vcardArray: ['vcard', [['version', {}, 'text', '4.0'], ['fn', {}, 'text', ' Example\u0000Registrar, Inc. ']]],
+      roles: ['registrar'],
+      publicIds: [{ type: 'IANA Registrar ID', identifier: '1910' }],
+      vcardArray: [
+        'vcard',
+        [
+          ['version', {}, 'text', '4.0'],
+          ['fn', {}, 'text', ' Example\u0000Registrar, Inc. '],
+        ],
+      ],
     },
   ],
 }
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
-const json = (value: unknown): Answer => (_request, response) => { response.end(typeof value === 'string' ? value : JSON.stringify(value)) }
-const redirect = (location: string): Answer => (_request, response) => { response.writeHead(302, { location }).end() }
+const json =
+  (value: unknown): Answer =>
+  (_request, response) => {
+    response.end(typeof value === 'string' ? value : JSON.stringify(value))
+  }
+const redirect =
+  (location: string): Answer =>
+  (_request, response) => {
+    response.writeHead(302, { location }).end()
+  }
 
 describe('the registration of a domain', () => {
   let world: DomainWorld
@@ -34,7 +49,9 @@ describe('the registration of a domain', () => {
       asked.push(request.url ?? '')
       answer(request, response)
     })
-    await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     world = await createDomainWorld({ RDAP_URL: `${base}/domain/`, ALLOW_PRIVATE_TARGETS: '127.0.0.1' })
   })
@@ -43,7 +60,9 @@ describe('the registration of a domain', () => {
     server.close()
     await world.close()
   })
-  beforeEach(() => { asked = [] })
+  beforeEach(() => {
+    asked = []
+  })
 
   async function lookUp(name = `shop${names++}.com`): Promise<Domain> {
     const domain = await world.add(await world.ctx.newWorkspace(), name)
@@ -55,7 +74,10 @@ describe('the registration of a domain', () => {
     answer = json(REGISTRAR)
     world.dns.zone['known.co.uk'] = { NS: ['ada.ns.cloudflare.com', 'bob.ns.cloudflare.com'] }
     const domain = await lookUp('news.known.co.uk')
-    assert.deepEqual([domain.registrarName, domain.registrarIanaId, domain.dnsProvider], ['Example?Registrar, Inc.', '1910', 'Cloudflare'])
+    assert.deepEqual(
+      [domain.registrarName, domain.registrarIanaId, domain.dnsProvider],
+      ['Example?Registrar, Inc.', '1910', 'Cloudflare'],
+    )
     assert.ok(domain.registrarLastCheckedAt !== null)
     assert.deepEqual(asked, ['/domain/known.co.uk'])
     world.ctx.advance(29 * 86_400_000)
@@ -68,21 +90,47 @@ describe('the registration of a domain', () => {
   })
 
   it('is asked of the registry that RDAP redirects to', async () => {
-    answer = (request, response) => (request.url?.startsWith('/domain/') === true ? redirect('../registry/x') : json(REGISTRAR))(request, response)
+    answer = (request, response) =>
+      (request.url?.startsWith('/domain/') === true ? redirect('../registry/x') : json(REGISTRAR))(request, response)
     assert.equal((await lookUp()).registrarIanaId, '1910')
-    assert.deepEqual(asked.map((url) => url.split('/')[1]), ['domain', 'registry'])
+    assert.deepEqual(
+      asked.map((url) => url.split('/')[1]),
+      ['domain', 'registry'],
+    )
   })
 
   const troubles: readonly [what: string, answer: () => Answer, requests: number][] = [
-    ['a server that fails', () => (_request, response) => { response.writeHead(500).end() }, 1],
-    ['a name that is not registered', () => (_request, response) => { response.writeHead(404).end() }, 1],
+    [
+      'a server that fails',
+      () => (_request, response) => {
+        response.writeHead(500).end()
+      },
+      1,
+    ],
+    [
+      'a name that is not registered',
+      () => (_request, response) => {
+        response.writeHead(404).end()
+      },
+      1,
+    ],
     ['an answer that is none', () => json('<html>'), 1],
-    ['an answer of another shape', () => json({ entities: [{ roles: 'registrar' }, null, { roles: ['registrar'], vcardArray: 5 }] }), 1],
+    [
+      'an answer of another shape',
+      () => json({ entities: [{ roles: 'registrar' }, null, { roles: ['registrar'], vcardArray: 5 }] }),
+      1,
+    ],
     ['an endless answer', () => json(`{"entities":"${'x'.repeat(600_000)}`), 1],
     ['a circle of redirects', () => redirect('/domain/again'), 4],
     ['a redirect to a private address', () => redirect('http://10.0.0.1/'), 1],
     ['a redirect to another protocol', () => redirect('file:///etc/passwd'), 1],
-    ['a connection that breaks', () => (request) => { request.socket.destroy() }, 1],
+    [
+      'a connection that breaks',
+      () => (request) => {
+        request.socket.destroy()
+      },
+      1,
+    ],
   ]
   for (const [what, behave, requests] of troubles) {
     it(`is not known after ${what}, and asked for again within two days`, async () => {
@@ -90,7 +138,10 @@ describe('the registration of a domain', () => {
       const domain = await lookUp()
       assert.deepEqual([domain.registrarName, domain.registrarIanaId], [null, null])
       assert.equal(asked.length, requests)
-      const { rows } = await world.ctx.db.query<{ due: Date }>('SELECT registration_due_at AS due FROM domains WHERE id = $1', [domain.id])
+      const { rows } = await world.ctx.db.query<{ due: Date }>(
+        'SELECT registration_due_at AS due FROM domains WHERE id = $1',
+        [domain.id],
+      )
       assert.ok((rows[0]?.due.getTime() ?? 0) - world.ctx.clock.now() < 2 * 86_400_000)
     })
   }
@@ -111,10 +162,19 @@ describe('the registration of a domain', () => {
 
 describe('the provider of a zone', () => {
   const cases: readonly [nameServers: string[], provider: string | null][] = [
-    [['ada.ns.cloudflare.com'], 'Cloudflare'], [['ns-1.awsdns-22.co.uk', 'ns-2.awsdns-33.com'], 'Amazon Route 53'], [['ns01.domaincontrol.com'], 'GoDaddy'],
-    [['ns-cloud-a1.googledomains.com'], 'Google Cloud DNS'], [['ns1-01.azure-dns.com'], 'Azure DNS'], [['dns1.registrar-servers.com'], 'Namecheap'],
-    [['ns1.digitalocean.com'], 'DigitalOcean'], [['hydrogen.ns.hetzner.com'], 'Hetzner'], [['ns2.small-host.co.uk', 'ns1.small-host.co.uk'], 'small-host.co.uk'],
-    [['evilns.cloudflare.com.attacker.net'], 'attacker.net'], [['localhost'], 'localhost'], [[], null],
+    [['ada.ns.cloudflare.com'], 'Cloudflare'],
+    [['ns-1.awsdns-22.co.uk', 'ns-2.awsdns-33.com'], 'Amazon Route 53'],
+    [['ns01.domaincontrol.com'], 'GoDaddy'],
+    [['ns-cloud-a1.googledomains.com'], 'Google Cloud DNS'],
+    [['ns1-01.azure-dns.com'], 'Azure DNS'],
+    [['dns1.registrar-servers.com'], 'Namecheap'],
+    [['ns1.digitalocean.com'], 'DigitalOcean'],
+    [['hydrogen.ns.hetzner.com'], 'Hetzner'],
+    [['ns2.small-host.co.uk', 'ns1.small-host.co.uk'], 'small-host.co.uk'],
+    [['evilns.cloudflare.com.attacker.net'], 'attacker.net'],
+    [['localhost'], 'localhost'],
+    [[], null],
   ]
-  for (const [nameServers, provider] of cases) it(`${nameServers.join(', ')}: ${provider}`, () => assert.equal(providerOf(nameServers), provider))
+  for (const [nameServers, provider] of cases)
+    it(`${nameServers.join(', ')}: ${provider}`, () => assert.equal(providerOf(nameServers), provider))
 })

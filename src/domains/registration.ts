@@ -24,7 +24,11 @@ interface Named {
 }
 
 /** Looks up and stores; the domain may be gone by then. */
-export async function updateRegistration(ctx: Pick<Context, 'db' | 'clock' | 'config'>, means: Means, domain: Named): Promise<void> {
+export async function updateRegistration(
+  ctx: Pick<Context, 'db' | 'clock' | 'config'>,
+  means: Means,
+  domain: Named,
+): Promise<void> {
   const { isIcann, domain: registrable } = parse(domain.domain)
   const provider = await findProvider(means.dns, domain.domain, registrable ?? domain.domain)
   const { rdapUrl, isSandbox } = ctx.config
@@ -37,8 +41,15 @@ export async function updateRegistration(ctx: Pick<Context, 'db' | 'clock' | 'co
        registrar_iana_id = coalesce($4, registrar_iana_id), registrar_last_checked_at = coalesce($5, registrar_last_checked_at),
        registration_due_at = $6
      WHERE id = $1`,
-    [domain.id, provider, registrar?.name ?? null, registrar?.ianaId ?? null, isAsked ? new Date(now) : null,
-      new Date(now + (isDone ? MONTH_MS : DAY_MS) * (1 + 0.1 * Math.random()))])
+    [
+      domain.id,
+      provider,
+      registrar?.name ?? null,
+      registrar?.ianaId ?? null,
+      isAsked ? new Date(now) : null,
+      new Date(now + (isDone ? MONTH_MS : DAY_MS) * (1 + 0.1 * Math.random())),
+    ],
+  )
 }
 
 /** The zone may begin at the domain or at a name above it, up to the one that was registered. */

@@ -13,19 +13,28 @@ interface Removal {
 }
 
 /** Leaves word for the worker about the queued mail. False when the workspace has no such domain. */
-export async function removeDomain(ctx: Pick<Context, 'db' | 'clock'>, workspaceId: string, id: string): Promise<boolean> {
-  const { rowCount } = await ctx.db.query(`
+export async function removeDomain(
+  ctx: Pick<Context, 'db' | 'clock'>,
+  workspaceId: string,
+  id: string,
+): Promise<boolean> {
+  const { rowCount } = await ctx.db.query(
+    `
     WITH removed AS (DELETE FROM domains WHERE id = $1 AND workspace_id = $2 RETURNING id, workspace_id, domain)
     INSERT INTO domain_removals (domain_id, workspace_id, domain, removed_at, due_at) SELECT id, workspace_id, domain, $3, $3 FROM removed`,
-    [id, workspaceId, new Date(ctx.clock.now())])
+    [id, workspaceId, new Date(ctx.clock.now())],
+  )
   return rowCount === 1
 }
 
 /** Those whose mail is to be failed now, the longest due first. */
 export async function readRemovals(db: Queryable, until: Date, limit: number): Promise<Removal[]> {
-  const { rows } = await db.query<Removal>(`
+  const { rows } = await db.query<Removal>(
+    `
     SELECT domain_id AS "domainId", workspace_id AS "workspaceId", domain, removed_at AS "removedAt"
-    FROM domain_removals WHERE due_at <= $1 ORDER BY due_at LIMIT $2`, [until, limit])
+    FROM domain_removals WHERE due_at <= $1 ORDER BY due_at LIMIT $2`,
+    [until, limit],
+  )
   return rows
 }
 

@@ -29,7 +29,9 @@ export async function rotateKeys(ctx: Rotating, workspaceId: string, id: string)
   const keys = await generateDkimKeys()
   const pairId = newId()
   const kind = await ctx.db.transaction(async (tx) => {
-    const { rows: [locked] } = await tx.query(LOCK, [id, workspaceId])
+    const {
+      rows: [locked],
+    } = await tx.query(LOCK, [id, workspaceId])
     if (locked === undefined) return 'not-found'
     const { rows } = await tx.query<{ algorithm: string }>(WAITING, [id])
     if (rows.some(({ algorithm }) => algorithm === 'rsa-sha256')) return 'under-way'

@@ -42,9 +42,12 @@ export async function settleCheck(ctx: Settling, look: Look): Promise<Settled> {
 
 async function settleOnce(ctx: Settling, look: Look, isTaken: boolean): Promise<Settled> {
   const { proof, news } = await ctx.db.transaction(async (tx) => {
-    const { rows: [locked] } = await tx.query<{ isLate: boolean }>(
+    const {
+      rows: [locked],
+    } = await tx.query<{ isLate: boolean }>(
       `SELECT checked_at IS NOT NULL AND checked_at > $3 AS "isLate" FROM domains WHERE id = $1 AND workspace_id = $2 FOR NO KEY UPDATE`,
-      [look.domainId, look.workspaceId, new Date(look.begunAt)])
+      [look.domainId, look.workspaceId, new Date(look.begunAt)],
+    )
     const domain = locked === undefined ? null : await findDomain(tx, look.workspaceId, look.domainId)
     if (domain === null) return { proof: 'unknown' as const, news: NO_NEWS }
     const found = proofOf(domain, look.checks)
@@ -70,9 +73,16 @@ async function write(ctx: Settling, tx: Queryable, { domain, look, proof }: Judg
   await tx.query(
     `UPDATE domains SET checks = $2, checked_at = $3, missing_since = $4, check_due_at = $5, mail_from_status = $6, tracking_status = $7
      WHERE id = $1`,
-    [domain.id, JSON.stringify(look.checks), new Date(look.begunAt), dateOf(verdict.missingSinceMs),
+    [
+      domain.id,
+      JSON.stringify(look.checks),
+      new Date(look.begunAt),
+      dateOf(verdict.missingSinceMs),
       dueAt(ctx, verdict, Math.min(waitOfKeys(domain.keys, moves, now), waitOfParts(verdict, ageMs, look.checks))),
-      partStatus(look.checks, 'mail_from', domain.mailFromStatus), partStatus(look.checks, 'tracking', domain.trackingStatus)])
+      partStatus(look.checks, 'mail_from', domain.mailFromStatus),
+      partStatus(look.checks, 'tracking', domain.trackingStatus),
+    ],
+  )
   return verdict.status === domain.status ? NO_NEWS : turn(tx, domain, verdict, new Date(now))
 }
 
@@ -85,9 +95,16 @@ async function turn(tx: Queryable, domain: Domain, { status }: Verdict, now: Dat
   await tx.query(
     `UPDATE domains SET verification_status = $2, status_since = $3,
        verified_at = CASE WHEN $2 = 'verified' AND verification_status <> 'degraded' THEN $3 ELSE verified_at END
-     WHERE id = $1`, [domain.id, status, now])
+     WHERE id = $1`,
+    [domain.id, status, now],
+  )
   const data = { domain: domain.domain, domain_id: domain.id, verification_status: status }
-  const event = (type: WorkspaceEvent['type']): WorkspaceEvent => ({ workspaceId: domain.workspaceId, type, recipient: null, data })
+  const event = (type: WorkspaceEvent['type']): WorkspaceEvent => ({
+    workspaceId: domain.workspaceId,
+    type,
+    recipient: null,
+    data,
+  })
   if (status === 'verified') return raiseEvents(tx, [event('domain.verified')], now)
   return status === 'degraded' ? raiseEvents(tx, [event('domain.degraded')], now) : NO_NEWS
 }
@@ -100,13 +117,17 @@ async function moveKey(tx: Queryable, move: KeyMove, now: Date): Promise<void> {
   } else {
     await tx.query(
       `UPDATE dkim_keys SET state = $3, state_since = $4, private_key = CASE WHEN $3 = 'removable' THEN ''::bytea ELSE private_key END
-       WHERE id = $1 AND state = $2`, [move.id, move.from, move.to, now])
+       WHERE id = $1 AND state = $2`,
+      [move.id, move.from, move.to, now],
+    )
   }
 }
 
 /** The RSA record that signs, or the next one where it is there already, is the proof that whoever added the domain can write its zone. */
 function proofOf({ keys, domain }: Domain, checks: readonly RecordCheck[]): Proof {
-  const proving = keys.filter(({ algorithm, state }) => algorithm === 'rsa-sha256' && (state === 'active' || state === 'waiting'))
+  const proving = keys.filter(
+    ({ algorithm, state }) => algorithm === 'rsa-sha256' && (state === 'active' || state === 'waiting'),
+  )
   const seen = proving.map((key) => statusOfKey(checks, domain, key))
   if (seen.includes('ok')) return 'proven'
   return seen.includes('unknown') ? 'unknown' : 'absent'
@@ -129,12 +150,14 @@ function partStatus(checks: readonly RecordCheck[], purpose: Purpose, before: Pa
 /** A waiting key is looked for like a pending domain; what has been seen, when it may begin to sign. */
 function waitOfKeys(keys: readonly DkimKeyRow[], moves: readonly KeyMove[], now: number): number {
   const moved = new Map(moves.map((move) => [move.id, move]))
-  const waits = keys.filter(({ state }) => state === 'waiting').map((key) => {
-    const move = moved.get(key.id)
-    if (move?.kind === 'to') return Infinity
-    const seenMs = move?.kind === 'saw' ? move.at : key.seenMs
-    return seenMs === null ? growingWaitMs(now - key.sinceMs) : Math.max(1000, seenMs + SETTLE_MS - now)
-  })
+  const waits = keys
+    .filter(({ state }) => state === 'waiting')
+    .map((key) => {
+      const move = moved.get(key.id)
+      if (move?.kind === 'to') return Infinity
+      const seenMs = move?.kind === 'saw' ? move.at : key.seenMs
+      return seenMs === null ? growingWaitMs(now - key.sinceMs) : Math.max(1000, seenMs + SETTLE_MS - now)
+    })
   return Math.min(Infinity, ...waits)
 }
 

@@ -20,14 +20,14 @@ export interface SigningKey {
 
 export type SendingDomain =
   | {
-    readonly kind: 'ready'
-    /** RSA first, which every verifier knows. */
-    readonly keys: readonly SigningKey[]
-    /** The domain's own bounce subdomain, once its MX and SPF were seen; null: the operator's. */
-    readonly mailFrom: string | null
-    /** The egress pool that its mail leaves by: its own, else its workspace's, else that of its region. */
-    readonly pool: string
-  }
+      readonly kind: 'ready'
+      /** RSA first, which every verifier knows. */
+      readonly keys: readonly SigningKey[]
+      /** The domain's own bounce subdomain, once its MX and SPF were seen; null: the operator's. */
+      readonly mailFrom: string | null
+      /** The egress pool that its mail leaves by: its own, else its workspace's, else that of its region. */
+      readonly pool: string
+    }
   | { readonly kind: 'gone' }
   | { readonly kind: 'not-verified' }
 
@@ -43,21 +43,39 @@ interface Row {
   readonly private_key: Buffer
 }
 
-const LOAD = prepared('signing-keys-load', `
+const LOAD = prepared(
+  'signing-keys-load',
+  `
 SELECT d.domain, d.verification_status IN ('verified', 'degraded') AS "maySend", d.mail_from_status = 'verified' AS "hasMailFrom",
   d.region, coalesce(d.egress_pool, w.egress_pool) AS "egressPool", k.id, k.selector, k.algorithm, k.private_key
 FROM domains d JOIN workspaces w ON w.id = d.workspace_id LEFT JOIN dkim_keys k ON k.domain_id = d.id AND k.state = 'active'
-WHERE d.id = $1 ORDER BY k.algorithm DESC`)
+WHERE d.id = $1 ORDER BY k.algorithm DESC`,
+)
 
 export async function loadSendingDomain(ctx: Pick<Context, 'db' | 'vault'>, domainId: string): Promise<SendingDomain> {
   const { rows } = await ctx.db.query<Row>(LOAD, [domainId])
   const [first] = rows
   if (first === undefined) return { kind: 'gone' }
   if (!first.maySend) return { kind: 'not-verified' }
-  const keys = rows.flatMap(({ id, domain, selector, algorithm, private_key: sealed }) => id === null ? [] : [{
-    keyId: id, domain, selector, algorithm, privateKey: () => ctx.vault.open('dkim', sealed),
-  }])
-  return { kind: 'ready', keys, mailFrom: first.hasMailFrom ? mailFromOf(first.domain) : null, pool: first.egressPool ?? REGIONS[first.region].pool }
+  const keys = rows.flatMap(({ id, domain, selector, algorithm, private_key: sealed }) =>
+    id === null
+      ? []
+      : [
+          {
+            keyId: id,
+            domain,
+            selector,
+            algorithm,
+            privateKey: () => ctx.vault.open('dkim', sealed),
+          },
+        ],
+  )
+  return {
+    kind: 'ready',
+    keys,
+    mailFrom: first.hasMailFrom ? mailFromOf(first.domain) : null,
+    pool: first.egressPool ?? REGIONS[first.region].pool,
+  }
 }
 
 const FRESH = { max: 10_000, ttlMs: 5000 }

@@ -9,7 +9,9 @@ export interface SpfTerm {
   readonly domain: string | null
 }
 
-export type SpfRecord = { readonly ok: true; readonly terms: readonly SpfTerm[] } | { readonly ok: false; readonly reason: string }
+export type SpfRecord =
+  | { readonly ok: true; readonly terms: readonly SpfTerm[] }
+  | { readonly ok: false; readonly reason: string }
 
 const NEEDS_VALUE = new Set(['include', 'exists', 'ip4', 'ip6', 'redirect'])
 const MECHANISMS = new Set(['all', 'include', 'a', 'mx', 'ptr', 'ip4', 'ip6', 'exists'])
@@ -39,7 +41,11 @@ function readTerm(word: string): SpfTerm | null {
   if (modifier !== undefined) return { qualifier: '+', name: modifier, domain: bare(value) }
   const [, sign = '', name = '', domain] = ADDRESS.exec(word) ?? MECHANISM.exec(word) ?? []
   if (!MECHANISMS.has(name) || (NEEDS_VALUE.has(name) && (domain ?? '') === '') || domain === '') return null
-  return { qualifier: sign === '' ? '+' : sign as SpfTerm['qualifier'], name, domain: domain === undefined ? null : bare(domain) }
+  return {
+    qualifier: sign === '' ? '+' : (sign as SpfTerm['qualifier']),
+    name,
+    domain: domain === undefined ? null : bare(domain),
+  }
 }
 
 function bare(domain: string): string {

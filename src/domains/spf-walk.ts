@@ -37,9 +37,12 @@ export async function inspectSpf(dns: DomainDns, name: string, target: SpfTarget
   const answer = await dns.txt(name)
   if (answer.kind === 'failed') return unknown(answer.reason)
   const [text, ...others] = findSpf(answer.records)
-  if (text === undefined) return answer.records.some((one) => IN_QUOTES.test(one)) ? wrong(QUOTED) : missing('there is no SPF record')
+  if (text === undefined)
+    return answer.records.some((one) => IN_QUOTES.test(one)) ? wrong(QUOTED) : missing('there is no SPF record')
   if (others.length > 0)
-    return wrong(`there are ${others.length + 1} SPF records, which makes all of them void (RFC 7208 4.5): merge them into one`)
+    return wrong(
+      `there are ${others.length + 1} SPF records, which makes all of them void (RFC 7208 4.5): merge them into one`,
+    )
   const walk: Walk = { dns, target, endsAt: performance.now() + MAX_MS, lookups: 0, voids: 0, namesUs: false }
   const trouble = await followRecord(walk, text, [name], true)
   if (trouble !== null) return trouble
@@ -71,7 +74,9 @@ async function followTerm(walk: Walk, term: SpfTerm, path: readonly string[], is
   if (!ASKING.has(term.name)) return null
   walk.lookups++
   if (walk.lookups > MAX_LOOKUPS)
-    return wrong(`the SPF record needs more than ${MAX_LOOKUPS} DNS lookups, which makes it void (RFC 7208 4.6.4): take some out`)
+    return wrong(
+      `the SPF record needs more than ${MAX_LOOKUPS} DNS lookups, which makes it void (RFC 7208 4.6.4): take some out`,
+    )
   if (performance.now() > walk.endsAt) return unknown('the SPF record takes too long to follow')
   const mayPass = isOpen && term.qualifier === '+'
   const host = term.domain ?? path.at(-1) ?? ''

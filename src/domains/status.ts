@@ -4,10 +4,11 @@
  */
 
 export const DOMAIN_STATES = {
-  pending:  'waits for its DKIM record; looked at after 2 minutes, then ever more seldom, for 72 hours',
+  pending: 'waits for its DKIM record; looked at after 2 minutes, then ever more seldom, for 72 hours',
   verified: 'may send; looked at once a day',
   degraded: 'was verified and its DKIM record is gone: may send for 24 hours more',
-  failed:   'may not send: no DKIM record for 72 hours, or for 24 hours after it was there; the next look that finds it brings it back',
+  failed:
+    'may not send: no DKIM record for 72 hours, or for 24 hours after it was there; the next look that finds it brings it back',
 } as const
 export type DomainStatus = keyof typeof DOMAIN_STATES
 
@@ -61,11 +62,15 @@ const RULES: Readonly<Record<DomainStatus, (standing: Standing, proof: Proof, no
     if (proof !== 'absent') return { status: 'verified', missingSinceMs, dueInMs: HOUR_MS }
     if (missingSinceMs === null) return { status: 'verified', missingSinceMs: nowMs, dueInMs: SECOND_LOOK_MS }
     const isCertain = nowMs - missingSinceMs >= CERTAIN_MS
-    return isCertain ? turned('degraded', FIRST_WAIT_MS) : { status: 'verified', missingSinceMs, dueInMs: SECOND_LOOK_MS }
+    return isCertain
+      ? turned('degraded', FIRST_WAIT_MS)
+      : { status: 'verified', missingSinceMs, dueInMs: SECOND_LOOK_MS }
   },
   degraded: ({ statusSinceMs }, proof, nowMs) => {
     const ageMs = nowMs - statusSinceMs
-    return ageMs >= DEGRADED_MS && proof === 'absent' ? turned('failed', DAY_MS) : turned('degraded', growingWaitMs(ageMs))
+    return ageMs >= DEGRADED_MS && proof === 'absent'
+      ? turned('failed', DAY_MS)
+      : turned('degraded', growingWaitMs(ageMs))
   },
   failed: ({ statusSinceMs }, _proof, nowMs) => turned('failed', nowMs - statusSinceMs >= FAILED_MS ? null : DAY_MS),
 }

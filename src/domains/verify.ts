@@ -20,10 +20,18 @@ export interface Verification {
   readonly news: News
 }
 
-export async function verifyDomain(ctx: Pick<Context, 'config' | 'db' | 'clock'>, dns: DomainDns, domain: Domain): Promise<Verification> {
+export async function verifyDomain(
+  ctx: Pick<Context, 'config' | 'db' | 'clock'>,
+  dns: DomainDns,
+  domain: Domain,
+): Promise<Verification> {
   const begunAt = ctx.clock.now()
   const checks = await inspectDomain(dns, domain, placeOf(ctx.config))
-  const { proof, news, domain: now } = await settleCheck(ctx, { domainId: domain.id, workspaceId: domain.workspaceId, begunAt, checks })
+  const {
+    proof,
+    news,
+    domain: now,
+  } = await settleCheck(ctx, { domainId: domain.id, workspaceId: domain.workspaceId, begunAt, checks })
   if (now === null) return { kind: 'not-found', checks, domain, news }
   if (proof === 'taken') return { kind: 'taken', checks, domain: now, news }
   return { kind: proof === 'proven' ? 'verified' : 'not-verified', checks, domain: now, news }

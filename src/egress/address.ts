@@ -6,7 +6,10 @@ import ipaddr from 'ipaddr.js'
 export function reversedName(address: string, zone: string): string {
   const ip = ipaddr.parse(address)
   const bytes = ip.toByteArray()
-  const labels = ip.kind() === 'ipv4' ? bytes.map(String) : bytes.flatMap((byte) => [(byte >> 4).toString(16), (byte & 15).toString(16)])
+  const labels =
+    ip.kind() === 'ipv4'
+      ? bytes.map(String)
+      : bytes.flatMap((byte) => [(byte >> 4).toString(16), (byte & 15).toString(16)])
   return `${labels.toReversed().join('.')}.${zone}`
 }
 

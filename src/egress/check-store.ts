@@ -16,10 +16,13 @@ export interface DueSource extends Checked {
 
 export async function claimDue({ db, clock }: Pick<Context, 'db' | 'clock'>, limit: number): Promise<DueSource[]> {
   const now = clock.now()
-  const { rows } = await db.query<DueSource>(`
+  const { rows } = await db.query<DueSource>(
+    `
     UPDATE egress_sources SET check_due_at = $2 WHERE id IN (
       SELECT id FROM egress_sources WHERE check_due_at <= $1 ORDER BY check_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
-    RETURNING id, name, host(address) AS address, ehlo_name AS "ehloName"`, [new Date(now), new Date(now + EVERY_MS), limit])
+    RETURNING id, name, host(address) AS address, ehlo_name AS "ehloName"`,
+    [new Date(now), new Date(now + EVERY_MS), limit],
+  )
   return rows
 }
 
@@ -32,8 +35,14 @@ export interface StoredFinding extends Finding {
 export type NewFinding = Finding & { readonly check: CheckName }
 
 /** Those whose status is another than before. A finding that is skipped does not take the place of one that told something. */
-export async function storeFindings(db: Queryable, sourceId: string, findings: readonly NewFinding[], now: Date): Promise<CheckName[]> {
-  const { rows } = await db.query<{ name: CheckName; isNew: boolean }>(`
+export async function storeFindings(
+  db: Queryable,
+  sourceId: string,
+  findings: readonly NewFinding[],
+  now: Date,
+): Promise<CheckName[]> {
+  const { rows } = await db.query<{ name: CheckName; isNew: boolean }>(
+    `
     INSERT INTO egress_checks AS c (source_id, name, status, detail, todo, since, checked_at)
     SELECT s.id, i.name, i.status, i.detail, i.todo, $6, $6
     FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS i (name, status, detail, todo), egress_sources s WHERE s.id = $1
@@ -41,7 +50,8 @@ export async function storeFindings(db: Queryable, sourceId: string, findings: r
       since = CASE WHEN c.status = excluded.status THEN c.since ELSE $6 END
     WHERE excluded.status <> 'skipped' OR c.status = 'skipped'
     RETURNING name, since = $6 AS "isNew"`,
-    [sourceId, ...columnsOf(findings, [(f) => f.check, (f) => f.status, (f) => f.detail, (f) => f.todo]), now])
+    [sourceId, ...columnsOf(findings, [(f) => f.check, (f) => f.status, (f) => f.detail, (f) => f.todo]), now],
+  )
   return rows.filter(({ isNew }) => isNew).map(({ name }) => name)
 }
 

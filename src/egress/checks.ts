@@ -25,7 +25,10 @@ export interface CheckMeans {
   readonly config: CheckSettings
 }
 
-export type CheckSettings = Pick<Config, 'dnsServers' | 'isSandbox' | 'smtpOutPort' | 'egressCheckTarget' | 'blocklists' | 'routes'>
+export type CheckSettings = Pick<
+  Config,
+  'dnsServers' | 'isSandbox' | 'smtpOutPort' | 'egressCheckTarget' | 'blocklists' | 'routes'
+>
 
 const ok = (detail: string): Finding => ({ status: 'ok', detail, todo: '' })
 const warning = (detail: string, todo: string): Finding => ({ status: 'warning', detail, todo })
@@ -33,7 +36,11 @@ const failed = (detail: string, todo: string): Finding => ({ status: 'failed', d
 const skipped = (detail: string): Finding => ({ status: 'skipped', detail, todo: '' })
 
 export const CHECKS = {
-  'PTR': checkPtr, 'FCrDNS': checkReturn, 'EHLO name': checkEhlo, 'port 25': checkPort, 'blocklists': checkBlocklists,
+  PTR: checkPtr,
+  FCrDNS: checkReturn,
+  'EHLO name': checkEhlo,
+  'port 25': checkPort,
+  blocklists: checkBlocklists,
 } as const satisfies Record<string, (means: CheckMeans, source: Checked) => Promise<Finding>>
 
 export type CheckName = keyof typeof CHECKS
@@ -51,7 +58,10 @@ async function checkPtr({ dns }: CheckMeans, { address, ehloName }: Checked): Pr
   const found = await dns.ptr(arpaName(address))
   if (found.kind === 'failed') return skipped(found.reason)
   if (found.records.length > 0) return ok(`${address} is ${found.records.join(', ')}`)
-  return failed(`${address} has no name (PTR)`, `ask whoever gives you the address to set its PTR record to ${ehloName}`)
+  return failed(
+    `${address} has no name (PTR)`,
+    `ask whoever gives you the address to set its PTR record to ${ehloName}`,
+  )
 }
 
 /** RFC 1912 2.1: the name that the address has must have the address. */
@@ -60,7 +70,8 @@ async function checkReturn({ dns }: CheckMeans, { address, ehloName }: Checked):
   if (found.kind === 'failed') return skipped(found.reason)
   if (found.records.length === 0) return skipped('there is no PTR record')
   const answers = await Promise.all(found.records.map((name) => dns.ofFamily(name, familyOf(address))))
-  if (answers.some((answer) => hasAddress(answer, address))) return ok(`${found.records.join(', ')} leads back to ${address}`)
+  if (answers.some((answer) => hasAddress(answer, address)))
+    return ok(`${found.records.join(', ')} leads back to ${address}`)
   const silent = answers.find((answer) => answer.kind === 'failed')
   if (silent?.kind === 'failed') return skipped(silent.reason)
   const todo = `give ${found.records[0]} an ${recordOf(address)} record with ${address}, or have the PTR record set to ${ehloName}`
@@ -72,7 +83,8 @@ async function checkEhlo({ dns }: CheckMeans, { address, ehloName }: Checked): P
   const found = await dns.ofFamily(ehloName, familyOf(address))
   if (found.kind === 'failed') return skipped(found.reason)
   if (hasAddress(found, address)) return ok(`${ehloName} is ${address}`)
-  const said = found.records.length === 0 ? `has no ${recordOf(address)} record` : `is ${found.records.join(', ')}, not ${address}`
+  const said =
+    found.records.length === 0 ? `has no ${recordOf(address)} record` : `is ${found.records.join(', ')}, not ${address}`
   return failed(`${ehloName} ${said}`, `add an ${recordOf(address)} record for ${ehloName} with ${address}`)
 }
 
@@ -93,25 +105,32 @@ function recordOf(address: string): 'A' | 'AAAA' {
 const BLOCKED = 'ask your provider to open outgoing port 25 for this address, or take the source out'
 
 const PORT_FINDINGS: Readonly<Record<Reached, (from: string, where: string) => Finding>> = {
-  'yes': (_from, where) => ok(`${where} can be reached`),
+  yes: (_from, where) => ok(`${where} can be reached`),
   'not-here': (from) => skipped(`${from} is not on this machine`),
-  'no': (from, where) => failed(`${where} cannot be reached from ${from}`, BLOCKED),
+  no: (from, where) => failed(`${where} cannot be reached from ${from}`, BLOCKED),
 }
 
 async function checkPort(means: CheckMeans, { address }: Checked): Promise<Finding> {
-  const { config: { routes, egressCheckTarget, smtpOutPort } } = means
+  const {
+    config: { routes, egressCheckTarget, smtpOutPort },
+  } = means
   if (egressCheckTarget.toLowerCase() === 'none') return skipped('EGRESS_CHECK_TARGET is none')
   if (routes.some(({ domain }) => domain === '*')) return skipped('ROUTES sends all mail elsewhere')
   const target = await findTarget(means, familyOf(address))
-  if (target === null) return skipped(`DNS knows no ${recordOf(address)} record of a mail server of ${egressCheckTarget}`)
+  if (target === null)
+    return skipped(`DNS knows no ${recordOf(address)} record of a mail server of ${egressCheckTarget}`)
   return PORT_FINDINGS[await connectFrom(address, target, smtpOutPort)](address, `port ${smtpOutPort} of ${target}`)
 }
 
 /** An address of the family at the target: itself, or its first MX that has one, or its own. */
-async function findTarget({ dns, config: { egressCheckTarget: target } }: CheckMeans, family: 4 | 6): Promise<string | null> {
+async function findTarget(
+  { dns, config: { egressCheckTarget: target } }: CheckMeans,
+  family: 4 | 6,
+): Promise<string | null> {
   if (isIP(target) !== 0) return isIP(target) === family ? target : null
   const mx = await dns.mx(target)
-  const hosts = mx.kind === 'answered' ? mx.records.toSorted((a, b) => a.priority - b.priority).map(({ exchange }) => exchange) : []
+  const hosts =
+    mx.kind === 'answered' ? mx.records.toSorted((a, b) => a.priority - b.priority).map(({ exchange }) => exchange) : []
   for (const host of [...hosts, target]) {
     const found = await dns.ofFamily(host, family)
     if (found.kind === 'answered' && found.records[0] !== undefined) return found.records[0]
@@ -124,12 +143,17 @@ const UNSERVED = 'ask a resolver of your own (DNS_SERVERS) that the list serves,
 async function checkBlocklists({ dns, config: { blocklists } }: CheckMeans, { address }: Checked): Promise<Finding> {
   const asked = blocklists.map(blocklistOf).filter(({ families }) => families.includes(familyOf(address)))
   if (asked.length === 0) return skipped('BLOCKLISTS names none for it')
-  const verdicts = await Promise.all(asked.map(async (list) => readAnswer(list, await dns.ofFamily(reversedName(address, list.zone), 4))))
+  const verdicts = await Promise.all(
+    asked.map(async (list) => readAnswer(list, await dns.ofFamily(reversedName(address, list.zone), 4))),
+  )
   const listings = verdicts.filter(({ kind }) => kind === 'listed')
   const unknown = verdicts.filter(({ kind }) => kind === 'unknown').map(({ text }) => text)
   if (listings.length > 0) {
     const pages = listings.map(({ page }) => page).join(', ')
-    return failed(listings.map(({ text }) => text).join('; '), `find out why, mend it, then ask to be taken off: ${pages}`)
+    return failed(
+      listings.map(({ text }) => text).join('; '),
+      `find out why, mend it, then ask to be taken off: ${pages}`,
+    )
   }
   const clean = verdicts.length - unknown.length
   if (clean === 0) return skipped(unknown.join('; '))

@@ -14,13 +14,19 @@ export interface DayKey {
   readonly day: Day
 }
 
-const LAST = prepared('egress-day-last', `
+const LAST = prepared(
+  'egress-day-last',
+  `
 SELECT day::text AS day, step, sent, throttled, complaints FROM egress_days
-WHERE source_id = $1 AND receiver = $2 AND day <= $3::date ORDER BY day DESC LIMIT 1`)
+WHERE source_id = $1 AND receiver = $2 AND day <= $3::date ORDER BY day DESC LIMIT 1`,
+)
 
-const OPEN = prepared('egress-day-open', `
+const OPEN = prepared(
+  'egress-day-open',
+  `
 INSERT INTO egress_days (source_id, receiver, day, step) SELECT id, $2, $3::date, $4 FROM egress_sources WHERE id = $1
-ON CONFLICT (source_id, receiver, day) DO NOTHING`)
+ON CONFLICT (source_id, receiver, day) DO NOTHING`,
+)
 
 /** The step of the day, which is opened by whoever asks first; two at once come to the same. Null: the source was removed. */
 export async function openDay(db: Queryable, key: DayKey, schedule: readonly number[]): Promise<number | null> {
@@ -35,20 +41,33 @@ async function readLast(db: Queryable, { sourceId, receiver, day }: DayKey): Pro
   return (await db.query<DayRecord>(LAST, [sourceId, receiver, day])).rows[0] ?? null
 }
 
-const TAKE = prepared('egress-day-take', `
+const TAKE = prepared(
+  'egress-day-take',
+  `
 WITH old AS (SELECT taken FROM egress_days WHERE source_id = $1 AND receiver = $2 AND day = $3::date FOR UPDATE)
 UPDATE egress_days d SET taken = greatest(old.taken, least(old.taken + $4, $5)) FROM old
 WHERE d.source_id = $1 AND d.receiver = $2 AND d.day = $3::date
-RETURNING d.taken - old.taken AS granted`)
+RETURNING d.taken - old.taken AS granted`,
+)
 
 /** Takes up to `wanted` of the day's `amount`; how many it got. */
-export async function takeOfDay(db: Queryable, { sourceId, receiver, day }: DayKey, wanted: number, amount: number): Promise<number> {
-  const { rows: [row] } = await db.query<{ granted: number }>(TAKE, [sourceId, receiver, day, wanted, amount])
+export async function takeOfDay(
+  db: Queryable,
+  { sourceId, receiver, day }: DayKey,
+  wanted: number,
+  amount: number,
+): Promise<number> {
+  const {
+    rows: [row],
+  } = await db.query<{ granted: number }>(TAKE, [sourceId, receiver, day, wanted, amount])
   return row?.granted ?? 0
 }
 
-const RETURN = prepared('egress-day-return', `
-UPDATE egress_days SET taken = greatest(0, taken - $4) WHERE source_id = $1 AND receiver = $2 AND day = $3::date`)
+const RETURN = prepared(
+  'egress-day-return',
+  `
+UPDATE egress_days SET taken = greatest(0, taken - $4) WHERE source_id = $1 AND receiver = $2 AND day = $3::date`,
+)
 
 /** Gives back what was not used. */
 export async function returnToDay(db: Queryable, { sourceId, receiver, day }: DayKey, count: number): Promise<void> {
@@ -60,23 +79,32 @@ export interface DayCount extends DayKey {
   readonly throttled: number
 }
 
-const COUNT = prepared('egress-day-count', `
+const COUNT = prepared(
+  'egress-day-count',
+  `
 UPDATE egress_days d SET sent = d.sent + i.sent, throttled = d.throttled + i.throttled
 FROM unnest($1::uuid[], $2::text[], $3::date[], $4::integer[], $5::integer[]) AS i (source_id, receiver, day, sent, throttled)
-WHERE d.source_id = i.source_id AND d.receiver = i.receiver AND d.day = i.day`)
+WHERE d.source_id = i.source_id AND d.receiver = i.receiver AND d.day = i.day`,
+)
 
 export async function countDays(db: Queryable, counts: readonly DayCount[]): Promise<void> {
   if (counts.length === 0) return
-  await db.query(COUNT, columnsOf(counts, [(c) => c.sourceId, (c) => c.receiver, (c) => c.day, (c) => c.sent, (c) => c.throttled]))
+  await db.query(
+    COUNT,
+    columnsOf(counts, [(c) => c.sourceId, (c) => c.receiver, (c) => c.day, (c) => c.sent, (c) => c.throttled]),
+  )
 }
 
 /** By which warming source each mail went, and to whose server. */
-const SENT_BY = prepared('egress-complaints-find', `
+const SENT_BY = prepared(
+  'egress-complaints-find',
+  `
 SELECT s.id AS "sourceId", a.host, r.domain
 FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
 JOIN attempts a ON a.message_id = i.message_id AND a.n = i.n AND a.outcome IN ('delivered', 'unknown')
 JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
-JOIN egress_sources s ON s.name = a.source AND s.warming_since IS NOT NULL`)
+JOIN egress_sources s ON s.name = a.source AND s.warming_since IS NOT NULL`,
+)
 
 interface SentBy {
   readonly sourceId: string
@@ -84,17 +112,24 @@ interface SentBy {
   readonly domain: string
 }
 
-const COMPLAIN = prepared('egress-complaints-count', `
+const COMPLAIN = prepared(
+  'egress-complaints-count',
+  `
 UPDATE egress_days d SET complaints = complaints + 1
-WHERE d.source_id = $1 AND d.receiver = $2 AND d.day = (SELECT max(day) FROM egress_days WHERE source_id = $1 AND receiver = $2)`)
+WHERE d.source_id = $1 AND d.receiver = $2 AND d.day = (SELECT max(day) FROM egress_days WHERE source_id = $1 AND receiver = $2)`,
+)
 
 /** Complaints about mails came in: each counts against the source that sent it, on the last day it sent there. A warm one counts none. */
-export async function countComplaints(db: Queryable, mails: readonly { readonly messageId: string; readonly n: number }[]): Promise<void> {
+export async function countComplaints(
+  db: Queryable,
+  mails: readonly { readonly messageId: string; readonly n: number }[],
+): Promise<void> {
   if (mails.length === 0) return
   const { rows } = await db.query<SentBy>(SENT_BY, columnsOf(mails, [(m) => m.messageId, (m) => m.n]))
   // in one order, so that two batches cannot deadlock
   const against = rows.map(({ sourceId, host, domain }) => [sourceId, receiverOf(host, domain)] as const)
-  for (const key of against.toSorted(([a, b], [c, d]) => a === c ? compare(b, d) : compare(a, c))) await db.query(COMPLAIN, key)
+  for (const key of against.toSorted(([a, b], [c, d]) => (a === c ? compare(b, d) : compare(a, c))))
+    await db.query(COMPLAIN, key)
 }
 
 function compare(one: string, other: string): number {

@@ -9,7 +9,13 @@ describe('docs/egress.md', () => {
   const page = readFileSync(new URL('../../docs/egress.md', import.meta.url), 'utf8')
 
   it('lists the states of a source', () => {
-    assert.ok(page.includes(Object.entries(SOURCE_STATES).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`).join('\n')))
+    assert.ok(
+      page.includes(
+        Object.entries(SOURCE_STATES)
+          .map(([name, meaning]) => `| \`${name}\` | ${meaning} |`)
+          .join('\n'),
+      ),
+    )
   })
   it('lists the checks', () => {
     const names = [...page.matchAll(/^\| `([^`]+)` \| /gm)].map(([, name]) => name)

@@ -13,7 +13,7 @@ describe('the pool of a domain', function () {
   })
   after(() => ctx.close())
 
-  it('is its own before its workspace\'s before its region\'s, and a pool that is removed gives way', async () => {
+  it("is its own before its workspace's before its region's, and a pool that is removed gives way", async () => {
     const workspaceId = await ctx.newWorkspace()
     const added = await addDomain(ctx, { workspaceId, name: 'pools.example', region: 'af-south-1' })
     assert.ok('domain' in added)
@@ -29,8 +29,13 @@ describe('the pool of a domain', function () {
     assert.equal(await pool(), 'of-workspace')
     assert.equal(await usePool(ctx.db, { table: 'domains', id }, 'of-domain'), null)
     assert.equal(await pool(), 'of-domain')
-    assert.deepEqual((await listPools(ctx.db)).map(({ name, workspaces, domains }) => [name, workspaces, domains]),
-      [['of-domain', 0, 1], ['of-workspace', 1, 0]])
+    assert.deepEqual(
+      (await listPools(ctx.db)).map(({ name, workspaces, domains }) => [name, workspaces, domains]),
+      [
+        ['of-domain', 0, 1],
+        ['of-workspace', 1, 0],
+      ],
+    )
     assert.equal(await removePool(ctx.db, 'of-domain'), null)
     assert.equal(await pool(), 'of-workspace')
     assert.equal(await usePool(ctx.db, { table: 'workspaces', id: workspaceId }, null), null)

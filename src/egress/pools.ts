@@ -28,7 +28,9 @@ export async function addPool({ db, clock }: Pick<Context, 'db' | 'clock'>, name
   const reason = judgeName(name)
   if (reason !== null) return reason
   const { rowCount } = await db.query(
-    'INSERT INTO egress_pools (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [name, new Date(clock.now())])
+    'INSERT INTO egress_pools (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING',
+    [name, new Date(clock.now())],
+  )
   return rowCount === 1 ? null : `there is a pool ${name}`
 }
 
@@ -52,9 +54,12 @@ export async function joinPool(db: Queryable, pool: string, member: PoolMember):
   const { source, weight } = member
   if (!Number.isInteger(weight) || weight < 1 || weight > 1000) return 'a weight is a whole number from 1 to 1000'
   try {
-    const { rowCount } = await db.query(`
+    const { rowCount } = await db.query(
+      `
       INSERT INTO egress_members (pool, source_id, weight) SELECT $1, id, $3 FROM egress_sources WHERE name = $2
-      ON CONFLICT (pool, source_id) DO UPDATE SET weight = excluded.weight`, [pool, source, weight])
+      ON CONFLICT (pool, source_id) DO UPDATE SET weight = excluded.weight`,
+      [pool, source, weight],
+    )
     return rowCount === 1 ? null : `there is no source ${source}`
   } catch (error) {
     if (error instanceof DatabaseError && error.constraint === 'egress_members_pool') return `there is no pool ${pool}`
@@ -64,7 +69,9 @@ export async function joinPool(db: Queryable, pool: string, member: PoolMember):
 
 export async function leavePool(db: Queryable, pool: string, source: string): Promise<Refusal> {
   const { rowCount } = await db.query(
-    'DELETE FROM egress_members WHERE pool = $1 AND source_id = (SELECT id FROM egress_sources WHERE name = $2)', [pool, source])
+    'DELETE FROM egress_members WHERE pool = $1 AND source_id = (SELECT id FROM egress_sources WHERE name = $2)',
+    [pool, source],
+  )
   return rowCount === 1 ? null : `${source} is not in ${pool}`
 }
 
@@ -79,7 +86,8 @@ export async function usePool(db: Queryable, user: PoolUser, pool: string | null
     const { rowCount } = await db.query(`UPDATE ${user.table} SET egress_pool = $2 WHERE id = $1`, [user.id, pool])
     return rowCount === 1 ? null : 'it was removed meanwhile'
   } catch (error) {
-    if (error instanceof DatabaseError && error.constraint === `${user.table}_egress_pool`) return `there is no pool ${pool}`
+    if (error instanceof DatabaseError && error.constraint === `${user.table}_egress_pool`)
+      return `there is no pool ${pool}`
     throw error
   }
 }

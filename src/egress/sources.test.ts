@@ -5,7 +5,16 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'
 import { joinPool, leavePool, removePool } from './pools.ts'
 import {
-  addSource, EGRESS_CHANNEL, findSource, noteFound, noteGone, pauseSource, removeSource, resumeSource, setWarmUp, type Source,
+  addSource,
+  EGRESS_CHANNEL,
+  findSource,
+  noteFound,
+  noteGone,
+  pauseSource,
+  removeSource,
+  resumeSource,
+  setWarmUp,
+  type Source,
 } from './sources.ts'
 
 const USUAL = { ehloName: 'out.example.net', region: 'us-east-1', pool: null, weight: 1, isWarmingUp: true } as const
@@ -43,9 +52,17 @@ describe('egress sources', function () {
 
   it('one address is one source, however it is spelt, and of two that add it at once one is told so', async () => {
     const spellings = ['2001:db8::5', '2001:DB8:0::5']
-    const added = await Promise.all(spellings.map((address, i) => addSource(ctx, { ...USUAL, name: `six${i}`, address })))
-    assert.deepEqual(added.map(({ kind }) => kind).toSorted((one, other) => one < other ? -1 : 1), ['added', 'refused'])
-    assert.deepEqual(added.flatMap((one) => one.kind === 'refused' ? [one.reason] : []), ['there is a source of this address'])
+    const added = await Promise.all(
+      spellings.map((address, i) => addSource(ctx, { ...USUAL, name: `six${i}`, address })),
+    )
+    assert.deepEqual(
+      added.map(({ kind }) => kind).toSorted((one, other) => (one < other ? -1 : 1)),
+      ['added', 'refused'],
+    )
+    assert.deepEqual(
+      added.flatMap((one) => (one.kind === 'refused' ? [one.reason] : [])),
+      ['there is a source of this address'],
+    )
   })
 
   it('every change that processes must know is announced, and what they write themselves is not', async () => {
@@ -57,7 +74,10 @@ describe('egress sources', function () {
     const isHeard = async (what: string, act: () => Promise<unknown>): Promise<void> => {
       const before = heard
       await act()
-      await until(() => Promise.resolve(heard > before), () => `${what} is not announced`)
+      await until(
+        () => Promise.resolve(heard > before),
+        () => `${what} is not announced`,
+      )
     }
     try {
       await isHeard('a new source', () => add('b', '192.0.2.2'))
@@ -67,7 +87,7 @@ describe('egress sources', function () {
       await isHeard('a weight', () => joinPool(ctx.db, 'us-east', { source: 'b', weight: 5 }))
       await isHeard('leaving a pool', () => leavePool(ctx.db, 'us-east', 'b'))
       await isHeard('the end of a pool', () => removePool(ctx.db, 'us-east'))
-      const { id } = await findSource(ctx.db, 'b') ?? assert.fail()
+      const { id } = (await findSource(ctx.db, 'b')) ?? assert.fail()
       const before = heard
       await noteFound(ctx.db, id, 'machine-1')
       await isHeard('a removal', () => removeSource(ctx.db, 'b'))

@@ -21,10 +21,10 @@ export const ITS_TURN = 'it waits for its turn'
 
 /** What can be said of a source in a word; the first that fits, in this order. */
 export const SOURCE_STATES = {
-  paused:  'taken out by the operator',
-  gone:    'its address is on no machine that sends; it comes back by itself',
+  paused: 'taken out by the operator',
+  gone: 'its address is on no machine that sends; it comes back by itself',
   warming: 'sends what its warm-up allows, more each day',
-  active:  'sends',
+  active: 'sends',
 } as const
 export type SourceState = keyof typeof SOURCE_STATES
 
@@ -60,7 +60,9 @@ export interface SourceOrder {
   readonly isWarmingUp: boolean
 }
 
-export type AddedSource = { readonly kind: 'added'; readonly source: Source } | { readonly kind: 'refused'; readonly reason: string }
+export type AddedSource =
+  | { readonly kind: 'added'; readonly source: Source }
+  | { readonly kind: 'refused'; readonly reason: string }
 
 type Timed = Pick<Context, 'db' | 'clock'>
 
@@ -69,7 +71,9 @@ const HOST_NAME = /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]*[a-
 
 /** Why this cannot be the name of a source or pool, or null. It stands in Redis keys, logs and attempts. */
 export function judgeName(name: string): string | null {
-  return NAME.test(name) ? null : `${JSON.stringify(name)} is no name: lower-case letters, digits, dot, dash and underscore, at most 63`
+  return NAME.test(name)
+    ? null
+    : `${JSON.stringify(name)} is no name: lower-case letters, digits, dot, dash and underscore, at most 63`
 }
 
 function judgeOrder({ name, address, ehloName, pool, weight }: SourceOrder): string | null {
@@ -80,7 +84,8 @@ function judgeOrder({ name, address, ehloName, pool, weight }: SourceOrder): str
 }
 
 const TAKEN: ReadonlyMap<string | undefined, string> = new Map([
-  ['egress_sources_name', 'there is a source of this name'], ['egress_sources_address', 'there is a source of this address'],
+  ['egress_sources_name', 'there is a source of this name'],
+  ['egress_sources_address', 'there is a source of this address'],
 ])
 
 /** It counts as gone until an outbound process has found its address. */
@@ -91,10 +96,16 @@ export async function addSource(ctx: Timed, order: SourceOrder): Promise<AddedSo
   const { name, address, ehloName, region, weight, isWarmingUp } = order
   try {
     await ctx.db.transaction(async (tx) => {
-      await tx.query(`
+      await tx.query(
+        `
         INSERT INTO egress_sources (id, name, address, ehlo_name, region, warming_since, gone_since, check_due_at, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7)`, [id, name, address, ehloName, region, isWarmingUp ? now : null, now])
-      await tx.query('INSERT INTO egress_pools (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [pool, now])
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $7)`,
+        [id, name, address, ehloName, region, isWarmingUp ? now : null, now],
+      )
+      await tx.query('INSERT INTO egress_pools (name, created_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING', [
+        pool,
+        now,
+      ])
       await tx.query('INSERT INTO egress_members (pool, source_id, weight) VALUES ($1, $2, $3)', [pool, id, weight])
     })
   } catch (error) {
@@ -125,7 +136,10 @@ export async function findSource(db: Queryable, name: string): Promise<Source | 
 
 /** False when there is none of the name, here and below. */
 export async function pauseSource(ctx: Timed, name: string): Promise<boolean> {
-  return change(ctx.db, 'UPDATE egress_sources SET paused_at = coalesce(paused_at, $2) WHERE name = $1', [name, new Date(ctx.clock.now())])
+  return change(ctx.db, 'UPDATE egress_sources SET paused_at = coalesce(paused_at, $2) WHERE name = $1', [
+    name,
+    new Date(ctx.clock.now()),
+  ])
 }
 
 export async function resumeSource(db: Queryable, name: string): Promise<boolean> {
@@ -141,20 +155,30 @@ export async function removeSource(db: Queryable, name: string): Promise<boolean
 export async function setWarmUp(ctx: Timed, name: string, isOn: boolean): Promise<boolean> {
   return ctx.db.transaction(async (tx) => {
     await tx.query('DELETE FROM egress_days d USING egress_sources s WHERE s.name = $1 AND d.source_id = s.id', [name])
-    return change(tx, 'UPDATE egress_sources SET warming_since = $2 WHERE name = $1', [name, isOn ? new Date(ctx.clock.now()) : null])
+    return change(tx, 'UPDATE egress_sources SET warming_since = $2 WHERE name = $1', [
+      name,
+      isOn ? new Date(ctx.clock.now()) : null,
+    ])
   })
 }
 
 /** The address of a source is on this machine again. */
 export async function noteFound(db: Queryable, id: string, machine: string): Promise<boolean> {
-  return change(db, 'UPDATE egress_sources SET gone_since = NULL, machine = $2 WHERE id = $1 AND gone_since IS NOT NULL', [id, machine])
+  return change(
+    db,
+    'UPDATE egress_sources SET gone_since = NULL, machine = $2 WHERE id = $1 AND gone_since IS NOT NULL',
+    [id, machine],
+  )
 }
 
 /** The address left this machine. Another machine may have it by now: then this says nothing. */
 export async function noteGone(ctx: Timed, id: string, machine: string): Promise<boolean> {
   const now = new Date(ctx.clock.now())
   return change(
-    ctx.db, 'UPDATE egress_sources SET gone_since = $3 WHERE id = $1 AND machine = $2 AND gone_since IS NULL', [id, machine, now])
+    ctx.db,
+    'UPDATE egress_sources SET gone_since = $3 WHERE id = $1 AND machine = $2 AND gone_since IS NULL',
+    [id, machine, now],
+  )
 }
 
 async function change(db: Queryable, statement: string, values: readonly unknown[]): Promise<boolean> {

@@ -33,13 +33,29 @@ describe('the step of a warm-up', () => {
 
   it('moves by one at most from a day to the next, and stays inside the schedule', () => {
     const share = fc.double({ min: 0, max: 1, noNaN: true })
-    const record = fc.record({ step: fc.nat({ max: 3 }), sent: fc.nat({ max: 1000 }), complaints: fc.nat({ max: 20 }), share })
-    fc.assert(fc.property(record, ({ step, sent, complaints, share: putOff }) => {
-      const next = stepOf('2026-03-02', { day: '2026-03-01', step, sent, complaints, throttled: Math.floor(sent * putOff) }, SCHEDULE)
-      assert.ok(Math.abs(next - step) <= 1 && next >= 0 && next <= 3)
-    }))
+    const record = fc.record({
+      step: fc.nat({ max: 3 }),
+      sent: fc.nat({ max: 1000 }),
+      complaints: fc.nat({ max: 20 }),
+      share,
+    })
+    fc.assert(
+      fc.property(record, ({ step, sent, complaints, share: putOff }) => {
+        const next = stepOf(
+          '2026-03-02',
+          { day: '2026-03-01', step, sent, complaints, throttled: Math.floor(sent * putOff) },
+          SCHEDULE,
+        )
+        assert.ok(Math.abs(next - step) <= 1 && next >= 0 && next <= 3)
+      }),
+    )
   })
 
-  it('is free after the last', () => assert.deepEqual([0, 2, 3].map((step) => amountOf(step, SCHEDULE)), [50, 200, null]))
-  it('days are UTC', () => assert.equal(nextDayMs(Date.parse('2026-03-01T23:59:59.999Z')), Date.parse('2026-03-02T00:00:00.000Z')))
+  it('is free after the last', () =>
+    assert.deepEqual(
+      [0, 2, 3].map((step) => amountOf(step, SCHEDULE)),
+      [50, 200, null],
+    ))
+  it('days are UTC', () =>
+    assert.equal(nextDayMs(Date.parse('2026-03-01T23:59:59.999Z')), Date.parse('2026-03-02T00:00:00.000Z')))
 })

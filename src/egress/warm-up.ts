@@ -32,7 +32,12 @@ export function amountOf(step: number, schedule: readonly number[]): number | nu
 }
 
 /** The step of `today`, by the last day before it; null: mail never went there. */
-export function stepOf(today: Day, last: DayRecord | null, schedule: readonly number[], rules: WarmUpRules = WARM_UP_RULES): number {
+export function stepOf(
+  today: Day,
+  last: DayRecord | null,
+  schedule: readonly number[],
+  rules: WarmUpRules = WARM_UP_RULES,
+): number {
   if (last === null) return 0
   const idleDays = Math.round((Date.parse(today) - Date.parse(last.day)) / DAY_MS)
   const step = last.step + judgeDay(last, schedule, rules) - Math.floor(idleDays / rules.forgetDays)
@@ -40,7 +45,11 @@ export function stepOf(today: Day, last: DayRecord | null, schedule: readonly nu
 }
 
 /** One step up, none, or one down. */
-function judgeDay({ step, sent, throttled, complaints }: DayRecord, schedule: readonly number[], rules: WarmUpRules): 1 | 0 | -1 {
+function judgeDay(
+  { step, sent, throttled, complaints }: DayRecord,
+  schedule: readonly number[],
+  rules: WarmUpRules,
+): 1 | 0 | -1 {
   const complained = complaints >= rules.leastComplaints ? complaints / Math.max(sent, 1) : 0
   if (complained >= rules.back.complaints) return -1
   if (sent < rules.leastSample) return 0

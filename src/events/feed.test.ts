@@ -12,16 +12,21 @@ const ALL: FeedFilter = { types: null, messageId: null, recipient: null, from: n
 
 describe('cursors of the feed', () => {
   it('come back as they were, and anything else is none', () => {
-    fc.assert(fc.property(fc.bigInt(0n, 2n ** 64n - 1n), (tx) => {
-      const position = { tx: String(tx), id: newId() }
-      assert.deepEqual(readCursor(writeCursor(position)), position)
-    }))
+    fc.assert(
+      fc.property(fc.bigInt(0n, 2n ** 64n - 1n), (tx) => {
+        const position = { tx: String(tx), id: newId() }
+        assert.deepEqual(readCursor(writeCursor(position)), position)
+      }),
+    )
     fc.assert(fc.property(fc.string(), (text) => assert.ok(readCursor(text) === null)))
     const tooLarge = Buffer.from(`${2n ** 64n}.${'0'.repeat(32)}`).toString('base64url')
     for (const text of ['', 'evt_', tooLarge]) assert.equal(readCursor(text), null)
   })
   it('may be an event', () => {
-    assert.deepEqual(readCursor('evt_019a9A000000700080000000000000aa'), { tx: null, id: '019a9a00-0000-7000-8000-0000000000aa' })
+    assert.deepEqual(readCursor('evt_019a9A000000700080000000000000aa'), {
+      tx: null,
+      id: '019a9a00-0000-7000-8000-0000000000aa',
+    })
   })
 })
 
@@ -43,8 +48,13 @@ describe('the feed of events', () => {
   })
 
   const INSERT = `INSERT INTO events (id, workspace_id, type, recipient, created_at) VALUES ($1, $2, $3, $4, $5)`
-  const values = (id: string, type = 'email.queued', recipient: string | null = null): unknown[] =>
-    [id, workspaceId, type, recipient, new Date(ctx.clock.now())]
+  const values = (id: string, type = 'email.queued', recipient: string | null = null): unknown[] => [
+    id,
+    workspaceId,
+    type,
+    recipient,
+    new Date(ctx.clock.now()),
+  ]
   async function add(count: number, type?: string, recipient?: string): Promise<string[]> {
     const ids = Array.from({ length: count }, () => newId())
     for (const id of ids) await ctx.db.query(INSERT, values(id, type, recipient))
@@ -99,17 +109,19 @@ describe('the feed of events', () => {
   })
 
   it('transactions that commit late, out of order or not at all: nothing is skipped, nothing comes twice', async () => {
-    const clients = await Promise.all(Array.from({ length: 6 }, async () => {
-      const client = new Client({ connectionString: ctx.databaseUrl })
-      await client.connect()
-      return client
-    }))
+    const clients = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const client = new Client({ connectionString: ctx.databaseUrl })
+        await client.connect()
+        return client
+      }),
+    )
     const committed: string[] = []
     const seen: string[] = []
     let [at, isWriting]: [Position, boolean] = [BEGINNING, true]
     const write = async (client: Client, seed: number): Promise<void> => {
       for (let round = 0; round < 12; round++) {
-        const ids = Array.from({ length: 1 + (seed + round) % 3 }, () => newId())
+        const ids = Array.from({ length: 1 + ((seed + round) % 3) }, () => newId())
         await client.query('BEGIN')
         for (const id of ids) {
           await client.query(INSERT, values(id))
@@ -136,14 +148,18 @@ describe('the feed of events', () => {
     const rest = await readOn(at, 3)
     const all = [...seen, ...rest.ids]
     assert.equal(new Set(all).size, all.length, 'nothing twice')
-    assert.deepEqual(all.toSorted((a, b) => a.localeCompare(b)), committed.toSorted((a, b) => a.localeCompare(b)))
+    assert.deepEqual(
+      all.toSorted((a, b) => a.localeCompare(b)),
+      committed.toSorted((a, b) => a.localeCompare(b)),
+    )
   })
 
   it('a filter moves on behind what it looked at, however little fits', async () => {
     const others = Array.from({ length: 5100 }, () => newId())
     await ctx.db.query(
       `INSERT INTO events (id, workspace_id, type, created_at) SELECT id, $2, 'email.queued', now() FROM unnest($1::uuid[]) id`,
-      [others, workspaceId])
+      [others, workspaceId],
+    )
     const [wanted] = await add(1, 'email.bounced', 'Anna@b.example')
     const first = await read(BEGINNING, 10, { types: ['email.bounced'] })
     assert.deepEqual([idsOf(first), first.hasMore], [[], true])
@@ -164,7 +180,10 @@ describe('the feed of events', () => {
     const fresh = await add(2)
     assert.deepEqual(idsOf(await read()), [...old, ...fresh])
     assert.deepEqual(idsOf(await read({ tx: far, id: old[1] ?? '' })), [...old.slice(2), ...fresh])
-    assert.deepEqual(idsOf(await read({ tx: far, id: newId() })), [...old, ...fresh],
-      'an event that is gone: all again, rather than too few')
+    assert.deepEqual(
+      idsOf(await read({ tx: far, id: newId() })),
+      [...old, ...fresh],
+      'an event that is gone: all again, rather than too few',
+    )
   })
 })

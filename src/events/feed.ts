@@ -76,16 +76,24 @@ export async function readFeed(db: Queryable, order: FeedOrder): Promise<FeedPag
 async function settlePosition(db: Queryable, { workspaceId, after }: FeedOrder): Promise<FeedPage['next'] | null> {
   const { tx, id } = after
   if (tx === BEGINNING.tx) return { tx, id }
-  const { rows: [row] } = await db.query<{ is_known: boolean }>(
-    'SELECT $1::xid8 < pg_snapshot_xmax(pg_current_snapshot()) AS is_known', [tx])
+  const {
+    rows: [row],
+  } = await db.query<{ is_known: boolean }>('SELECT $1::xid8 < pg_snapshot_xmax(pg_current_snapshot()) AS is_known', [
+    tx,
+  ])
   if (tx !== null && row?.is_known === true) return { tx, id }
-  const { rows: [event] } = await db.query<{ tx: string }>('SELECT tx FROM events WHERE workspace_id = $1 AND id = $2', [workspaceId, id])
+  const {
+    rows: [event],
+  } = await db.query<{ tx: string }>('SELECT tx FROM events WHERE workspace_id = $1 AND id = $2', [workspaceId, id])
   if (event !== undefined) return { tx: event.tx, id }
   return tx === null ? null : BEGINNING
 }
 
 /** Only conditions that are asked for stand in the statement, so that each is planned for what it is. */
-function statementOf({ workspaceId, limit, filter }: FeedOrder, after: Position): { text: string; values: unknown[]; most: number } {
+function statementOf(
+  { workspaceId, limit, filter }: FeedOrder,
+  after: Position,
+): { text: string; values: unknown[]; most: number } {
   const values: unknown[] = [workspaceId, after.tx, after.id]
   const given = (value: unknown): string => `$${values.push(value)}`
   const looked: string[] = []

@@ -11,26 +11,42 @@ import { NO_NEWS, type News } from './news.ts'
 
 export interface WorkspaceEvent {
   readonly workspaceId: string
-  readonly type: 'contact.subscribed' | 'contact.unsubscribed' | 'domain.verified' | 'domain.degraded' | 'account.paused'
+  readonly type:
+    | 'contact.subscribed'
+    | 'contact.unsubscribed'
+    | 'domain.verified'
+    | 'domain.degraded'
+    | 'account.paused'
   /** The address it is about, if any. */
   readonly recipient: string | null
   readonly data: Readonly<Record<string, unknown>>
 }
 
-const RAISE = prepared('events-raise', `
+const RAISE = prepared(
+  'events-raise',
+  `
 WITH new_events AS (
   INSERT INTO events (id, workspace_id, type, recipient, data, created_at)
   SELECT id, workspace_id, type, recipient, data::jsonb,
   $6 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) AS e (id, workspace_id, type, recipient, data)
   RETURNING id, workspace_id, type
 ), ${newDeliveries('$6')}
-SELECT count(*) AS deliveries FROM new_deliveries`)
+SELECT count(*) AS deliveries FROM new_deliveries`,
+)
 
 /** Inside the transaction of the change. What it answers is for `announce`, after the commit. */
 export async function raiseEvents(tx: Queryable, events: readonly WorkspaceEvent[], now: Date): Promise<News> {
   if (events.length === 0) return NO_NEWS
-  const columns = columnsOf(events, [() => newId(now.getTime()), (e) => e.workspaceId, (e) => e.type, (e) => e.recipient,
-    (e) => jsonOrNull(e.data)])
+  const columns = columnsOf(events, [
+    () => newId(now.getTime()),
+    (e) => e.workspaceId,
+    (e) => e.type,
+    (e) => e.recipient,
+    (e) => jsonOrNull(e.data),
+  ])
   const { rows } = await tx.query<{ deliveries: number }>(RAISE, [...columns, now])
-  return { hasDeliveries: (rows[0]?.deliveries ?? 0) > 0, workspaces: [...new Set(events.map(({ workspaceId }) => workspaceId))] }
+  return {
+    hasDeliveries: (rows[0]?.deliveries ?? 0) > 0,
+    workspaces: [...new Set(events.map(({ workspaceId }) => workspaceId))],
+  }
 }

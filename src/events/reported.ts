@@ -47,9 +47,23 @@ export const REPORTED = `e.id, e.type, e.workspace_id, e.message_id, e.sequence,
 
 export function reportedOf(row: ReportedRow): ReportedEvent {
   return {
-    id: row.id, type: row.type, workspaceId: row.workspace_id, messageId: row.message_id, sequence: row.sequence, recipient: row.recipient,
-    data: row.data, createdAt: row.created_at,
-    message: row.to_list === null || row.message_created_at === null ? null
-      : { to: row.to_list, subject: row.subject ?? '', metadata: row.metadata, campaignId: row.campaign_id, createdAt: row.message_created_at },
+    id: row.id,
+    type: row.type,
+    workspaceId: row.workspace_id,
+    messageId: row.message_id,
+    sequence: row.sequence,
+    recipient: row.recipient,
+    data: row.data,
+    createdAt: row.created_at,
+    message:
+      row.to_list === null || row.message_created_at === null
+        ? null
+        : {
+            to: row.to_list,
+            subject: row.subject ?? '',
+            metadata: row.metadata,
+            campaignId: row.campaign_id,
+            createdAt: row.message_created_at,
+          },
   }
 }

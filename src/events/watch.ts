@@ -50,7 +50,7 @@ export function createEventWatch(redisUrl: string, log: Log): EventWatch {
     waiting.set(workspaceId, wakes.add(bell.ring))
     count++
     return {
-      pause: (ms) => over.aborted ? Promise.resolve() : bell.wait(ms),
+      pause: (ms) => (over.aborted ? Promise.resolve() : bell.wait(ms)),
       get isOver() {
         return over.aborted
       },
@@ -92,17 +92,26 @@ function createBell(): Bell {
       const early = answeredAt + SPACING_MS - performance.now()
       if (isLast || early <= 0) answer()
     },
-    wait: (ms) => new Promise((resolve) => {
-      const early = Math.max(0, answeredAt + SPACING_MS - performance.now())
-      const timers: NodeJS.Timeout[] = []
-      answer = () => {
-        for (const timer of timers) clearTimeout(timer)
-        answer = () => undefined
-        isRung = false
-        answeredAt = performance.now()
-        resolve()
-      }
-      timers.push(setTimeout(() => answer(), ms), setTimeout(() => { if (isRung) answer() }, Math.min(early, ms)))
-    }),
+    wait: (ms) =>
+      new Promise((resolve) => {
+        const early = Math.max(0, answeredAt + SPACING_MS - performance.now())
+        const timers: NodeJS.Timeout[] = []
+        answer = () => {
+          for (const timer of timers) clearTimeout(timer)
+          answer = () => undefined
+          isRung = false
+          answeredAt = performance.now()
+          resolve()
+        }
+        timers.push(
+          setTimeout(() => answer(), ms),
+          setTimeout(
+            () => {
+              if (isRung) answer()
+            },
+            Math.min(early, ms),
+          ),
+        )
+      }),
   }
 }

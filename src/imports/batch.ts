@@ -25,27 +25,37 @@ export interface Claim {
 /** A row that was read: a contact, or what is wrong with it. */
 export type ReadRow = { readonly line: number; readonly next: Place } & (
   | { readonly contact: ContactRow; readonly isUnsubscribed: boolean }
-  | { readonly errors: readonly CellError[] })
+  | { readonly errors: readonly CellError[] }
+)
 
 export type BatchResult = 'written' | 'lost' | 'no audience'
 
 /** @throws what PostgreSQL says to data it cannot hold; nothing is written then. */
 export async function writeBatch(
-  ctx: Pick<Context, 'db' | 'clock'>, claim: Claim, rows: readonly ReadRow[], next: Place,
+  ctx: Pick<Context, 'db' | 'clock'>,
+  claim: Claim,
+  rows: readonly ReadRow[],
+  next: Place,
 ): Promise<BatchResult> {
-  const contacts = rows.flatMap((row) => 'contact' in row ? [row] : [])
-  const wrong = rows.flatMap((row) => 'errors' in row ? [row] : [])
+  const contacts = rows.flatMap((row) => ('contact' in row ? [row] : []))
+  const wrong = rows.flatMap((row) => ('errors' in row ? [row] : []))
   const stop = new BatchStop()
   try {
     await ctx.db.transaction(async (tx) => {
       const seen = await look(tx, claim, contacts)
-      const counted = claim.isDryRun ? await foresee(tx, claim, { contacts, seen }) : await save(ctx, tx, claim, { contacts, seen })
+      const counted = claim.isDryRun
+        ? await foresee(tx, claim, { contacts, seen })
+        : await save(ctx, tx, claim, { contacts, seen })
       if (counted === null) throw stop.because('no audience')
       const counts = {
-        ...counted, rowCount: rows.length, failed: wrong.length, blocked: seen.blocked,
-        updated: seen.fresh - counted.added, duplicates: contacts.length - seen.fresh,
+        ...counted,
+        rowCount: rows.length,
+        failed: wrong.length,
+        blocked: seen.blocked,
+        updated: seen.fresh - counted.added,
+        duplicates: contacts.length - seen.fresh,
       }
-      if (!await advance(tx, claim, counts, next)) throw stop.because('lost')
+      if (!(await advance(tx, claim, counts, next))) throw stop.because('lost')
       await writeErrors(tx, claim.id, wrong)
     })
     return 'written'
@@ -76,7 +86,10 @@ interface Seen {
   readonly repeated: readonly string[]
 }
 
-interface Known { readonly contacts: readonly ContactOfRow[]; readonly seen: Seen }
+interface Known {
+  readonly contacts: readonly ContactOfRow[]
+  readonly seen: Seen
+}
 
 type Counted = Pick<Counts, 'added' | 'joined' | 'unsubscribed'>
 
@@ -95,7 +108,9 @@ LEFT JOIN LATERAL (SELECT address FROM suppressions WHERE workspace_id = $2 AND 
 async function look(tx: Queryable, claim: Claim, contacts: readonly ContactOfRow[]): Promise<Seen> {
   // the batch is joined with its hashes; everything else in a transaction goes in by index
   await tx.query('SET LOCAL enable_hashjoin = on')
-  const { rows: [seen] } = await tx.query<Seen>(LOOK, [claim.id, claim.workspaceId, contacts.map(({ contact }) => contact.email)])
+  const {
+    rows: [seen],
+  } = await tx.query<Seen>(LOOK, [claim.id, claim.workspaceId, contacts.map(({ contact }) => contact.email)])
   await tx.query('SET LOCAL enable_hashjoin = off')
   if (seen === undefined) throw new Error('nothing was counted')
   return seen
@@ -115,8 +130,9 @@ async function foresee(tx: Queryable, claim: Claim, { contacts, seen }: Known): 
   const repeated = new Set(seen.repeated)
   const fresh = contacts.filter(({ contact }) => !repeated.has(contact.email))
   const columns = columnsOf(fresh, [({ contact }) => contact.email, ({ isUnsubscribed }) => isUnsubscribed])
-  return await holdAudience(tx, claim) === null ? null
-    : (await tx.query<Counted>(FORESEE, [claim.workspaceId, claim.audienceId, ...columns])).rows[0] ?? null
+  return (await holdAudience(tx, claim)) === null
+    ? null
+    : ((await tx.query<Counted>(FORESEE, [claim.workspaceId, claim.audienceId, ...columns])).rows[0] ?? null)
 }
 
 const UNSUBSCRIBE = `
@@ -125,19 +141,40 @@ const COUNT_UNSUBSCRIBED = `
 SELECT count(*)::int AS unsubscribed FROM memberships WHERE audience_id = $1 AND contact_id = ANY ($2) AND NOT is_subscribed`
 
 /** Null when the audience is not there. No row brings anybody back; one that says "unsubscribed" is believed. */
-async function save(ctx: Pick<Context, 'clock'>, tx: Queryable, claim: Claim, { contacts, seen }: Known): Promise<Counted | null> {
+async function save(
+  ctx: Pick<Context, 'clock'>,
+  tx: Queryable,
+  claim: Claim,
+  { contacts, seen }: Known,
+): Promise<Counted | null> {
   const now = new Date(ctx.clock.now())
   const result = await saveContacts(tx, { ...claim, now }, contacts.map(toRow), { isBulk: true })
   if (result.kind === 'no audience') return null
   const repeated = new Set(seen.repeated)
-  const rows = contacts.map(({ contact, isUnsubscribed }, i) =>
-    ({ isUnsubscribed, isFresh: !repeated.has(contact.email), ...result.contacts[i] }))
+  const rows = contacts.map(({ contact, isUnsubscribed }, i) => ({
+    isUnsubscribed,
+    isFresh: !repeated.has(contact.email),
+    ...result.contacts[i],
+  }))
   const leaving = rows.filter(({ isUnsubscribed }) => isUnsubscribed).map(({ contactId }) => contactId)
   if (leaving.length > 0) await tx.query(UNSUBSCRIBE, [claim.audienceId, leaving, now])
-  const mayBeOut = rows.filter(({ isUnsubscribed, isJoined, isFresh }) => isFresh && (isUnsubscribed || isJoined !== true))
-  const out = mayBeOut.length === 0 ? 0 : await countUnsubscribed(tx, claim.audienceId, mayBeOut.map(({ contactId }) => contactId))
+  const mayBeOut = rows.filter(
+    ({ isUnsubscribed, isJoined, isFresh }) => isFresh && (isUnsubscribed || isJoined !== true),
+  )
+  const out =
+    mayBeOut.length === 0
+      ? 0
+      : await countUnsubscribed(
+          tx,
+          claim.audienceId,
+          mayBeOut.map(({ contactId }) => contactId),
+        )
   const saved = [...new Map(rows.map((row) => [row.contactId, row])).values()]
-  return { added: saved.filter(({ isNew }) => isNew).length, joined: saved.filter(({ isJoined }) => isJoined).length, unsubscribed: out }
+  return {
+    added: saved.filter(({ isNew }) => isNew).length,
+    joined: saved.filter(({ isJoined }) => isJoined).length,
+    unsubscribed: out,
+  }
 }
 
 function toRow({ contact, isUnsubscribed }: ContactOfRow): ContactRow {
@@ -160,7 +197,20 @@ WHERE id = $1 AND lease = $2 AND state = 'running'`
 
 async function advance(tx: Queryable, { id, lease }: Claim, counts: Counts, next: Place): Promise<boolean> {
   const { rowCount, added, updated, joined, duplicates, failed, blocked, unsubscribed } = counts
-  const values = [id, lease, next.position, next.line, rowCount, added, updated, joined, duplicates, failed, blocked, unsubscribed]
+  const values = [
+    id,
+    lease,
+    next.position,
+    next.line,
+    rowCount,
+    added,
+    updated,
+    joined,
+    duplicates,
+    failed,
+    blocked,
+    unsubscribed,
+  ]
   return (await tx.query(ADVANCE, values)).rowCount === 1
 }
 
@@ -170,9 +220,15 @@ SELECT $1, e.* FROM unnest($2::bigint[], $3::int[], $4::text[], $5::text[], $6::
 LIMIT (SELECT greatest(0, ${MAX_ERRORS} - count(*)) FROM import_errors WHERE import_id = $1)`
 
 /** The first ones of the file. The row of the import is locked, so nobody else writes some. */
-async function writeErrors(tx: Queryable, importId: string, wrong: readonly Extract<ReadRow, { errors: unknown }>[]): Promise<void> {
+async function writeErrors(
+  tx: Queryable,
+  importId: string,
+  wrong: readonly Extract<ReadRow, { errors: unknown }>[],
+): Promise<void> {
   if (wrong.length === 0) return
-  const errors = wrong.slice(0, MAX_ERRORS).flatMap(({ line, errors: found }) => found.map((error, n) => ({ line, n, ...error })))
+  const errors = wrong
+    .slice(0, MAX_ERRORS)
+    .flatMap(({ line, errors: found }) => found.map((error, n) => ({ line, n, ...error })))
   const columns = columnsOf(errors, [(e) => e.line, (e) => e.n, (e) => e.column, (e) => e.message, (e) => e.value])
   await tx.query(WRITE_ERRORS, [importId, ...columns])
 }

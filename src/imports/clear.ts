@@ -20,7 +20,9 @@ const SLICES = [
 /** One slice. True when there is more. */
 export async function clearImports(db: Queryable): Promise<boolean> {
   await db.query(END_ABANDONED)
-  const { rows: [ended] } = await db.query<{ id: string }>(FIND)
+  const {
+    rows: [ended],
+  } = await db.query<{ id: string }>(FIND)
   if (ended === undefined) return false
   let removed = 0
   for (const slice of SLICES) removed += (await db.query(slice, [ended.id])).rowCount ?? 0

@@ -15,52 +15,90 @@ describe('imports', () => {
   let ctx: TestContext
   let workspaceId: string
   let audienceId: string
-  before(async () => { ctx = await createContext({ MAX_IMPORT_BYTES: String(20 * 1024 * 1024) }) })
+  before(async () => {
+    ctx = await createContext({ MAX_IMPORT_BYTES: String(20 * 1024 * 1024) })
+  })
   beforeEach(async () => {
     workspaceId = await ctx.newWorkspace()
-    audienceId = (await createAudience(ctx.db, workspaceId, { name: 'a', description: null, isDoubleOptIn: false }, new Date())).id
+    audienceId = (
+      await createAudience(ctx.db, workspaceId, { name: 'a', description: null, isDoubleOptIn: false }, new Date())
+    ).id
   })
   after(() => ctx.close())
 
   async function upload(file: string | Buffer | Iterable<Buffer>, order: Order = {}): Promise<string> {
-    const source = Readable.from(typeof file === 'string' ? [Buffer.from(file)] : file instanceof Buffer ? [file] : file)
-    const stored = await storeUpload(ctx, { workspaceId, audienceId, isDryRun: false, mapping: {}, unknownColumns: 'ignore', ...order }, source)
+    const source = Readable.from(
+      typeof file === 'string' ? [Buffer.from(file)] : file instanceof Buffer ? [file] : file,
+    )
+    const stored = await storeUpload(
+      ctx,
+      { workspaceId, audienceId, isDryRun: false, mapping: {}, unknownColumns: 'ignore', ...order },
+      source,
+    )
     return stored.kind === 'stored' ? stored.importId : assert.fail(JSON.stringify(stored.refusal))
   }
 
   async function finish(importId: string, sliceMs = 0): Promise<Import> {
-    while (await runImports(ctx, sliceMs)) { /* until none waits */ }
-    return await findImport(ctx.db, workspaceId, importId) ?? assert.fail('it is there')
+    while (await runImports(ctx, sliceMs)) {
+      /* until none waits */
+    }
+    return (await findImport(ctx.db, workspaceId, importId)) ?? assert.fail('it is there')
   }
 
-  const run = async (file: string | Buffer | Iterable<Buffer>, order: Order = {}): Promise<Import> => finish(await upload(file, order))
+  const run = async (file: string | Buffer | Iterable<Buffer>, order: Order = {}): Promise<Import> =>
+    finish(await upload(file, order))
   const errorsOf = (done: Import): Promise<RowError[]> => listErrors(ctx.db, done.id)
 
   async function contacts(): Promise<Record<string, unknown>[]> {
     const { rows } = await ctx.db.query(
       `SELECT c.email, c.first_name, c.last_name, c.tags, c.custom_attributes, m.is_subscribed FROM contacts c
-       LEFT JOIN memberships m ON m.contact_id = c.id AND m.audience_id = $2 WHERE c.workspace_id = $1 ORDER BY c.email`, [workspaceId, audienceId])
+       LEFT JOIN memberships m ON m.contact_id = c.id AND m.audience_id = $2 WHERE c.workspace_id = $1 ORDER BY c.email`,
+      [workspaceId, audienceId],
+    )
     return rows
   }
   const emails = async (): Promise<unknown[]> => (await contacts()).map(({ email }) => email)
-  const countsOf = ({ rowCount, added, updated, joined, duplicates, failed, blocked, unsubscribed }: Import): object =>
-    ({ rowCount, added, updated, joined, duplicates, failed, blocked, unsubscribed })
+  const countsOf = ({
+    rowCount,
+    added,
+    updated,
+    joined,
+    duplicates,
+    failed,
+    blocked,
+    unsubscribed,
+  }: Import): object => ({ rowCount, added, updated, joined, duplicates, failed, blocked, unsubscribed })
   const NONE = { rowCount: 0, added: 0, updated: 0, joined: 0, duplicates: 0, failed: 0, blocked: 0, unsubscribed: 0 }
 
   it('makes contacts with all that the columns say', async () => {
-    const done = await run('\ufeffE-Mail;Name;Tags;attribute:plan;custom_attributes\r\nAnna@Example.com;Anna B. Carl;a|b;pro;"{""age"": 42}"\r\n')
+    const done = await run(
+      '\ufeffE-Mail;Name;Tags;attribute:plan;custom_attributes\r\nAnna@Example.com;Anna B. Carl;a|b;pro;"{""age"": 42}"\r\n',
+    )
     assert.equal(done.state, 'done')
     assert.deepEqual(countsOf(done), { ...NONE, rowCount: 1, added: 1, joined: 1 })
-    assert.deepEqual(await contacts(), [{
-      email: 'anna@example.com', first_name: 'Anna', last_name: 'B. Carl', tags: ['a', 'b'], custom_attributes: { age: 42, plan: 'pro' }, is_subscribed: true,
-    }])
+    assert.deepEqual(await contacts(), [
+      {
+        email: 'anna@example.com',
+        first_name: 'Anna',
+        last_name: 'B. Carl',
+        tags: ['a', 'b'],
+        custom_attributes: { age: 42, plan: 'pro' },
+        is_subscribed: true,
+      },
+    ])
   })
 
   it('updates what is known, keeps what an empty cell says nothing of, and joins', async () => {
     await run('email,first_name,last_name\na@x.example,Anna,Old\n')
     const done = await run('email,first_name,last_name\nA@X.example,,New\nb@x.example,,\n')
     assert.deepEqual(countsOf(done), { ...NONE, rowCount: 2, added: 1, updated: 1, joined: 1 })
-    assert.deepEqual((await contacts()).map(({ first_name, last_name }) => [first_name, last_name]), [['Anna', 'New'], [null, null]])
+    assert.deepEqual(
+      (await contacts()).map(({ first_name, last_name }) => [first_name, last_name]),
+      [
+        ['Anna', 'New'],
+        [null, null],
+      ],
+    )
   })
 
   it('the last row of an address wins, in one batch and in another, and the others are counted', async () => {
@@ -73,16 +111,41 @@ describe('imports', () => {
 
   it('brings nobody back: unsubscribed stays, "unsubscribed" in the file is believed, blocked addresses are counted', async () => {
     await run('email\ngone@x.example\nhere@x.example\n')
-    await ctx.db.query(`UPDATE memberships SET is_subscribed = false WHERE audience_id = $1 AND email = 'gone@x.example'`, [audienceId])
-    await ctx.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'blocked@x.example', 'test')`, [workspaceId])
-    const done = await run('email,status\ngone@x.example,subscribed\nhere@x.example,Unsubscribed\nblocked@x.example,\nnew@x.example,unsubscribed\n')
-    assert.deepEqual(countsOf(done), { ...NONE, rowCount: 4, added: 2, updated: 2, joined: 2, blocked: 1, unsubscribed: 3 })
-    assert.deepEqual((await contacts()).map(({ email, is_subscribed }) => [email, is_subscribed]),
-      [['blocked@x.example', true], ['gone@x.example', false], ['here@x.example', false], ['new@x.example', false]])
+    await ctx.db.query(
+      `UPDATE memberships SET is_subscribed = false WHERE audience_id = $1 AND email = 'gone@x.example'`,
+      [audienceId],
+    )
+    await ctx.db.query(
+      `INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'blocked@x.example', 'test')`,
+      [workspaceId],
+    )
+    const done = await run(
+      'email,status\ngone@x.example,subscribed\nhere@x.example,Unsubscribed\nblocked@x.example,\nnew@x.example,unsubscribed\n',
+    )
+    assert.deepEqual(countsOf(done), {
+      ...NONE,
+      rowCount: 4,
+      added: 2,
+      updated: 2,
+      joined: 2,
+      blocked: 1,
+      unsubscribed: 3,
+    })
+    assert.deepEqual(
+      (await contacts()).map(({ email, is_subscribed }) => [email, is_subscribed]),
+      [
+        ['blocked@x.example', true],
+        ['gone@x.example', false],
+        ['here@x.example', false],
+        ['new@x.example', false],
+      ],
+    )
   })
 
   it('tells each wrong row with line and column, and imports the others', async () => {
-    const done = await run('email,first_name,timezone\r\n"a@x.example","two\r\nlines",UTC\r\n\r\nnobody,x,\r\n,,\r\n,Ben,Mars/Base\r\nb@x.example,B,Europe/Berlin,more\r\nc@x.example\r\n')
+    const done = await run(
+      'email,first_name,timezone\r\n"a@x.example","two\r\nlines",UTC\r\n\r\nnobody,x,\r\n,,\r\n,Ben,Mars/Base\r\nb@x.example,B,Europe/Berlin,more\r\nc@x.example\r\n',
+    )
     assert.deepEqual(countsOf(done), { ...NONE, rowCount: 5, added: 2, joined: 2, failed: 3 })
     assert.deepEqual(await errorsOf(done), [
       { line: 5, column: 'email', message: 'the address has no "@"', value: 'nobody' },
@@ -116,13 +179,21 @@ describe('imports', () => {
     const filler = (key: string): string => `"{""${key}"": ""${randomText(30_000)}""}"`
     await run(`email,custom_attributes\nfull@x.example,${filler('a')}\nfull@x.example,${filler('b')}\n`)
     const rows = Array.from({ length: 20 }, (_, i) => `p${i}@x.example,`)
-    const done = await run(`email,custom_attributes\n${rows.join('\n')}\nfull@x.example,${filler('c')}\nlast@x.example,`)
+    const done = await run(
+      `email,custom_attributes\n${rows.join('\n')}\nfull@x.example,${filler('c')}\nlast@x.example,`,
+    )
     assert.deepEqual(countsOf(done), { ...NONE, rowCount: 22, added: 21, joined: 21, failed: 1 })
-    assert.deepEqual((await errorsOf(done)).map(({ line, message }) => [line, message]), [[22, 'the custom attributes of the contact would be larger than 64 KB']])
+    assert.deepEqual(
+      (await errorsOf(done)).map(({ line, message }) => [line, message]),
+      [[22, 'the custom attributes of the contact would be larger than 64 KB']],
+    )
   })
 
   describe('goes on where it was', () => {
-    const rows = Array.from({ length: 12_000 }, (_, i) => `person-${i % 10_000}@x.example,Näme ${i},"multi\r\nline ""${i}"""`)
+    const rows = Array.from(
+      { length: 12_000 },
+      (_, i) => `person-${i % 10_000}@x.example,Näme ${i},"multi\r\nline ""${i}"""`,
+    )
     const file = `email,first_name,company\r\n${rows.join('\r\n')}\r\n`
     const COUNTS = { ...NONE, rowCount: 12_000, added: 10_000, joined: 10_000, duplicates: 2000 }
 
@@ -131,37 +202,63 @@ describe('imports', () => {
       for (let step = 0; step < 4; step++) {
         // its lease stays, as after kill -9
         await runImports(mortal(ctx, 4 + 5 * step)).catch(() => undefined)
-        await ctx.db.query(`UPDATE imports SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL`)
+        await ctx.db.query(
+          `UPDATE imports SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL`,
+        )
       }
       const half = await findImport(ctx.db, workspaceId, importId)
-      assert.ok(half !== null && half.state === 'running' && half.rowCount > 0 && half.rowCount < 12_000, JSON.stringify(half?.rowCount))
+      assert.ok(
+        half !== null && half.state === 'running' && half.rowCount > 0 && half.rowCount < 12_000,
+        JSON.stringify(half?.rowCount),
+      )
       assert.deepEqual(countsOf(await finish(importId)), COUNTS)
-      const { rows: [counted] } = await ctx.db.query<{ n: number; names: number }>(
+      const {
+        rows: [counted],
+      } = await ctx.db.query<{ n: number; names: number }>(
         `SELECT count(*) AS n, count(*) FILTER (WHERE company_name = E'multi\\r\\nline "' || substr(first_name, 6) || '"') AS names
-         FROM contacts WHERE workspace_id = $1`, [workspaceId])
+         FROM contacts WHERE workspace_id = $1`,
+        [workspaceId],
+      )
       assert.deepEqual(counted, { n: 10_000, names: 10_000 })
     })
 
     it('a worker that lost its lease writes nothing more', async () => {
       const importId = await upload(file)
-      const slow = runImports({ ...ctx, db: { ...ctx.db, transaction: async (work) => {
-        await ctx.db.query('UPDATE imports SET lease = $2 WHERE id = $1', [importId, newId()])
-        return ctx.db.transaction(work)
-      } } })
+      const slow = runImports({
+        ...ctx,
+        db: {
+          ...ctx.db,
+          transaction: async (work) => {
+            await ctx.db.query('UPDATE imports SET lease = $2 WHERE id = $1', [importId, newId()])
+            return ctx.db.transaction(work)
+          },
+        },
+      })
       await slow
       assert.deepEqual(await emails(), [])
       assert.equal((await findImport(ctx.db, workspaceId, importId))?.rowCount, 0)
     })
 
-    it('two workers share two imports and get in each other\'s way nowhere', async () => {
+    it("two workers share two imports and get in each other's way nowhere", async () => {
       const ids = [await upload(file), await upload(file)]
       const work = async (): Promise<void> => {
-        while (await runImports(ctx, 0)) { /* until none waits */ }
+        while (await runImports(ctx, 0)) {
+          /* until none waits */
+        }
       }
       await Promise.all([work(), work()])
       const done = await Promise.all(ids.map((id) => finish(id)))
-      assert.deepEqual(done.map(({ state, rowCount, duplicates }) => [state, rowCount, duplicates]), [['done', 12_000, 2000], ['done', 12_000, 2000]])
-      assert.equal(done.reduce((sum, { added }) => sum + added, 0), 10_000)
+      assert.deepEqual(
+        done.map(({ state, rowCount, duplicates }) => [state, rowCount, duplicates]),
+        [
+          ['done', 12_000, 2000],
+          ['done', 12_000, 2000],
+        ],
+      )
+      assert.equal(
+        done.reduce((sum, { added }) => sum + added, 0),
+        10_000,
+      )
     })
 
     it('cancelled, it stops and leaves nothing behind', async () => {
@@ -172,9 +269,15 @@ describe('imports', () => {
       assert.equal(await cancelImport(ctx.db, newId(), importId), 'none')
       const { rowCount, state } = await finish(importId)
       assert.ok(state === 'cancelled' && rowCount > 0 && rowCount < 12_000)
-      while (await clearImports(ctx.db)) { /* all of it */ }
-      const { rows: [left] } = await ctx.db.query(
-        'SELECT (SELECT count(*) FROM import_chunks WHERE import_id = $1) AS chunks, (SELECT count(*) FROM import_seen WHERE import_id = $1) AS seen', [importId])
+      while (await clearImports(ctx.db)) {
+        /* all of it */
+      }
+      const {
+        rows: [left],
+      } = await ctx.db.query(
+        'SELECT (SELECT count(*) FROM import_chunks WHERE import_id = $1) AS chunks, (SELECT count(*) FROM import_seen WHERE import_id = $1) AS seen',
+        [importId],
+      )
       assert.deepEqual(left, { chunks: 0, seen: 0 })
     })
 
@@ -198,16 +301,54 @@ describe('imports', () => {
 
   describe('hostile files', () => {
     const cases: readonly (readonly [string, () => Iterable<Buffer>, Partial<Import>, RegExp | null])[] = [
-      ['a cell of 10 MB', () => repeat('email\na@x.example\n', 'x', 10), { state: 'failed', added: 1 }, /^line 3: the row is longer than/],
-      ['a quote that is never closed', () => repeat('email,x\na@x.example,1\n"b@x.example,1\n', 'c@x.example,1\n', 1), { state: 'failed', added: 1 }, /^line 3: .*never closed/],
-      ['a quote that is not closed at the end', () => [Buffer.from('email\na@x.example\n"b@x.example')], { state: 'failed', added: 1 }, /^line 3: the file ends inside/],
-      ['quotes in the middle of cells', () => [Buffer.from('email,first_name\na@x.example,A "B" C\nb@x.example,"x"y"\n')], { state: 'done', added: 2 }, null],
-      ['NUL', () => [Buffer.from('email,first_name\na@x.example,A\0B\nb@x.example,B\n')], { state: 'done', added: 1, failed: 1 }, null],
+      [
+        'a cell of 10 MB',
+        () => repeat('email\na@x.example\n', 'x', 10),
+        { state: 'failed', added: 1 },
+        /^line 3: the row is longer than/,
+      ],
+      [
+        'a quote that is never closed',
+        () => repeat('email,x\na@x.example,1\n"b@x.example,1\n', 'c@x.example,1\n', 1),
+        { state: 'failed', added: 1 },
+        /^line 3: .*never closed/,
+      ],
+      [
+        'a quote that is not closed at the end',
+        () => [Buffer.from('email\na@x.example\n"b@x.example')],
+        { state: 'failed', added: 1 },
+        /^line 3: the file ends inside/,
+      ],
+      [
+        'quotes in the middle of cells',
+        () => [Buffer.from('email,first_name\na@x.example,A "B" C\nb@x.example,"x"y"\n')],
+        { state: 'done', added: 2 },
+        null,
+      ],
+      [
+        'NUL',
+        () => [Buffer.from('email,first_name\na@x.example,A\0B\nb@x.example,B\n')],
+        { state: 'done', added: 1, failed: 1 },
+        null,
+      ],
       ['a header alone', () => [Buffer.from('email')], { state: 'done', rowCount: 0 }, null],
       ['lines of commas', () => repeat('email,a\n', ',\n', 1), { state: 'done', rowCount: 0 }, null],
-      ['all line ends mixed', () => [Buffer.from('email\r\na@x.example\rb@x.example\nc@x.example\r\n\r\rd@x.example')], { state: 'done', added: 4 }, null],
-      ['JSON that jsonb does not take', () => [Buffer.from(`email,attributes\na@x.example,"{""a"":""\\u0000""}"\nb@x.example,"${'['.repeat(9000)}"\nc@x.example,"{""a"":""\\ud800""}"`)],
-        { state: 'done', rowCount: 3, failed: 3 }, null],
+      [
+        'all line ends mixed',
+        () => [Buffer.from('email\r\na@x.example\rb@x.example\nc@x.example\r\n\r\rd@x.example')],
+        { state: 'done', added: 4 },
+        null,
+      ],
+      [
+        'JSON that jsonb does not take',
+        () => [
+          Buffer.from(
+            `email,attributes\na@x.example,"{""a"":""\\u0000""}"\nb@x.example,"${'['.repeat(9000)}"\nc@x.example,"{""a"":""\\ud800""}"`,
+          ),
+        ],
+        { state: 'done', rowCount: 3, failed: 3 },
+        null,
+      ],
     ]
     for (const [name, file, expected, reason] of cases) {
       it(`${name}: ${expected.state}`, async () => {
@@ -223,7 +364,12 @@ describe('imports', () => {
       ['10,000 columns', [Buffer.from(`email,${'x,'.repeat(10_000)}\n`)], 'VALIDATION_ERROR', /at most 200/],
       ['Latin-1', [Buffer.from('email,first_name\na@x.example,Andr\xe9\n', 'latin1')], 'VALIDATION_ERROR', /not UTF-8/],
       ['UTF-16', [Buffer.from('\ufeffemail\na@x.example\n', 'utf16le')], 'VALIDATION_ERROR', /not UTF-8/],
-      ['a character cut off at the end', [Buffer.from('email\na@x.example,\xc3', 'latin1')], 'VALIDATION_ERROR', /not UTF-8/],
+      [
+        'a character cut off at the end',
+        [Buffer.from('email\na@x.example,\xc3', 'latin1')],
+        'VALIDATION_ERROR',
+        /not UTF-8/,
+      ],
       ['too large', repeat('email\n', 'a@x.example\n', 21), 'PAYLOAD_TOO_LARGE', /larger than 20971520/],
     ]
     for (const [name, file, code, message] of refused) {
@@ -238,9 +384,17 @@ describe('imports', () => {
     }
 
     it('pieces of any size make the same file', async () => {
-      const file = Buffer.from(`\ufeffemail,first_name\n${Array.from({ length: 10_000 }, (_, i) => `p${i}@x.example,Ä${'x'.repeat(20)}${i}\n`).join('')}`)
+      const file = Buffer.from(
+        `\ufeffemail,first_name\n${Array.from({ length: 10_000 }, (_, i) => `p${i}@x.example,Ä${'x'.repeat(20)}${i}\n`).join('')}`,
+      )
       assert.ok(file.length > CHUNK_BYTES)
-      const pieces = [file.subarray(0, 1), file.subarray(1, 2), file.subarray(2, 5000), file.subarray(5000, 300_001), file.subarray(300_001)]
+      const pieces = [
+        file.subarray(0, 1),
+        file.subarray(1, 2),
+        file.subarray(2, 5000),
+        file.subarray(5000, 300_001),
+        file.subarray(300_001),
+      ]
       const done = await run(pieces)
       assert.deepEqual(countsOf(done), { ...NONE, rowCount: 10_000, added: 10_000, joined: 10_000 })
       assert.equal(done.bytes, file.length - 3)
@@ -255,11 +409,25 @@ function mortal(ctx: TestContext, steps: number): TestContext {
   const die = (): void => {
     if (left-- <= 0) throw Object.assign(new Error('gone'), { code: 'ECONNRESET' })
   }
-  return { ...ctx, db: {
-    ...ctx.db,
-    query: (statement, values) => { die(); return ctx.db.query(statement, values) },
-    transaction: (work) => ctx.db.transaction((tx) => work({ query: (statement, values) => { die(); return tx.query(statement, values) } })),
-  } }
+  return {
+    ...ctx,
+    db: {
+      ...ctx.db,
+      query: (statement, values) => {
+        die()
+        return ctx.db.query(statement, values)
+      },
+      transaction: (work) =>
+        ctx.db.transaction((tx) =>
+          work({
+            query: (statement, values) => {
+              die()
+              return tx.query(statement, values)
+            },
+          }),
+        ),
+    },
+  }
 }
 
 function* repeat(head: string, part: string, megabytes: number): Generator<Buffer> {
@@ -269,5 +437,7 @@ function* repeat(head: string, part: string, megabytes: number): Generator<Buffe
 }
 
 function randomText(length: number): string {
-  return Array.from({ length }, () => String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 5000))).join('').slice(0, length / 3)
+  return Array.from({ length }, () => String.fromCodePoint(0x4e00 + Math.floor(Math.random() * 5000)))
+    .join('')
+    .slice(0, length / 3)
 }

@@ -65,19 +65,27 @@ const COLUMNS = `id, audience_id AS "audienceId", state, is_dry_run AS "isDryRun
   updated, joined, duplicates, failed, blocked, unsubscribed, reason, created_at AS "createdAt", finished_at AS "finishedAt"`
 
 export async function findImport(db: Queryable, workspaceId: string, id: string): Promise<Import | null> {
-  const { rows } = await db.query<Import>(`SELECT ${COLUMNS} FROM imports WHERE workspace_id = $1 AND id = $2`, [workspaceId, id])
+  const { rows } = await db.query<Import>(`SELECT ${COLUMNS} FROM imports WHERE workspace_id = $1 AND id = $2`, [
+    workspaceId,
+    id,
+  ])
   return rows[0] ?? null
 }
 
 /** The newest first. */
 export function listImports(db: Queryable, workspaceId: string, wish: PageWish): Promise<Page<Import>> {
-  return readPage(db, { columns: COLUMNS, from: 'imports', where: 'workspace_id = $1', order: 'id DESC', values: [workspaceId] }, wish)
+  return readPage(
+    db,
+    { columns: COLUMNS, from: 'imports', where: 'workspace_id = $1', order: 'id DESC', values: [workspaceId] },
+    wish,
+  )
 }
 
 export async function listErrors(db: Queryable, importId: string): Promise<RowError[]> {
   const { rows } = await db.query<RowError>(
     `SELECT line, column_name AS "column", message, value FROM import_errors WHERE import_id = $1 ORDER BY line, n LIMIT ${MAX_ERRORS}`,
-    [importId])
+    [importId],
+  )
   return rows
 }
 
@@ -86,13 +94,17 @@ export type CancelResult = 'cancelled' | 'ended before' | 'none'
 export async function cancelImport(db: Queryable, workspaceId: string, id: string): Promise<CancelResult> {
   const { rowCount } = await db.query(
     `UPDATE imports SET state = 'cancelled', lease = NULL, leased_until = NULL, updated_at = now(), finished_at = now()
-     WHERE workspace_id = $1 AND id = $2 AND state IN ('uploading', 'waiting', 'running')`, [workspaceId, id])
+     WHERE workspace_id = $1 AND id = $2 AND state IN ('uploading', 'waiting', 'running')`,
+    [workspaceId, id],
+  )
   if (rowCount === 1) return 'cancelled'
-  return await findImport(db, workspaceId, id) === null ? 'none' : 'ended before'
+  return (await findImport(db, workspaceId, id)) === null ? 'none' : 'ended before'
 }
 
 /** True while any import of any workspace waits or is carried out: what can wait may. */
 export async function isImporting(db: Queryable): Promise<boolean> {
-  const { rows } = await db.query(`SELECT 1 FROM imports WHERE NOT is_cleared AND state IN ('waiting', 'running') LIMIT 1`)
+  const { rows } = await db.query(
+    `SELECT 1 FROM imports WHERE NOT is_cleared AND state IN ('waiting', 'running') LIMIT 1`,
+  )
   return rows.length > 0
 }

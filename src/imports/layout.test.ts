@@ -31,7 +31,12 @@ describe('the layout of a file', () => {
   })
 
   it('unknown columns become attributes only when asked, and never those that our export has', () => {
-    assert.deepEqual(meanings('email,colour,deliverabilityScore,', { unknownColumns: 'attributes' }), ['email', 'attribute:colour', 'ignore', 'ignore'])
+    assert.deepEqual(meanings('email,colour,deliverabilityScore,', { unknownColumns: 'attributes' }), [
+      'email',
+      'attribute:colour',
+      'ignore',
+      'ignore',
+    ])
   })
 
   const WRONG: readonly (readonly [string, Partial<LayoutOrder>, string, RegExp])[] = [
@@ -56,9 +61,15 @@ describe('the layout of a file', () => {
 
   it('any text is read or refused, never an exception', () => {
     const texts = fc.string({ unit: fc.constantFrom('"', ',', ';', '\t', '\n', '\r', 'email', 'x', '\0', "'", '=') })
-    fc.assert(fc.property(texts, fc.dictionary(fc.string(), fc.option(fc.string())), (text, mapping) => {
-      const read = readLayout(text, { mapping, unknownColumns: 'attributes' })
-      assert.ok(read.ok ? read.layout.columns.filter(({ meaning }) => meaning === 'email').length === 1 : read.details.length > 0)
-    }))
+    fc.assert(
+      fc.property(texts, fc.dictionary(fc.string(), fc.option(fc.string())), (text, mapping) => {
+        const read = readLayout(text, { mapping, unknownColumns: 'attributes' })
+        assert.ok(
+          read.ok
+            ? read.layout.columns.filter(({ meaning }) => meaning === 'email').length === 1
+            : read.details.length > 0,
+        )
+      }),
+    )
   })
 })

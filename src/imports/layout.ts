@@ -29,7 +29,9 @@ export interface LayoutOrder {
   readonly unknownColumns: 'ignore' | 'attributes'
 }
 
-export type LayoutResult = { readonly ok: true; readonly layout: Layout } | { readonly ok: false; readonly details: readonly Detail[] }
+export type LayoutResult =
+  | { readonly ok: true; readonly layout: Layout }
+  | { readonly ok: false; readonly details: readonly Detail[] }
 
 /** Characters of the header line; what is longer is no header. */
 const MAX_HEADER = 64 * 1024
@@ -55,15 +57,27 @@ const SPELLINGS = {
 } as const
 export type Single = keyof typeof SPELLINGS
 /** What our own export has and nobody may set. */
-const READ_ONLY = new Set(['id', 'contactid', 'globalstatus', 'deliverabilityscore', 'emailverificationdate', 'createdat', 'updatedat'])
+const READ_ONLY = new Set([
+  'id',
+  'contactid',
+  'globalstatus',
+  'deliverabilityscore',
+  'emailverificationdate',
+  'createdat',
+  'updatedat',
+])
 const MEANINGS: ReadonlyMap<string, Single> = new Map(
-  Object.entries(SPELLINGS).flatMap(([meaning, spellings]) => spellings.map((spelling) => [spelling, meaning as Single])))
+  Object.entries(SPELLINGS).flatMap(([meaning, spellings]) =>
+    spellings.map((spelling) => [spelling, meaning as Single]),
+  ),
+)
 
 /** `start` is the beginning of the file, at least `MAX_HEADER` characters of it or all. */
 export function readLayout(start: string, order: LayoutOrder): LayoutResult {
   const header = readHeader(start)
   if (header === null) return wrong('', 'the file has no header line, or one that is no CSV')
-  if (header.names.length > MAX_COLUMNS) return wrong('', `the header has ${header.names.length} columns; at most ${MAX_COLUMNS}`)
+  if (header.names.length > MAX_COLUMNS)
+    return wrong('', `the header has ${header.names.length} columns; at most ${MAX_COLUMNS}`)
   const { given, details } = readMapping(order.mapping, header.names)
   const columns = explainColumns(header.names, given, order.unknownColumns)
   if (!columns.some(({ meaning }) => meaning === 'email')) details.push(missingEmail(header.names))
@@ -74,7 +88,10 @@ function wrong(path: string, message: string): LayoutResult {
   return { ok: false, details: [{ path, message }] }
 }
 
-interface Header { readonly names: readonly string[]; readonly delimiter: string }
+interface Header {
+  readonly names: readonly string[]
+  readonly delimiter: string
+}
 
 /** By the delimiter that finds a column for the address, and among those the one that finds most columns. */
 function readHeader(start: string): Header | null {
@@ -89,7 +106,14 @@ const isEmail = (name: string): boolean => MEANINGS.get(plain(name)) === 'email'
 
 function cutHeader(text: string, delimiter: string): string[] | null {
   try {
-    const options = { delimiter, to: 1, relax_quotes: true, relax_column_count: true, skip_empty_lines: true, max_record_size: MAX_HEADER }
+    const options = {
+      delimiter,
+      to: 1,
+      relax_quotes: true,
+      relax_column_count: true,
+      skip_empty_lines: true,
+      max_record_size: MAX_HEADER,
+    }
     const [names] = parse(text, { ...options, record_delimiter: ['\r\n', '\n', '\r'] })
     return names === undefined ? null : names.map((name) => unguardCell(name).trim())
   } catch {
@@ -103,7 +127,10 @@ function plain(name: string): string {
 
 const UNKNOWN_MEANING = `must be one of ${Object.keys(SPELLINGS).join(', ')}, ${ATTRIBUTE}<name>, ignore`
 
-interface ReadMapping { readonly given: ReadonlyMap<number, Meaning>; readonly details: Detail[] }
+interface ReadMapping {
+  readonly given: ReadonlyMap<number, Meaning>
+  readonly details: Detail[]
+}
 
 /** The mapping by the number of the column. A meaning that only one column can have is given once. */
 function readMapping(mapping: LayoutOrder['mapping'], names: readonly string[]): ReadMapping {
@@ -135,12 +162,17 @@ function readMeaning(written: string | null): Meaning | null {
 
 function attributeOf(name: string): Meaning | null {
   const trimmed = name.trim()
-  const mayBe = trimmed !== '' && trimmed !== '__proto__' && trimmed.length <= MAX_ATTRIBUTE_NAME && !trimmed.includes('\0')
+  const mayBe =
+    trimmed !== '' && trimmed !== '__proto__' && trimmed.length <= MAX_ATTRIBUTE_NAME && !trimmed.includes('\0')
   return mayBe ? `${ATTRIBUTE}${trimmed}` : null
 }
 
 /** A second column of the same name or meaning is left out: what the first one says counts. */
-function explainColumns(names: readonly string[], given: ReadonlyMap<number, Meaning>, unknown: LayoutOrder['unknownColumns']): Column[] {
+function explainColumns(
+  names: readonly string[],
+  given: ReadonlyMap<number, Meaning>,
+  unknown: LayoutOrder['unknownColumns'],
+): Column[] {
   const taken = new Set<Meaning>(given.values())
   return names.map((name, i) => {
     const told = given.get(i)
@@ -156,10 +188,13 @@ function guess(name: string, unknown: LayoutOrder['unknownColumns']): Meaning {
   if (name.toLowerCase().startsWith(ATTRIBUTE)) return attributeOf(name.slice(ATTRIBUTE.length)) ?? 'ignore'
   const known = MEANINGS.get(plain(name))
   if (known !== undefined) return known
-  return unknown === 'ignore' || READ_ONLY.has(plain(name)) ? 'ignore' : attributeOf(name) ?? 'ignore'
+  return unknown === 'ignore' || READ_ONLY.has(plain(name)) ? 'ignore' : (attributeOf(name) ?? 'ignore')
 }
 
 function missingEmail(names: readonly string[]): Detail {
-  const shown = names.slice(0, 10).map((name) => JSON.stringify(name.slice(0, 40))).join(', ')
+  const shown = names
+    .slice(0, 10)
+    .map((name) => JSON.stringify(name.slice(0, 40)))
+    .join(', ')
   return { path: 'mapping', message: `no column is the email address; the header has ${shown}` }
 }

@@ -8,7 +8,9 @@ import type { Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
 import { invalid, refuse, type Refusal } from '#src/errors.ts'
 
-export type Piece = { readonly kind: 'piece'; readonly bytes: Buffer } | { readonly kind: 'refused'; readonly refusal: Refusal }
+export type Piece =
+  | { readonly kind: 'piece'; readonly bytes: Buffer }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 
@@ -80,5 +82,7 @@ function tooLarge(limit: number): Refusal {
 }
 
 function notUtf8(from: number): Refusal {
-  return invalid([{ path: '', message: `the file is not UTF-8 (somewhere after byte ${from}); save it as "CSV UTF-8"` }])
+  return invalid([
+    { path: '', message: `the file is not UTF-8 (somewhere after byte ${from}); save it as "CSV UTF-8"` },
+  ])
 }

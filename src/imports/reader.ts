@@ -38,8 +38,14 @@ type Source = Pick<Import, 'id' | 'layout' | 'bytes'>
 /** The header is no row. Ends where the file does. */
 export async function* readRows(db: Queryable, source: Source, from: Place): AsyncGenerator<Batch> {
   const parser = openParser(source.layout.delimiter, from)
-  for (let n = Math.floor(from.position / CHUNK_BYTES), skip = from.position % CHUNK_BYTES; n * CHUNK_BYTES < source.bytes; n++, skip = 0) {
-    const { rows: [chunk] } = await db.query<{ content: Buffer }>(READ_CHUNK, [source.id, n])
+  for (
+    let n = Math.floor(from.position / CHUNK_BYTES), skip = from.position % CHUNK_BYTES;
+    n * CHUNK_BYTES < source.bytes;
+    n++, skip = 0
+  ) {
+    const {
+      rows: [chunk],
+    } = await db.query<{ content: Buffer }>(READ_CHUNK, [source.id, n])
     // cancelled, and cleared meanwhile
     if (chunk === undefined) return
     yield* give(await parser.read(chunk.content.subarray(skip)))
@@ -47,21 +53,31 @@ export async function* readRows(db: Queryable, source: Source, from: Place): Asy
   yield* give(await parser.end())
 }
 
-interface Parsed { readonly rows: FileRow[]; readonly broken: Extract<Batch, { kind: 'broken' }> | null }
+interface Parsed {
+  readonly rows: FileRow[]
+  readonly broken: Extract<Batch, { kind: 'broken' }> | null
+}
 
 function* give({ rows, broken }: Parsed): Generator<Batch> {
   for (let at = 0; at < rows.length; at += MAX_BATCH) yield { kind: 'rows', rows: rows.slice(at, at + MAX_BATCH) }
   if (broken !== null) yield broken
 }
 
-interface FileParser { read(bytes: Buffer): Promise<Parsed>; end(): Promise<Parsed> }
+interface FileParser {
+  read(bytes: Buffer): Promise<Parsed>
+  end(): Promise<Parsed>
+}
 
 function openParser(delimiter: string, from: Place): FileParser {
   let rows: FileRow[] = []
   let isHeaderNext = from.position === 0
   const lines = createLineCounter(from.line)
   const parser = new Parser({
-    delimiter, record_delimiter: ['\r\n', '\n', '\r'], relax_quotes: true, relax_column_count: true, skip_empty_lines: true,
+    delimiter,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_quotes: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
     max_record_size: MAX_ROW,
     on_record: (cells: string[], info: Info) => {
       const { line, next } = lines.take(cells, info)
@@ -70,13 +86,14 @@ function openParser(delimiter: string, from: Place): FileParser {
       return null
     },
   })
-  const after = (step: (done: (error?: Error | null) => void) => void): Promise<Parsed> => new Promise((resolve) => {
-    step((error) => {
-      const given = rows
-      rows = []
-      resolve({ rows: given, broken: error === undefined || error === null ? null : explain(error, lines.next) })
+  const after = (step: (done: (error?: Error | null) => void) => void): Promise<Parsed> =>
+    new Promise((resolve) => {
+      step((error) => {
+        const given = rows
+        rows = []
+        resolve({ rows: given, broken: error === undefined || error === null ? null : explain(error, lines.next) })
+      })
     })
-  })
   parser.on('error', () => undefined) // told by the callback of the write that met it
   return { read: (bytes) => after((done) => parser.write(bytes, done)), end: () => after((done) => parser.end(done)) }
 }
@@ -101,7 +118,9 @@ interface LineCounter {
 function createLineCounter(first: number): LineCounter {
   let [next, seen, empty] = [first, 0, 0]
   return {
-    get next() { return next },
+    get next() {
+      return next
+    },
     take: (cells, info) => {
       const skipped = info.empty_lines - empty
       const isOneLine = info.lines - seen - skipped === 1

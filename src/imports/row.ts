@@ -4,7 +4,17 @@
  * text.
  */
 import type { Profile } from '#src/contacts/profile.ts'
-import { attributesRule, emailRule, phoneRule, splitName, tagsRule, textRule, urlRule, zoneRule, type Rule } from '#src/contacts/rules.ts'
+import {
+  attributesRule,
+  emailRule,
+  phoneRule,
+  splitName,
+  tagsRule,
+  textRule,
+  urlRule,
+  zoneRule,
+  type Rule,
+} from '#src/contacts/rules.ts'
 import type { ContactRow } from '#src/contacts/save.ts'
 import { unguardCell } from '#src/csv.ts'
 import { ATTRIBUTE, type Column, type Layout, type Single } from './layout.ts'
@@ -63,7 +73,11 @@ export function createRowReader({ columns }: Layout): (cells: readonly string[])
     const draft: Draft = { email: '', isUnsubscribed: false, profile: {}, attributes: {} }
     const errors: CellError[] = []
     if (hasTooMany(cells, columns.length))
-      errors.push({ column: null, message: `the row has ${cells.length} cells, the header ${columns.length}`, value: null })
+      errors.push({
+        column: null,
+        message: `the row has ${cells.length} cells, the header ${columns.length}`,
+        value: null,
+      })
     for (const { name, index, read } of plan) {
       const text = unguardCell(cells[index] ?? '').trim()
       const message = text === '' ? null : read(draft, text)
@@ -141,7 +155,10 @@ function readName({ profile }: Draft, text: string): string | null {
   return null
 }
 
-const STATUSES: ReadonlyMap<string, boolean> = new Map([['subscribed', false], ['unsubscribed', true]])
+const STATUSES: ReadonlyMap<string, boolean> = new Map([
+  ['subscribed', false],
+  ['unsubscribed', true],
+])
 
 function readStatus(draft: Draft, text: string): string | null {
   const isUnsubscribed = STATUSES.get(text.toLowerCase())

@@ -77,8 +77,11 @@ async function* readAhead(batches: AsyncGenerator<Batch>): AsyncGenerator<Batch>
 function readRow(read: ReturnType<typeof createRowReader>, { cells, line, next }: FileRow): ReadRow[] {
   const result = read(cells)
   if (result.kind === 'blank') return []
-  return [result.kind === 'wrong'
-    ? { line, next, errors: result.errors } : { line, next, contact: result.row, isUnsubscribed: result.isUnsubscribed }]
+  return [
+    result.kind === 'wrong'
+      ? { line, next, errors: result.errors }
+      : { line, next, contact: result.row, isUnsubscribed: result.isUnsubscribed },
+  ]
 }
 
 /** Data that do not fit, constraints, limits of the program: SQLSTATE classes 22, 23, 54. */
@@ -103,14 +106,18 @@ function isDataError(error: unknown): error is Error {
 
 function unstorable(error: Error): CellError {
   const isTooMuch = 'constraint' in error && error.constraint === 'contacts_attributes_size'
-  const message = isTooMuch ? 'the custom attributes of the contact would be larger than 64 KB' : 'the row cannot be stored'
+  const message = isTooMuch
+    ? 'the custom attributes of the contact would be larger than 64 KB'
+    : 'the row cannot be stored'
   return { column: null, message, value: null }
 }
 
 async function end(ctx: Running, claim: Claimed, state: 'done' | 'failed', reason: string | null): Promise<void> {
   await ctx.db.query(
     `UPDATE imports SET state = $3, reason = $4, lease = NULL, leased_until = NULL, updated_at = now(), finished_at = now()
-     WHERE id = $1 AND lease = $2`, [claim.id, claim.lease, state, reason])
+     WHERE id = $1 AND lease = $2`,
+    [claim.id, claim.lease, state, reason],
+  )
   // where this is not reached, the worker finds the audience by itself
   if (!claim.isDryRun) await rebuildMarks(ctx, claim.audienceId)
   ctx.log.info({ import: claim.id, workspace: claim.workspaceId, state, reason }, 'an import ended')
@@ -123,5 +130,7 @@ async function giveBack(db: Queryable, { id, lease }: Claim, newFaults: 0 | 1): 
        state = CASE WHEN faults + $3 >= ${MAX_FAULTS} THEN 'failed' ELSE state END,
        finished_at = CASE WHEN faults + $3 >= ${MAX_FAULTS} THEN now() END,
        reason = CASE WHEN faults + $3 >= ${MAX_FAULTS} THEN 'a fault on our side; the log of the worker has it' END
-     WHERE id = $1 AND lease = $2`, [id, lease, newFaults])
+     WHERE id = $1 AND lease = $2`,
+    [id, lease, newFaults],
+  )
 }

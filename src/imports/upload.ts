@@ -23,7 +23,9 @@ export interface UploadOrder extends LayoutOrder {
   readonly isDryRun: boolean
 }
 
-export type UploadResult = { readonly kind: 'stored'; readonly importId: string } | { readonly kind: 'refused'; readonly refusal: Refusal }
+export type UploadResult =
+  | { readonly kind: 'stored'; readonly importId: string }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
 
 type Uploading = Pick<Context, 'db' | 'config' | 'clock'>
 
@@ -32,18 +34,25 @@ export async function storeUpload(ctx: Uploading, order: UploadOrder, source: Re
   const importId = newId(ctx.clock.now())
   let n = 0
   for await (const piece of cutEven(source, ctx.config.maxImportBytes, CHUNK_BYTES)) {
-    const refusal = piece.kind === 'refused' ? piece.refusal : await keep(ctx, order, { importId, n: n++, bytes: piece.bytes })
+    const refusal =
+      piece.kind === 'refused' ? piece.refusal : await keep(ctx, order, { importId, n: n++, bytes: piece.bytes })
     if (refusal === null) continue
     await ctx.db.query('DELETE FROM imports WHERE id = $1', [importId])
     return { kind: 'refused', refusal }
   }
   if (n === 0) return { kind: 'refused', refusal: invalid([{ path: '', message: 'the file is empty' }]) }
   const { rowCount } = await ctx.db.query(
-    `UPDATE imports SET state = 'waiting', updated_at = now() WHERE id = $1 AND state = 'uploading'`, [importId])
+    `UPDATE imports SET state = 'waiting', updated_at = now() WHERE id = $1 AND state = 'uploading'`,
+    [importId],
+  )
   return rowCount === 1 ? { kind: 'stored', importId } : { kind: 'refused', refusal: CANCELLED }
 }
 
-interface Chunk { readonly importId: string; readonly n: number; readonly bytes: Buffer }
+interface Chunk {
+  readonly importId: string
+  readonly n: number
+  readonly bytes: Buffer
+}
 
 /** The first chunk begins the import. Null when it is stored. */
 async function keep(ctx: Uploading, order: UploadOrder, chunk: Chunk): Promise<Refusal | null> {
@@ -58,15 +67,21 @@ async function begin(ctx: Uploading, order: UploadOrder, { importId, bytes }: Ch
     `INSERT INTO imports (id, workspace_id, audience_id, state, is_dry_run, layout)
      SELECT $1, $2, $3, 'uploading', $4, $5
      WHERE (SELECT count(*) FROM imports WHERE workspace_id = $2 AND state IN ('uploading', 'waiting', 'running')) < ${MAX_OPEN}`,
-    [importId, order.workspaceId, order.audienceId, order.isDryRun, JSON.stringify(read.layout)])
-  return rowCount === 1 ? null : refuse('CONFLICT', `${MAX_OPEN} imports are waiting or under way; wait for one of them, or cancel it.`)
+    [importId, order.workspaceId, order.audienceId, order.isDryRun, JSON.stringify(read.layout)],
+  )
+  return rowCount === 1
+    ? null
+    : refuse('CONFLICT', `${MAX_OPEN} imports are waiting or under way; wait for one of them, or cancel it.`)
 }
 
-const STORE_CHUNK = prepared('imports-store-chunk', `
+const STORE_CHUNK = prepared(
+  'imports-store-chunk',
+  `
 WITH grown AS (
   UPDATE imports SET bytes = bytes + octet_length($3::bytea), updated_at = now() WHERE id = $1 AND state = 'uploading' RETURNING id
 )
-INSERT INTO import_chunks (import_id, n, content) SELECT id, $2, $3 FROM grown`)
+INSERT INTO import_chunks (import_id, n, content) SELECT id, $2, $3 FROM grown`,
+)
 
 const CANCELLED = refuse('CONFLICT', 'The import was cancelled while its file came in.')
 

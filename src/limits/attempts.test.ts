@@ -27,7 +27,9 @@ describe('attempts', () => {
   })
   it('a hundred at once: as many as may', async () => {
     const attempts = createAttempts(redis, clock)
-    const taken = await Promise.all(Array.from({ length: 100 }, () => attempts.take('crowd', { max: 7, windowMs: 60_000 })))
+    const taken = await Promise.all(
+      Array.from({ length: 100 }, () => attempts.take('crowd', { max: 7, windowMs: 60_000 })),
+    )
     assert.equal(taken.filter((wait) => wait === null).length, 7)
   })
   it('are looked at without being counted, by all processes', async () => {
@@ -39,12 +41,15 @@ describe('attempts', () => {
   })
   it('leave nothing in Redis when their time is over', async () => {
     await createAttempts(redis, clock).take('short', { max: 1, windowMs: 1 })
-    assert.ok(await redis.pttl('mailstead:attempts:{short}') <= 1)
+    assert.ok((await redis.pttl('mailstead:attempts:{short}')) <= 1)
   })
   it('without Redis are counted by the process, in windows from the first', async () => {
     const away = openRedis('unix:///nonexistent/redis.sock', log)
     const attempts = createAttempts(away, clock)
-    assert.deepEqual([await attempts.take('a', LIMIT), await attempts.take('a', LIMIT), await attempts.take('a', LIMIT)], [null, null, 60])
+    assert.deepEqual(
+      [await attempts.take('a', LIMIT), await attempts.take('a', LIMIT), await attempts.take('a', LIMIT)],
+      [null, null, 60],
+    )
     clock.nowMs += 45_500
     assert.equal(await attempts.take('a', LIMIT), 15)
     assert.equal(await attempts.look('a', LIMIT), 15)

@@ -86,7 +86,10 @@ async function readShared(redis: Redis, name: string): Promise<Count | null> {
 
 async function inTime<T>(asked: Promise<T>): Promise<T | null> {
   const patience = new AbortController()
-  const answer = await Promise.race([asked.catch(() => null), sleep(PATIENCE_MS, null, { signal: patience.signal }).catch(() => null)])
+  const answer = await Promise.race([
+    asked.catch(() => null),
+    sleep(PATIENCE_MS, null, { signal: patience.signal }).catch(() => null),
+  ])
   patience.abort()
   return answer
 }

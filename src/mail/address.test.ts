@@ -172,7 +172,8 @@ describe('splitMailboxes', () => {
     ['"a,b"@c.de, c@d.co', ['"a,b"@c.de', 'c@d.co']],
     ['"open, a@b.co, c@d.co', ['"open, a@b.co, c@d.co']],
   ]
-  for (const [text, pieces] of lists) it(`cuts ${JSON.stringify(text)}`, () => assert.deepEqual(splitMailboxes(text), pieces))
+  for (const [text, pieces] of lists)
+    it(`cuts ${JSON.stringify(text)}`, () => assert.deepEqual(splitMailboxes(text), pieces))
 })
 
 const atext = fc.stringMatching(/^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]{1,12}$/)
@@ -182,43 +183,55 @@ const local = fc.oneof(
   fc.stringMatching(/^[à-öø-ÿа-я一-龯]{1,10}$/),
 )
 const label = fc.stringMatching(/^[a-zA-Z0-9](?:[a-z0-9-]{0,20}[a-z0-9])?$/).filter((text) => !/^xn--/i.test(text))
-const domain = fc.tuple(fc.array(label, { minLength: 1, maxLength: 4 }), fc.stringMatching(/^[a-z]{2,10}$/))
+const domain = fc
+  .tuple(fc.array(label, { minLength: 1, maxLength: 4 }), fc.stringMatching(/^[a-z]{2,10}$/))
   .map(([labels, top]) => [...labels, top].join('.'))
 /** Text made of the characters that matter to the grammar, so that strange nestings come up. */
 const hostile = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
-  fc.string({ unit: fc.constantFrom('a', '@', '.', '"', '\\', '<', '>', ',', ';', ' ', '[', '(', ':', '\r', '\n', '\0', 'ü', '-'),
-    maxLength: 60 }),
+  fc.string({
+    unit: fc.constantFrom('a', '@', '.', '"', '\\', '<', '>', ',', ';', ' ', '[', '(', ':', '\r', '\n', '\0', 'ü', '-'),
+    maxLength: 60,
+  }),
 )
 
 describe('address properties', () => {
   it('a generated address is taken, and its canonical form is a fixed point', () => {
-    fc.assert(fc.property(local, domain, (before, after) => {
-      fc.pre(!/^"?__proto__"?$/.test(before))
-      const result = parseAddress(`${before}@${after}`)
-      assert.ok(result.ok, result.ok ? '' : result.reason)
-      assert.equal(result.address.domain, after.toLowerCase())
-      assert.deepEqual(parseAddress(result.address.address), result)
-    }), { numRuns: 2000 })
+    fc.assert(
+      fc.property(local, domain, (before, after) => {
+        fc.pre(!/^"?__proto__"?$/.test(before))
+        const result = parseAddress(`${before}@${after}`)
+        assert.ok(result.ok, result.ok ? '' : result.reason)
+        assert.equal(result.address.domain, after.toLowerCase())
+        assert.deepEqual(parseAddress(result.address.address), result)
+      }),
+      { numRuns: 2000 },
+    )
   })
 
   it('a name in quotes comes back as it was', () => {
-    fc.assert(fc.property(fc.stringMatching(/^[!-~]{1,10}(?: [!-~à-ÿ]{1,10}){0,4}$/), domain, (name, host) => {
-      const written = `"${name.replace(/["\\]/g, '\\$&')}" <a@${host}>`
-      assert.deepEqual(parseMailbox(written), { ok: true, mailbox: { email: `a@${host.toLowerCase()}`, name } })
-      assert.deepEqual(splitMailboxes(`${written}, x@y.zz`), [written, 'x@y.zz'])
-    }), { numRuns: 1000 })
+    fc.assert(
+      fc.property(fc.stringMatching(/^[!-~]{1,10}(?: [!-~à-ÿ]{1,10}){0,4}$/), domain, (name, host) => {
+        const written = `"${name.replace(/["\\]/g, '\\$&')}" <a@${host}>`
+        assert.deepEqual(parseMailbox(written), { ok: true, mailbox: { email: `a@${host.toLowerCase()}`, name } })
+        assert.deepEqual(splitMailboxes(`${written}, x@y.zz`), [written, 'x@y.zz'])
+      }),
+      { numRuns: 1000 },
+    )
   })
 
   it('never throws, and what it takes is safe to put on a wire', () => {
-    fc.assert(fc.property(hostile, (text) => {
-      for (const piece of splitMailboxes(text)) {
-        const result = parseMailbox(piece)
-        if (!result.ok) continue
-        assert.doesNotMatch(result.mailbox.email, /[\r\n\0]/)
-        assert.doesNotMatch(result.mailbox.name ?? '', /[\r\n\0]/)
-        assert.ok(parseAddress(result.mailbox.email).ok)
-      }
-    }), { numRuns: 5000 })
+    fc.assert(
+      fc.property(hostile, (text) => {
+        for (const piece of splitMailboxes(text)) {
+          const result = parseMailbox(piece)
+          if (!result.ok) continue
+          assert.doesNotMatch(result.mailbox.email, /[\r\n\0]/)
+          assert.doesNotMatch(result.mailbox.name ?? '', /[\r\n\0]/)
+          assert.ok(parseAddress(result.mailbox.email).ok)
+        }
+      }),
+      { numRuns: 5000 },
+    )
   })
 })

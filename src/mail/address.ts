@@ -25,7 +25,10 @@ export interface Mailbox {
   readonly name: string | null
 }
 
-interface Refusal { readonly ok: false; readonly reason: string }
+interface Refusal {
+  readonly ok: false
+  readonly reason: string
+}
 export type AddressResult = Refusal | { readonly ok: true; readonly address: Address }
 export type MailboxResult = Refusal | { readonly ok: true; readonly mailbox: Mailbox }
 
@@ -41,7 +44,8 @@ const MAX_TEXT = 2 * MAX_NAME + 2 * MAX_ADDRESS
 
 /** Controls (CR, LF, NUL among them), lone surrogates, line separators, marks that turn text around: none can be seen, all can mislead. */
 const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u
-const DOT_ATOM = /^(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|[^\p{ASCII}\p{Z}])+(?:\.(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|[^\p{ASCII}\p{Z}])+)*$/u
+const DOT_ATOM =
+  /^(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|[^\p{ASCII}\p{Z}])+(?:\.(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|[^\p{ASCII}\p{Z}])+)*$/u
 const LABEL = /^[a-z0-9-]+$/
 const NOT_ASCII = /\P{ASCII}/u
 /** ASCII that may stand between the characters of an international name; the rest ("%", "/", ":") would mean something to a URL parser. */
@@ -62,7 +66,10 @@ export function parseAddress(text: string): AddressResult {
   if (!domain.ok) return domain
   const address = `${local.value}@${domain.value}`
   if (Buffer.byteLength(address) > MAX_ADDRESS) return refuse(`the address is longer than ${MAX_ADDRESS} octets`)
-  return { ok: true, address: { local: local.value, domain: domain.value, address, needsSmtputf8: NOT_ASCII.test(local.value) } }
+  return {
+    ok: true,
+    address: { local: local.value, domain: domain.value, address, needsSmtputf8: NOT_ASCII.test(local.value) },
+  }
 }
 
 /** Reads one mailbox: `a@b`, `<a@b>`, `Name <a@b>`, `"Name, with comma" <a@b>`. White space around it is dropped. */

@@ -5,9 +5,20 @@ import { type ReportFacts, writeReport } from './delivery-report.ts'
 
 const AT = new Date('2031-05-04T10:00:00Z')
 const FACTS: ReportFacts = {
-  id: '0'.repeat(32), at: AT, from: 'mailer-daemon@a.example', to: 'app@a.example', reporter: 'mx.a.example', action: 'failed', recipient: 'b@b.example',
-  orcpt: null, envid: null, subject: 'Hello', arrivedAt: AT, reason: 'no such user',
-  answer: { host: 'mx.b.example', status: '5.1.1', text: '550 no such user', at: AT }, original: { octets: Buffer.from('From: a@a.example\r\n\r\nbody\r\n'), isWhole: false },
+  id: '0'.repeat(32),
+  at: AT,
+  from: 'mailer-daemon@a.example',
+  to: 'app@a.example',
+  reporter: 'mx.a.example',
+  action: 'failed',
+  recipient: 'b@b.example',
+  orcpt: null,
+  envid: null,
+  subject: 'Hello',
+  arrivedAt: AT,
+  reason: 'no such user',
+  answer: { host: 'mx.b.example', status: '5.1.1', text: '550 no such user', at: AT },
+  original: { octets: Buffer.from('From: a@a.example\r\n\r\nbody\r\n'), isWhole: false },
 }
 const write = (facts: Partial<ReportFacts>): string => writeReport({ ...FACTS, ...facts }).toString('latin1')
 
@@ -18,7 +29,10 @@ describe('delivery reports', () => {
     assert.doesNotMatch(text, /Diagnostic-Code|rfc822-headers/)
   })
   it('a header that was cut is shown to its last whole line', () => {
-    assert.match(write({ original: { octets: Buffer.from('From: a@a.example\r\nSubject: cut of'), isWhole: false } }), /\r\n\r\nFrom: a@a\.example\r\n\r\n--/)
+    assert.match(
+      write({ original: { octets: Buffer.from('From: a@a.example\r\nSubject: cut of'), isWhole: false } }),
+      /\r\n\r\nFrom: a@a\.example\r\n\r\n--/,
+    )
   })
   it('an address beyond ASCII makes a global report (RFC 6533)', () => {
     const text = Buffer.from(write({ recipient: 'ü@b.example' }), 'latin1').toString()
@@ -30,13 +44,30 @@ describe('delivery reports', () => {
     assert.equal(subject, 'Undelivered: Grüße aus Köln, schöne! 🎉🎉🎉')
   })
   it('no text of a stranger becomes a line of its own', () => {
-    const hostile = fc.string({ unit: fc.constantFrom('\r\n', '\n', '\r', '\0', 'Action: delivered', '--=_report_', ' ', 'ü', '\u2028', 'x'), maxLength: 60 })
-    fc.assert(fc.property(hostile, (text) => {
-      const plain = write({ reason: '', subject: '', envid: 'x', orcpt: 'x', answer: { host: 'x', status: null, text: 'x', at: AT } })
-      const told = write({ reason: text, subject: text, envid: text, orcpt: text, answer: { host: text, status: null, text, at: AT } })
-      const lines = (of: string): number => of.replaceAll(/\r\n [^\r]*\?=/g, '').split('\r\n').length
-      assert.equal(lines(told), lines(plain))
-      assert.doesNotMatch(told, /\0|(?<!\r)\n|\r(?!\n)|\r\nAction: delivered/)
-    }))
+    const hostile = fc.string({
+      unit: fc.constantFrom('\r\n', '\n', '\r', '\0', 'Action: delivered', '--=_report_', ' ', 'ü', '\u2028', 'x'),
+      maxLength: 60,
+    })
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const plain = write({
+          reason: '',
+          subject: '',
+          envid: 'x',
+          orcpt: 'x',
+          answer: { host: 'x', status: null, text: 'x', at: AT },
+        })
+        const told = write({
+          reason: text,
+          subject: text,
+          envid: text,
+          orcpt: text,
+          answer: { host: text, status: null, text, at: AT },
+        })
+        const lines = (of: string): number => of.replaceAll(/\r\n [^\r]*\?=/g, '').split('\r\n').length
+        assert.equal(lines(told), lines(plain))
+        assert.doesNotMatch(told, /\0|(?<!\r)\n|\r(?!\n)|\r\nAction: delivered/)
+      }),
+    )
   })
 })

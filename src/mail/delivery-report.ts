@@ -22,7 +22,12 @@ export interface ReportFacts {
   /** Why, for people. */
   readonly reason: string
   /** The last answer of the recipient's server. */
-  readonly answer: { readonly host: string; readonly status: string | null; readonly text: string; readonly at: Date } | null
+  readonly answer: {
+    readonly host: string
+    readonly status: string | null
+    readonly text: string
+    readonly at: Date
+  } | null
   /** The mail, or its beginning; null where there is none to show. */
   readonly original: { readonly octets: Buffer; readonly isWhole: boolean } | null
 }
@@ -40,12 +45,25 @@ export function writeReport(facts: ReportFacts): Buffer {
   const isGlobal = !isAscii(facts.recipient)
   const [word, sentence] = WORDS[facts.action]
   const head = [
-    `From: Mail delivery system <${facts.from}>`, `To: <${facts.to}>`, `Subject: ${word}: ${encoded(facts.subject)}`,
-    `Date: ${dateText(facts.at)}`, `Message-ID: <${facts.id}@${facts.from.slice(facts.from.lastIndexOf('@') + 1)}>`,
-    'Auto-Submitted: auto-replied', 'MIME-Version: 1.0',
-    `Content-Type: multipart/report; report-type=${isGlobal ? 'global-' : ''}delivery-status;`, `\tboundary="${boundary}"`,
+    `From: Mail delivery system <${facts.from}>`,
+    `To: <${facts.to}>`,
+    `Subject: ${word}: ${encoded(facts.subject)}`,
+    `Date: ${dateText(facts.at)}`,
+    `Message-ID: <${facts.id}@${facts.from.slice(facts.from.lastIndexOf('@') + 1)}>`,
+    'Auto-Submitted: auto-replied',
+    'MIME-Version: 1.0',
+    `Content-Type: multipart/report; report-type=${isGlobal ? 'global-' : ''}delivery-status;`,
+    `\tboundary="${boundary}"`,
   ]
-  const text = [sentence, '', `  ${facts.recipient}`, '', `  ${tame(facts.reason)}`, '', `This report was made by ${facts.reporter}.`]
+  const text = [
+    sentence,
+    '',
+    `  ${facts.recipient}`,
+    '',
+    `  ${tame(facts.reason)}`,
+    '',
+    `This report was made by ${facts.reporter}.`,
+  ]
   const parts = [
     part('Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit', text.join('\r\n')),
     part(`Content-Type: message/${isGlobal ? 'global-' : ''}delivery-status`, statusOf(facts, isGlobal)),
@@ -62,17 +80,23 @@ function statusOf(facts: ReportFacts, isGlobal: boolean): string {
   const lines = [
     `Reporting-MTA: dns; ${facts.reporter}`,
     ...(envid === null ? [] : [`Original-Envelope-Id: ${tame(envid)}`]),
-    `Arrival-Date: ${dateText(facts.arrivedAt)}`, '',
+    `Arrival-Date: ${dateText(facts.arrivedAt)}`,
+    '',
     ...(orcpt === null ? [] : [`Original-Recipient: ${tame(orcpt)}`]),
     `Final-Recipient: ${isGlobal ? 'utf-8' : 'rfc822'}; ${facts.recipient}`,
-    `Action: ${action}`, `Status: ${answer?.status ?? STATUS[action]}`,
+    `Action: ${action}`,
+    `Status: ${answer?.status ?? STATUS[action]}`,
     ...(answer === null ? [] : answerLines(answer)),
   ]
   return lines.join('\r\n')
 }
 
 function answerLines({ host, text, at }: NonNullable<ReportFacts['answer']>): string[] {
-  return [`Remote-MTA: dns; ${tame(host)}`, `Diagnostic-Code: smtp; ${tame(text)}`, `Last-Attempt-Date: ${dateText(at)}`]
+  return [
+    `Remote-MTA: dns; ${tame(host)}`,
+    `Diagnostic-Code: smtp; ${tame(text)}`,
+    `Last-Attempt-Date: ${dateText(at)}`,
+  ]
 }
 
 function part(fields: string, text: string): Buffer {
@@ -93,7 +117,10 @@ function tame(text: string): string {
 
 /** RFC 2047, each word short enough for a line. */
 function encoded(text: string): string {
-  const short = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, 150).toWellFormed()
+  const short = text
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .slice(0, 150)
+    .toWellFormed()
   if (isAscii(short) && !short.includes('=?')) return short
   const words = short.match(/.{1,10}/gu) ?? []
   return words.map((word) => `=?utf-8?B?${Buffer.from(word).toString('base64')}?=`).join('\r\n ')

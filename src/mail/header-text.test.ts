@@ -21,15 +21,19 @@ const CASES: readonly (readonly [what: string, value: string, text: string])[] =
 ]
 
 describe('text of header fields', () => {
-  for (const [what, value, text] of CASES)
-    it(what, () => assert.equal(readHeaderText(value), text))
+  for (const [what, value, text] of CASES) it(what, () => assert.equal(readHeaderText(value), text))
   it('whatever comes, one short line comes out', () => {
-    const hostile = fc.string({ unit: fc.constantFrom('=?', '?=', '?', 'q', 'b', 'utf-8', '_', '=', '41', '\r\n ', '\xff', '\0', 'a', '*') , maxLength: 200 })
-    fc.assert(fc.property(hostile, (value) => {
-      const text = readHeaderText(value)
-      assert.doesNotMatch(text, /[\p{Cc}\p{Zl}\p{Zp}]/u)
-      assert.ok(text.length <= 998 && text.isWellFormed())
-    }))
+    const hostile = fc.string({
+      unit: fc.constantFrom('=?', '?=', '?', 'q', 'b', 'utf-8', '_', '=', '41', '\r\n ', '\xff', '\0', 'a', '*'),
+      maxLength: 200,
+    })
+    fc.assert(
+      fc.property(hostile, (value) => {
+        const text = readHeaderText(value)
+        assert.doesNotMatch(text, /[\p{Cc}\p{Zl}\p{Zp}]/u)
+        assert.ok(text.length <= 998 && text.isWellFormed())
+      }),
+    )
   })
   it('a hostile value is read within the patience of a test', () => {
     for (const piece of ['=?a?q?', '=?', '?= ', '=?utf-8?b?', ' '.repeat(50)]) readHeaderText(piece.repeat(100_000))

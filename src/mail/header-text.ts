@@ -29,14 +29,16 @@ export function readOctets(octets: string): string {
 
 /** Decodes the encoded words of a text; a word that cannot be decoded stays. */
 export function decodeWords(text: string): string {
-  return text.replaceAll(BETWEEN_WORDS, '$1').replaceAll(WORD, (word, charset: string, encoding: string, content: string) => {
-    const bytes = encoding.toLowerCase() === 'b' ? Buffer.from(content, 'base64') : readQ(content)
-    try {
-      return new TextDecoder(charset).decode(bytes)
-    } catch {
-      return word
-    }
-  })
+  return text
+    .replaceAll(BETWEEN_WORDS, '$1')
+    .replaceAll(WORD, (word, charset: string, encoding: string, content: string) => {
+      const bytes = encoding.toLowerCase() === 'b' ? Buffer.from(content, 'base64') : readQ(content)
+      try {
+        return new TextDecoder(charset).decode(bytes)
+      } catch {
+        return word
+      }
+    })
 }
 
 /** RFC 2047 4.2 */

@@ -16,31 +16,69 @@ const cases: readonly [what: string, html: string, text: string][] = [
   ['a rule', 'One<hr>Two', `One\n${'-'.repeat(40)}\nTwo`],
   ['entities', '&lt;a&gt; &amp;amp; &euro;5 &#x1F600; &nbsp;&copy &unknown;', '<a> &amp; €5 😀 © &unknown;'],
   ['a link', '<a href="https://x.example/?a=1&amp;b=2">Go</a>.', 'Go [https://x.example/?a=1&b=2].'],
-  ['a link that says its address', '<a href="https://x.example/">x.example</a> <a href="mailto:a@b.co">a@b.co</a>', 'x.example a@b.co'],
-  ['a link that leads nowhere', '<a href="#top">Top</a> <a href="JavaScript:x()">Run</a> <a name=x>Name</a>', 'Top Run Name'],
-  ['a link without an end', '<a href=http://a.example>A<a href="http://b.example">B', 'A [http://a.example]B [http://b.example]'],
+  [
+    'a link that says its address',
+    '<a href="https://x.example/">x.example</a> <a href="mailto:a@b.co">a@b.co</a>',
+    'x.example a@b.co',
+  ],
+  [
+    'a link that leads nowhere',
+    '<a href="#top">Top</a> <a href="JavaScript:x()">Run</a> <a name=x>Name</a>',
+    'Top Run Name',
+  ],
+  [
+    'a link without an end',
+    '<a href=http://a.example>A<a href="http://b.example">B',
+    'A [http://a.example]B [http://b.example]',
+  ],
   ['a link with line breaks in its address', '<a href="http://a.ex\nample/\r\nx">A</a>', 'A [http://a.example/x]'],
-  ['a link around an image', '<a href="http://a.example/x"><img alt="Shop &amp; Co" src=x></a>', 'Shop & Co [http://a.example/x]'],
+  [
+    'a link around an image',
+    '<a href="http://a.example/x"><img alt="Shop &amp; Co" src=x></a>',
+    'Shop & Co [http://a.example/x]',
+  ],
   ['an image without words', 'a<img src="x">b', 'ab'],
   ['a list', '<ul><li>One</li><li>Two</ul>After', '- One\n- Two\n\nAfter'],
   ['a numbered list', 'Before<ol><li>One<li><p>Two</p></li></ol>', 'Before\n\n1. One\n2. Two'],
   ['lists in lists', '<ul><li>A<ol><li>B</li><li>C</li></ol></li><li>D</li></ul>', '- A\n  1. B\n  2. C\n- D'],
   ['an item without a list', '<li>One', '- One'],
-  ['a wrapped item', `<ul><li>${'word '.repeat(20)}</ul>`, `- ${'word '.repeat(15).trim()}\n  ${'word '.repeat(5).trim()}`],
+  [
+    'a wrapped item',
+    `<ul><li>${'word '.repeat(20)}</ul>`,
+    `- ${'word '.repeat(15).trim()}\n  ${'word '.repeat(5).trim()}`,
+  ],
   ['a quote', '<blockquote>Said<blockquote>Deep</blockquote></blockquote>After', '> Said\n\n> > Deep\n\nAfter'],
   ['a table', '<table><tr><th>Item<th>Price<tr><td> Mug <td>5</table>', 'Item  Price\nMug  5'],
-  ['a layout table', '<table><tr><td><table><tr><td><p>One</p></td></tr></table></td></tr><tr><td>Two</td></tr></table>', 'One\n\nTwo'],
+  [
+    'a layout table',
+    '<table><tr><td><table><tr><td><p>One</p></td></tr></table></td></tr><tr><td>Two</td></tr></table>',
+    'One\n\nTwo',
+  ],
   ['preformatted', '<pre>a  b\n\n  c</pre>d', 'a  b\n\n  c\n\nd'],
-  ['head, style and script', '<head><title>T</title><style>p{}</style></head><script>var a="<p>no</p>"</script><style>x</style><p>Yes',
-    'Yes'],
+  [
+    'head, style and script',
+    '<head><title>T</title><style>p{}</style></head><script>var a="<p>no</p>"</script><style>x</style><p>Yes',
+    'Yes',
+  ],
   ['a head without an end', '<head><title>T</title><meta x><p>Yes', 'Yes'],
   ['a head without an end, then text', '<head> <link>Yes', 'Yes'],
   ['the body ends the head', '<html><head><meta><body>Yes', 'Yes'],
   ['a drawing', '<svg><svg><text>no</text></svg><text>no</text></svg>Yes', 'Yes'],
-  ['comments and what only Outlook sees', '<!--[if mso]><p>no</p><![endif]--><![if !mso]>Yes<![endif]><!-- <p>no -->', 'Yes'],
-  ['a preheader is kept, its padding is not', '<div style="display:none">Soon&#847;&zwnj;&nbsp;&#847;&zwnj;&nbsp;</div><p>Hi',
-    'Soon\n\nHi'],
-  ['soft hyphens go, joiners stay', 'Donau&shy;dampf 👨\u200d👩\u200d👧 می\u200cخواهم', 'Donaudampf 👨\u200d👩\u200d👧 می\u200cخواهم'],
+  [
+    'comments and what only Outlook sees',
+    '<!--[if mso]><p>no</p><![endif]--><![if !mso]>Yes<![endif]><!-- <p>no -->',
+    'Yes',
+  ],
+  [
+    'a preheader is kept, its padding is not',
+    '<div style="display:none">Soon&#847;&zwnj;&nbsp;&#847;&zwnj;&nbsp;</div><p>Hi',
+    'Soon\n\nHi',
+  ],
+  [
+    'soft hyphens go, joiners stay',
+    'Donau&shy;dampf 👨\u200d👩\u200d👧 می\u200cخواهم',
+    'Donaudampf 👨\u200d👩\u200d👧 می\u200cخواهم',
+  ],
   ['wrapping', 'word '.repeat(30), `${'word '.repeat(15).trim()}\nword ${'word '.repeat(14).trim()}`],
   ['a word longer than a line', `a ${'x'.repeat(100)} b`, `a\n${'x'.repeat(100)}\nb`],
   ['controls are space', 'a\0b\u0007c\fd', 'a b c d'],
@@ -53,14 +91,38 @@ describe('textFromHtml', () => {
   for (const [what, html, text] of cases) it(what, () => assert.equal(textFromHtml(html), text))
 
   it('is bounded by what a line may be', () => {
-    const text = textFromHtml('<p>Some words that go on</p><ul><li>and on <a href="http://x.example">and on</a></ul>'.repeat(50))
+    const text = textFromHtml(
+      '<p>Some words that go on</p><ul><li>and on <a href="http://x.example">and on</a></ul>'.repeat(50),
+    )
     assert.ok(text.split('\n').every((line) => line.length <= 78))
   })
 
   const FIVE_MB = 5_000_000
-  const pieces = ['<div>', '<b>x', '<ul><li>x', '<blockquote>x', '<', '&', '&amp', '<!--', '</', '<a href="', '<a href=x>y', '<svg>',
-    '<pre>\n', '<br>',
-    '<td>x', ' ', 'w', '\u200c', '\u00a0x', '<title>&amp;', '</b>', '<a ', '<![CDATA[']
+  const pieces = [
+    '<div>',
+    '<b>x',
+    '<ul><li>x',
+    '<blockquote>x',
+    '<',
+    '&',
+    '&amp',
+    '<!--',
+    '</',
+    '<a href="',
+    '<a href=x>y',
+    '<svg>',
+    '<pre>\n',
+    '<br>',
+    '<td>x',
+    ' ',
+    'w',
+    '\u200c',
+    '\u00a0x',
+    '<title>&amp;',
+    '</b>',
+    '<a ',
+    '<![CDATA[',
+  ]
   for (const piece of pieces) {
     it(`survives 5 MB of ${JSON.stringify(piece)}`, () => {
       // No clock is looked at: what is not linear, or goes as deep as the input, does not come to an end here.
@@ -73,8 +135,9 @@ describe('textFromHtml', () => {
 const oracle = compile({
   wordwrap: false,
   selectors: [
-    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'table', 'tr', 'td', 'th', 'dl', 'dd', 'dt', 'li', 'ul', 'ol'].map((selector) =>
-      ({ selector, format: 'block' })),
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'table', 'tr', 'td', 'th', 'dl', 'dd', 'dt', 'li', 'ul', 'ol'].map(
+      (selector) => ({ selector, format: 'block' }),
+    ),
     { selector: 'a', options: { ignoreHref: true } },
   ],
 })
@@ -85,28 +148,63 @@ const { html: fragment } = fc.letrec<{ html: string }>((tie) => ({
     { depthSize: 'small', withCrossShrink: true },
     fc.stringMatching(/^[a-z]{1,6}$/),
     fc.constantFrom(' ', '\n ', '<br>', '<hr>', '&nbsp;', '<!-- no -->', '<style>no{}</style>', '<pre>a  b\nc</pre>'),
-    fc.tuple(
-      fc.constantFrom('p', 'div', 'b', 'i', 'span', 'a', 'h1', 'h3', 'blockquote', 'section'),
-      fc.array(tie('html'), { maxLength: 4 }),
-    ).map(([name, inner]) => `<${name}>${inner.join('')}</${name}>`),
-    fc.tuple(fc.constantFrom('ul', 'ol'), fc.array(tie('html'), { maxLength: 3 }))
+    fc
+      .tuple(
+        fc.constantFrom('p', 'div', 'b', 'i', 'span', 'a', 'h1', 'h3', 'blockquote', 'section'),
+        fc.array(tie('html'), { maxLength: 4 }),
+      )
+      .map(([name, inner]) => `<${name}>${inner.join('')}</${name}>`),
+    fc
+      .tuple(fc.constantFrom('ul', 'ol'), fc.array(tie('html'), { maxLength: 3 }))
       .map(([name, items]) => `<${name}>${items.map((inner) => `<li>${inner}</li>`).join('')}</${name}>`),
-    fc.array(tie('html'), { maxLength: 3 }).map((cells) => `<table><tr>${cells.map((inner) => `<td>${inner}</td>`).join('')}</tr></table>`),
+    fc
+      .array(tie('html'), { maxLength: 3 })
+      .map((cells) => `<table><tr>${cells.map((inner) => `<td>${inner}</td>`).join('')}</tr></table>`),
   ),
 }))
 
 describe('textFromHtml beside html-to-text', () => {
   it('finds the same words', () => {
-    fc.assert(fc.property(fc.array(fragment, { maxLength: 6 }), (parts) => {
-      const html = parts.join('')
-      assert.deepEqual(words(textFromHtml(html)), words(oracle(html)))
-    }), { numRuns: 2000 })
+    fc.assert(
+      fc.property(fc.array(fragment, { maxLength: 6 }), (parts) => {
+        const html = parts.join('')
+        assert.deepEqual(words(textFromHtml(html)), words(oracle(html)))
+      }),
+      { numRuns: 2000 },
+    )
   })
 
   it('never throws, whatever it is given', () => {
-    fc.assert(fc.property(fc.string({ unit: fc.constantFrom('<', '>', '/', '"', '=', '&', ';', '!', '-', 'a', 'li', 'pre', 'head', ' ',
-      '\n', '#', 'x', '\0'), maxLength: 80 }), (html) => {
-      assert.doesNotMatch(textFromHtml(html), /\r|\0/)
-    }), { numRuns: 5000 })
+    fc.assert(
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom(
+            '<',
+            '>',
+            '/',
+            '"',
+            '=',
+            '&',
+            ';',
+            '!',
+            '-',
+            'a',
+            'li',
+            'pre',
+            'head',
+            ' ',
+            '\n',
+            '#',
+            'x',
+            '\0',
+          ),
+          maxLength: 80,
+        }),
+        (html) => {
+          assert.doesNotMatch(textFromHtml(html), /\r|\0/)
+        },
+      ),
+      { numRuns: 5000 },
+    )
   })
 })

@@ -20,7 +20,10 @@ export function textFromHtml(html: string): string {
 }
 
 type Step = (reader: Reader) => void
-interface Element { readonly open?: Step; readonly close?: Step }
+interface Element {
+  readonly open?: Step
+  readonly close?: Step
+}
 
 const line: Step = (reader) => reader.flow.separate(1)
 const paragraph: Step = (reader) => reader.flow.separate(2)
@@ -33,10 +36,36 @@ const list = (isOrdered: boolean): Element => ({ open: (reader) => reader.flow.o
 
 /** An element that is not here only marks its text up. */
 const ELEMENTS: ReadonlyMap<string, Element> = new Map<string, Element>([
-  ...['address', 'article', 'aside', 'body', 'caption', 'center', 'dd', 'div', 'dt', 'figcaption', 'footer', 'form', 'header',
-    'main', 'nav', 'section', 'tbody', 'tfoot', 'thead', 'tr'].map((name): [string, Element] => [name, row]),
-  ...['dl', 'fieldset', 'figure', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'p', 'table'].map((name): [string, Element] => [name, block]),
-  ...['iframe', 'noembed', 'noframes', 'script', 'style', 'svg', 'template', 'title'].map((name): [string, Element] => [name, skipped]),
+  ...[
+    'address',
+    'article',
+    'aside',
+    'body',
+    'caption',
+    'center',
+    'dd',
+    'div',
+    'dt',
+    'figcaption',
+    'footer',
+    'form',
+    'header',
+    'main',
+    'nav',
+    'section',
+    'tbody',
+    'tfoot',
+    'thead',
+    'tr',
+  ].map((name): [string, Element] => [name, row]),
+  ...['dl', 'fieldset', 'figure', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'p', 'table'].map((name): [string, Element] => [
+    name,
+    block,
+  ]),
+  ...['iframe', 'noembed', 'noframes', 'script', 'style', 'svg', 'template', 'title'].map((name): [string, Element] => [
+    name,
+    skipped,
+  ]),
   ['td', cell],
   ['th', cell],
   ['ul', list(false)],
@@ -51,7 +80,17 @@ const ELEMENTS: ReadonlyMap<string, Element> = new Map<string, Element>([
   ['head', { open: (reader) => reader.openHead(), close: (reader) => reader.closeHead() }],
 ])
 /** What may stand in a head; anything else means that its end tag is missing. */
-const IN_HEAD: ReadonlySet<string> = new Set(['base', 'link', 'meta', 'noscript', 'script', 'style', 'template', 'title', 'xml'])
+const IN_HEAD: ReadonlySet<string> = new Set([
+  'base',
+  'link',
+  'meta',
+  'noscript',
+  'script',
+  'style',
+  'template',
+  'title',
+  'xml',
+])
 /** The attributes that hold something to read. */
 const ATTRIBUTES: ReadonlySet<string> = new Set(['href', 'alt'])
 /** Links that lead nowhere outside of a browser. */
@@ -131,12 +170,24 @@ class Reader implements TokenizerCallbacks {
     else if (name === this.#skipped && --this.#skippedDepth === 0) this.#skipped = ''
   }
 
-  onattribend(): void { /* the value is complete as it stands */ }
-  oncdata(): void { /* outside of SVG and MathML it is a comment */ }
-  oncomment(): void { /* not for readers */ }
-  ondeclaration(): void { /* not for readers */ }
-  onprocessinginstruction(): void { /* not for readers */ }
-  onend(): void { /* finish() is called by the one who started */ }
+  onattribend(): void {
+    /* the value is complete as it stands */
+  }
+  oncdata(): void {
+    /* outside of SVG and MathML it is a comment */
+  }
+  oncomment(): void {
+    /* not for readers */
+  }
+  ondeclaration(): void {
+    /* not for readers */
+  }
+  onprocessinginstruction(): void {
+    /* not for readers */
+  }
+  onend(): void {
+    /* finish() is called by the one who started */
+  }
 
   skip(): void {
     this.#skipped = this.#tag
@@ -203,5 +254,9 @@ class Reader implements TokenizerCallbacks {
 
 /** An address without what a reader would not miss, to tell whether the text of a link already says it. */
 function bare(text: string): string {
-  return text.trim().toLowerCase().replace(/^(?:https?:\/\/|mailto:|tel:)/, '').replace(/\/$/, '')
+  return text
+    .trim()
+    .toLowerCase()
+    .replace(/^(?:https?:\/\/|mailto:|tel:)/, '')
+    .replace(/\/$/, '')
 }

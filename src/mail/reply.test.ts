@@ -4,7 +4,11 @@ import { composeReply, formatReply, MAX_REPLY_BYTES, ReplyReader } from './reply
 import type { Reply } from './reply.ts'
 
 /** Everything the bytes say, chunk by chunk, and the fault if there was one. */
-function read(...chunks: readonly (string | Buffer)[]): { replies: Reply[]; fault: string | null; isMidReply: boolean } {
+function read(...chunks: readonly (string | Buffer)[]): {
+  replies: Reply[]
+  fault: string | null
+  isMidReply: boolean
+} {
   const reader = new ReplyReader()
   const replies: Reply[] = []
   let fault: string | null = null
@@ -21,7 +25,12 @@ const UNDERSTOOD: readonly (readonly [bytes: string, code: number, enhanced: str
   ['550 5.1.1\r\n', 550, '5.1.1', ''],
   ['571 Delivery not authorized\r\n', 571, null, 'Delivery not authorized'],
   ['421 4.7.0 [TSS04] try later\n', 421, '4.7.0', '[TSS04] try later'],
-  ['550-5.1.1 No such\r\n550-5.1.1 user.\r\n550 5.1.1 https://example.org/ x - gsmtp\r\n', 550, '5.1.1', 'No such user. https://example.org/ x - gsmtp'],
+  [
+    '550-5.1.1 No such\r\n550-5.1.1 user.\r\n550 5.1.1 https://example.org/ x - gsmtp\r\n',
+    550,
+    '5.1.1',
+    'No such user. https://example.org/ x - gsmtp',
+  ],
   ['220-mx ESMTP\r\n220-\r\n220 welcome\r\n', 220, null, 'mx ESMTP welcome'],
   ['550 5.7.511 Access denied\r\n', 550, '5.7.511', 'Access denied'],
   ['550 5.7.5111 Access denied\r\n', 550, null, '5.7.5111 Access denied'],
@@ -53,7 +62,10 @@ describe('reading SMTP replies', () => {
   for (const [bytes, code, enhanced, text] of UNDERSTOOD)
     it(`${JSON.stringify(bytes)} is ${code} ${enhanced}`, () => {
       const { replies, fault, isMidReply } = read(bytes)
-      assert.deepEqual(replies.map((reply) => [reply.code, reply.enhanced, reply.text]), [[code, enhanced, text]])
+      assert.deepEqual(
+        replies.map((reply) => [reply.code, reply.enhanced, reply.text]),
+        [[code, enhanced, text]],
+      )
       assert.deepEqual([fault, isMidReply], [null, false])
     })
 
@@ -65,7 +77,11 @@ describe('reading SMTP replies', () => {
     })
 
   it('keeps the lines as they came', () => {
-    assert.deepEqual(read('250-mx\r\n250-SIZE 100\r\n250 HELP\r\n').replies[0]?.lines, ['250-mx', '250-SIZE 100', '250 HELP'])
+    assert.deepEqual(read('250-mx\r\n250-SIZE 100\r\n250 HELP\r\n').replies[0]?.lines, [
+      '250-mx',
+      '250-SIZE 100',
+      '250 HELP',
+    ])
   })
 
   it('hands on nothing until the last line is complete', () => {
@@ -75,7 +91,10 @@ describe('reading SMTP replies', () => {
 
   it('hands on the replies before a fault', () => {
     const { replies, fault } = read('250 one\r\n250 two\r\nrubbish\r\n250 three\r\n')
-    assert.deepEqual(replies.map((reply) => reply.text), ['one', 'two'])
+    assert.deepEqual(
+      replies.map((reply) => reply.text),
+      ['one', 'two'],
+    )
     assert.match(fault ?? '', /rubbish/)
   })
 
@@ -101,29 +120,38 @@ describe('reading SMTP replies', () => {
   })
 
   it('reads the same replies however the stream is cut', () => {
-    const stream = fc.array(fc.oneof(
-      { weight: 4, arbitrary: fc.constantFrom(...UNDERSTOOD.map(([bytes]) => bytes)) },
-      { weight: 1, arbitrary: fc.constantFrom('250-a\r\n', 'junk\r\n', '\r\n') },
-    ), { maxLength: 6 }).map((parts) => Buffer.from(parts.join('')))
-    fc.assert(fc.property(stream, fc.array(fc.nat(200), { maxLength: 12 }), (bytes, cuts) => {
-      const at = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((a, b) => a - b), bytes.length]
-      const chunks = at.slice(1).map((end, i) => bytes.subarray(at[i], end))
-      assert.deepEqual(read(...chunks), read(bytes))
-    }))
+    const stream = fc
+      .array(
+        fc.oneof(
+          { weight: 4, arbitrary: fc.constantFrom(...UNDERSTOOD.map(([bytes]) => bytes)) },
+          { weight: 1, arbitrary: fc.constantFrom('250-a\r\n', 'junk\r\n', '\r\n') },
+        ),
+        { maxLength: 6 },
+      )
+      .map((parts) => Buffer.from(parts.join('')))
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat(200), { maxLength: 12 }), (bytes, cuts) => {
+        const at = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((a, b) => a - b), bytes.length]
+        const chunks = at.slice(1).map((end, i) => bytes.subarray(at[i], end))
+        assert.deepEqual(read(...chunks), read(bytes))
+      }),
+    )
   })
 
   it('never throws and never invents, whatever the bytes', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-      for (const reply of read(Buffer.from(bytes)).replies) {
-        assert.ok(reply.code >= 200 && reply.code <= 599)
-        assert.doesNotMatch(reply.text, /(?!\t)\p{Cc}/u)
-      }
-    }))
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        for (const reply of read(Buffer.from(bytes)).replies) {
+          assert.ok(reply.code >= 200 && reply.code <= 599)
+          assert.doesNotMatch(reply.text, /(?!\t)\p{Cc}/u)
+        }
+      }),
+    )
   })
 })
 
 describe('our own replies', () => {
-  it('look like a server\'s', () => {
+  it("look like a server's", () => {
     const reply = composeReply(552, '5.3.4', 'too big')
     assert.deepEqual(read(`${reply.lines[0]}\r\n`).replies, [reply])
   })

@@ -84,7 +84,8 @@ export class ReplyReader {
     const line = decode(bytes, start, end)
     if (!isReplyLine(line)) return `not an SMTP reply: ${JSON.stringify(line.slice(0, 200))}`
     const first = this.#lines[0]
-    if (first !== undefined && !line.startsWith(first.slice(0, 3))) return `a reply that changes its code: ${JSON.stringify(line.slice(0, 200))}`
+    if (first !== undefined && !line.startsWith(first.slice(0, 3)))
+      return `a reply that changes its code: ${JSON.stringify(line.slice(0, 200))}`
     this.#lines.push(line)
     if (line.charCodeAt(3) === HYPHEN) return null
     const reply = assemble(this.#lines)

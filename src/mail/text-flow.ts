@@ -16,7 +16,12 @@ const NO_WIDTH_DROPPED = /[\u034f\u00ad\u200b\u2060\ufeff]/g
 const CONTROLS = /[\p{Cc}--[\n\t]]/gv
 const JOINERS = '\u200c\u200d'
 
-interface List { readonly isOrdered: boolean; count: number; readonly indent: string; body: string }
+interface List {
+  readonly isOrdered: boolean
+  count: number
+  readonly indent: string
+  body: string
+}
 
 export class TextFlow {
   #done = ''
@@ -163,7 +168,7 @@ export class TextFlow {
 
   #lineHead(): string {
     const list = this.#lists.at(-1)
-    const indent = this.#bullet === '' ? list?.body ?? '' : (list?.indent ?? '') + this.#bullet
+    const indent = this.#bullet === '' ? (list?.body ?? '') : (list?.indent ?? '') + this.#bullet
     this.#bullet = ''
     return '> '.repeat(Math.min(this.#quotes, DEEPEST_QUOTE)) + indent
   }

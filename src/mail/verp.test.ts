@@ -9,11 +9,14 @@ const ids = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => idOfH
 
 describe('return-paths', () => {
   it('name one recipient, in any case, within 64 characters', () => {
-    fc.assert(fc.property(ids, fc.nat(49), (messageId, n) => {
-      const path = returnPathOf({ messageId, n }, mac, 'bounces.example.com')
-      assert.ok(path.indexOf('@') <= 64)
-      for (const spelling of [path, path.toUpperCase()]) assert.deepEqual(readReturnPath(spelling, mac), { messageId, n })
-    }))
+    fc.assert(
+      fc.property(ids, fc.nat(49), (messageId, n) => {
+        const path = returnPathOf({ messageId, n }, mac, 'bounces.example.com')
+        assert.ok(path.indexOf('@') <= 64)
+        for (const spelling of [path, path.toUpperCase()])
+          assert.deepEqual(readReturnPath(spelling, mac), { messageId, n })
+      }),
+    )
   })
   it('cannot be made or changed without the key', () => {
     const path = returnPathOf({ messageId: idOfHex('0'.repeat(32)), n: 0 }, mac, 'b.example')
@@ -21,7 +24,11 @@ describe('return-paths', () => {
       const changed = path.slice(0, i) + (path[i] === 'a' ? 'b' : 'a') + path.slice(i + 1)
       assert.equal(readReturnPath(changed, mac), null, changed)
     }
-    assert.equal(readReturnPath(path, (data) => createHmac('sha256', 'other').update(data).digest()), null)
-    for (const other of ['', 'b-@x', 'postmaster@b.example', `${path.slice(0, 30)}@b.example`, `b-${'1'.repeat(45)}@x`]) assert.equal(readReturnPath(other, mac), null)
+    assert.equal(
+      readReturnPath(path, (data) => createHmac('sha256', 'other').update(data).digest()),
+      null,
+    )
+    for (const other of ['', 'b-@x', 'postmaster@b.example', `${path.slice(0, 30)}@b.example`, `b-${'1'.repeat(45)}@x`])
+      assert.equal(readReturnPath(other, mac), null)
   })
 })

@@ -15,7 +15,11 @@ const PLAIN_BYTES = 18
 export type Mac = (data: Buffer) => Buffer
 
 /** The envelope sender for one recipient of one message. */
-export function returnPathOf(recipient: { readonly messageId: string; readonly n: number }, mac: Mac, bounceDomain: string): string {
+export function returnPathOf(
+  recipient: { readonly messageId: string; readonly n: number },
+  mac: Mac,
+  bounceDomain: string,
+): string {
   const plain = Buffer.alloc(PLAIN_BYTES)
   plain.write(hexOf(recipient.messageId), 'hex')
   plain.writeUInt16BE(recipient.n, 16)

@@ -14,25 +14,46 @@ describe('accepting', () => {
   let workspace: string
   /** The connections of another process. */
   let second: Db | undefined
-  before(async () => { ctx = await createContext() })
+  before(async () => {
+    ctx = await createContext()
+  })
   after(async () => {
     await second?.close()
     await ctx.close()
   })
-  beforeEach(async () => { workspace = await ctx.newWorkspace() })
+  beforeEach(async () => {
+    workspace = await ctx.newWorkspace()
+  })
 
   const kinds = (results: readonly Accepted[]): Record<string, number> =>
-    Object.fromEntries(Object.entries(Object.groupBy(results, ({ kind }) => kind)).map(([kind, list]) => [kind, list?.length ?? 0]))
+    Object.fromEntries(
+      Object.entries(Object.groupBy(results, ({ kind }) => kind)).map(([kind, list]) => [kind, list?.length ?? 0]),
+    )
 
   it('stores, numbers the first events, and schedules by tier', async () => {
-    const submission = submissionOf(workspace, { recipients: addressees(3), tags: ['a', 'b,c "d"'], metadata: { order: 7, 'ключ': null }, html: '<p>Zażółć "gęślą" \\ jaźń {} 🎉</p>', tier: 'high' })
+    const submission = submissionOf(workspace, {
+      recipients: addressees(3),
+      tags: ['a', 'b,c "d"'],
+      metadata: { order: 7, ключ: null },
+      html: '<p>Zażółć "gęślą" \\ jaźń {} 🎉</p>',
+      tier: 'high',
+    })
     assert.deepEqual(await createAcceptor(ctx).accept(submission), { kind: 'stored' })
     const message = await readMessage(ctx.db, workspace, submission.id)
     assert.equal(message?.status, 'queued')
     assert.deepEqual(message?.tags, ['a', 'b,c "d"'])
-    assert.deepEqual(message?.metadata, { order: 7, 'ключ': null })
-    assert.deepEqual(message?.events.map(({ type, sequence }) => [type, sequence]), [['email.queued', 1], ['email.queued', 2], ['email.queued', 3]])
-    const { rows: [row] } = await ctx.db.query<{ html: string }>('SELECT html FROM messages WHERE id = $1', [submission.id])
+    assert.deepEqual(message?.metadata, { order: 7, ключ: null })
+    assert.deepEqual(
+      message?.events.map(({ type, sequence }) => [type, sequence]),
+      [
+        ['email.queued', 1],
+        ['email.queued', 2],
+        ['email.queued', 3],
+      ],
+    )
+    const {
+      rows: [row],
+    } = await ctx.db.query<{ html: string }>('SELECT html FROM messages WHERE id = $1', [submission.id])
     assert.equal(row?.html, submission.html)
     assert.equal(await ctx.redis.zcard(dueKey('high')), 3)
   })
@@ -44,14 +65,29 @@ describe('accepting', () => {
   })
 
   it('sends nothing to a suppressed address and says why', async () => {
-    await ctx.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'r1@receiver.example', 'hard bounce 5.1.1')`, [workspace])
+    await ctx.db.query(
+      `INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'r1@receiver.example', 'hard bounce 5.1.1')`,
+      [workspace],
+    )
     const recipients = addressees(2).map((one) => ({ ...one, address: one.address.replace('r1', 'R1') }))
     const submission = submissionOf(workspace, { recipients })
     await createAcceptor(ctx).accept(submission)
     const message = await readMessage(ctx.db, workspace, submission.id)
-    assert.deepEqual(message?.recipients.map(({ state }) => state), ['queued', 'suppressed'])
-    assert.deepEqual(message?.events.map(({ type, data }) => [type, data]), [['email.queued', null], ['email.failed', { reason: 'suppressed', cause: 'hard bounce 5.1.1', cause_kind: 'manual' }]])
-    assert.equal(await ctx.redis.zscore(dueKey('normal'), `${submission.id.replaceAll('-', '')}:1:receiver.example`), null)
+    assert.deepEqual(
+      message?.recipients.map(({ state }) => state),
+      ['queued', 'suppressed'],
+    )
+    assert.deepEqual(
+      message?.events.map(({ type, data }) => [type, data]),
+      [
+        ['email.queued', null],
+        ['email.failed', { reason: 'suppressed', cause: 'hard bounce 5.1.1', cause_kind: 'manual' }],
+      ],
+    )
+    assert.equal(
+      await ctx.redis.zscore(dueKey('normal'), `${submission.id.replaceAll('-', '')}:1:receiver.example`),
+      null,
+    )
   })
 
   it('shares commits: many at once, few transactions, all stored', async () => {
@@ -59,7 +95,9 @@ describe('accepting', () => {
     const submissions = Array.from({ length: 500 }, () => submissionOf(workspace))
     assert.deepEqual(kinds(await Promise.all(submissions.map((one) => acceptor.accept(one)))), { stored: 500 })
     assert.ok(acceptor.batches.count < 50, `${acceptor.batches.count} transactions`)
-    const { rows } = await ctx.db.query<{ count: number }>('SELECT count(*) FROM messages WHERE workspace_id = $1', [workspace])
+    const { rows } = await ctx.db.query<{ count: number }>('SELECT count(*) FROM messages WHERE workspace_id = $1', [
+      workspace,
+    ])
     assert.equal(rows[0]?.count, 500)
   })
 
@@ -68,12 +106,19 @@ describe('accepting', () => {
       submissionOf(workspace, { idempotency: { key, bodyHash: Buffer.from(body), answer: `answer to ${body}` } })
 
     it('stores one of fifty parallel twins, over two processes', async () => {
-      const acceptors = [createAcceptor(ctx), createAcceptor({ ...ctx, db: second ??= openDb(ctx.databaseUrl, ctx.log, 2) })]
-      const results = await Promise.all(Array.from({ length: 50 }, (_, i) => acceptors[i % 2]?.accept(keyed('k', 'body')) ?? assert.fail()))
+      const acceptors = [
+        createAcceptor(ctx),
+        createAcceptor({ ...ctx, db: (second ??= openDb(ctx.databaseUrl, ctx.log, 2)) }),
+      ]
+      const results = await Promise.all(
+        Array.from({ length: 50 }, (_, i) => acceptors[i % 2]?.accept(keyed('k', 'body')) ?? assert.fail()),
+      )
       assert.equal(kinds(results)['stored'], 1)
       assert.ok(results.every(({ kind }) => kind === 'stored' || kind === 'in-progress' || kind === 'replayed'))
       assert.deepEqual(await acceptors[0]?.accept(keyed('k', 'body')), { kind: 'replayed', answer: 'answer to body' })
-      const { rows } = await ctx.db.query<{ count: number }>('SELECT count(*) FROM messages WHERE workspace_id = $1', [workspace])
+      const { rows } = await ctx.db.query<{ count: number }>('SELECT count(*) FROM messages WHERE workspace_id = $1', [
+        workspace,
+      ])
       assert.equal(rows[0]?.count, 1)
     })
     it('refuses another body, and forgets after 24 hours', async () => {
@@ -86,7 +131,9 @@ describe('accepting', () => {
     it('belongs to its workspace', async () => {
       const acceptor = createAcceptor(ctx)
       await acceptor.accept(keyed('k', 'one'))
-      assert.deepEqual(await acceptor.accept({ ...keyed('k', 'two'), workspaceId: await ctx.newWorkspace() }), { kind: 'stored' })
+      assert.deepEqual(await acceptor.accept({ ...keyed('k', 'two'), workspaceId: await ctx.newWorkspace() }), {
+        kind: 'stored',
+      })
     })
     it('is free again when its message was refused', async () => {
       const acceptor = createAcceptor(ctx)
@@ -96,8 +143,17 @@ describe('accepting', () => {
   })
 
   it('counts a quota exactly under fifty parallel senders in two processes', async () => {
-    const acceptors = [createAcceptor(ctx), createAcceptor({ ...ctx, db: second ??= openDb(ctx.databaseUrl, ctx.log, 2) })]
-    const results = await Promise.all(Array.from({ length: 50 }, (_, i) => acceptors[i % 2]?.accept(submissionOf(workspace, { quota: 33, recipients: addressees(2) })) ?? assert.fail()))
+    const acceptors = [
+      createAcceptor(ctx),
+      createAcceptor({ ...ctx, db: (second ??= openDb(ctx.databaseUrl, ctx.log, 2)) }),
+    ]
+    const results = await Promise.all(
+      Array.from(
+        { length: 50 },
+        (_, i) =>
+          acceptors[i % 2]?.accept(submissionOf(workspace, { quota: 33, recipients: addressees(2) })) ?? assert.fail(),
+      ),
+    )
     assert.deepEqual(kinds(results), { stored: 16, 'over-quota': 34 })
     const { rows } = await ctx.db.query<{ used: number }>('SELECT used FROM usage WHERE workspace_id = $1', [workspace])
     assert.equal(rows[0]?.used, 32)
@@ -108,38 +164,85 @@ describe('accepting', () => {
     const other = await ctx.newWorkspace()
     const twin = submissionOf(workspace, { idempotency: { key: 'k', bodyHash: Buffer.from('b'), answer: 'first' } })
     await acceptor.accept(twin)
-    const together = [submissionOf(other, { quota: 2 }), { ...twin, id: newId() }, submissionOf(other, { quota: 2, recipients: addressees(2) }), submissionOf(workspace)]
+    const together = [
+      submissionOf(other, { quota: 2 }),
+      { ...twin, id: newId() },
+      submissionOf(other, { quota: 2, recipients: addressees(2) }),
+      submissionOf(workspace),
+    ]
     const results = await Promise.all(together.map((one) => acceptor.accept(one)))
-    assert.deepEqual(results.map(({ kind }) => kind), ['stored', 'replayed', 'over-quota', 'stored'])
+    assert.deepEqual(
+      results.map(({ kind }) => kind),
+      ['stored', 'replayed', 'over-quota', 'stored'],
+    )
     for (const table of ['messages', 'recipients', 'events']) {
-      const { rows: [row] } = await ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE workspace_id = ANY ($1)`, [[workspace, other]])
+      const {
+        rows: [row],
+      } = await ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE workspace_id = ANY ($1)`, [
+        [workspace, other],
+      ])
       assert.equal(row?.n, 3, table)
     }
-    const { rows } = await ctx.db.query<{ used: number }>('SELECT used FROM usage WHERE workspace_id = ANY ($1) ORDER BY used', [[workspace, other]])
-    assert.deepEqual(rows.map(({ used }) => used), [1, 2])
+    const { rows } = await ctx.db.query<{ used: number }>(
+      'SELECT used FROM usage WHERE workspace_id = ANY ($1) ORDER BY used',
+      [[workspace, other]],
+    )
+    assert.deepEqual(
+      rows.map(({ used }) => used),
+      [1, 2],
+    )
   })
 
   it('keeps every field of a message', async () => {
     const full = submissionOf(workspace, {
-      from: { email: 'shop@sender.example', name: 'Żółw "x" \\' }, replyTo: { email: 'r@sender.example', name: null }, cc: [{ email: 'c@receiver.example', name: 'C' }],
-      headers: [['X-A', 'b']], tags: ['t'], metadata: { a: null, b: 1 }, trackOpens: false, trackClicks: true, timezone: 'Asia/Tokyo',
-      scheduledAt: new Date('2031-05-04T10:00:00.123Z'), expiresAt: new Date('2031-06-01T00:00:00Z'), html: '<p>x</p>',
+      from: { email: 'shop@sender.example', name: 'Żółw "x" \\' },
+      replyTo: { email: 'r@sender.example', name: null },
+      cc: [{ email: 'c@receiver.example', name: 'C' }],
+      headers: [['X-A', 'b']],
+      tags: ['t'],
+      metadata: { a: null, b: 1 },
+      trackOpens: false,
+      trackClicks: true,
+      timezone: 'Asia/Tokyo',
+      scheduledAt: new Date('2031-05-04T10:00:00.123Z'),
+      expiresAt: new Date('2031-06-01T00:00:00Z'),
+      html: '<p>x</p>',
     })
     const bare = submissionOf(workspace)
     await Promise.all([full, bare].map((one) => createAcceptor(ctx).accept(one)))
     const { rows } = await ctx.db.query(
       `SELECT from_name, reply_to, cc_list, headers, tags, metadata, has_attachments, track_opens, track_clicks, scheduled_at, timezone, expires_at
-      FROM messages WHERE workspace_id = $1 ORDER BY id`, [workspace])
-    assert.deepEqual({ ...rows[0] }, {
-      from_name: full.from.name, reply_to: full.replyTo, cc_list: full.cc, headers: full.headers, tags: full.tags, metadata: full.metadata, has_attachments: false,
-      track_opens: false, track_clicks: true, scheduled_at: full.scheduledAt, timezone: full.timezone, expires_at: full.expiresAt,
-    })
-    assert.deepEqual(Object.entries(rows[1] ?? {}).filter(([, value]) => value !== null), [['has_attachments', false]])
+      FROM messages WHERE workspace_id = $1 ORDER BY id`,
+      [workspace],
+    )
+    assert.deepEqual(
+      { ...rows[0] },
+      {
+        from_name: full.from.name,
+        reply_to: full.replyTo,
+        cc_list: full.cc,
+        headers: full.headers,
+        tags: full.tags,
+        metadata: full.metadata,
+        has_attachments: false,
+        track_opens: false,
+        track_clicks: true,
+        scheduled_at: full.scheduledAt,
+        timezone: full.timezone,
+        expires_at: full.expiresAt,
+      },
+    )
+    assert.deepEqual(
+      Object.entries(rows[1] ?? {}).filter(([, value]) => value !== null),
+      [['has_attachments', false]],
+    )
   })
 
   it('rejects when PostgreSQL is away, so that nothing is promised', async () => {
     const away = openDb('postgres://nobody@127.0.0.1:1/none', ctx.log, 1)
-    await assert.rejects(createAcceptor({ ...ctx, db: away }).accept(submissionOf(workspace)), (error) => isDatabaseAway(error))
+    await assert.rejects(createAcceptor({ ...ctx, db: away }).accept(submissionOf(workspace)), (error) =>
+      isDatabaseAway(error),
+    )
     await away.close()
   })
 
@@ -147,7 +250,9 @@ describe('accepting', () => {
     const lonely = await createContext()
     try {
       await lonely.redisServer.crash()
-      const submission = submissionOf(await lonely.newWorkspace(), { metadata: { random: randomBytes(8).toString('hex') } })
+      const submission = submissionOf(await lonely.newWorkspace(), {
+        metadata: { random: randomBytes(8).toString('hex') },
+      })
       assert.deepEqual(await createAcceptor(lonely).accept(submission), { kind: 'stored' })
     } finally {
       await lonely.close()

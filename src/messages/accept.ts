@@ -41,11 +41,14 @@ export function createAcceptor(ctx: Context, gathering: Pick<Bounds<Submission>,
   const batches = { count: 0, messages: 0 }
   const underWay = new Set<string>()
   const troubled = createShelf<true>(ctx.clock, TROUBLED)
-  const batcher = createBatcher<Submission, Accepted>(async (submissions) => {
-    batches.count++
-    batches.messages += submissions.length
-    return acceptBatch(ctx, submissions, troubled)
-  }, { max: MAX_BATCH, lanes: LANES, weigh, ...gathering })
+  const batcher = createBatcher<Submission, Accepted>(
+    async (submissions) => {
+      batches.count++
+      batches.messages += submissions.length
+      return acceptBatch(ctx, submissions, troubled)
+    },
+    { max: MAX_BATCH, lanes: LANES, weigh, ...gathering },
+  )
 
   async function acceptKeyed(submission: Submission, name: string): Promise<Accepted> {
     if (underWay.has(name)) return { kind: 'in-progress' }
@@ -58,7 +61,8 @@ export function createAcceptor(ctx: Context, gathering: Pick<Bounds<Submission>,
   }
 
   return {
-    accept: (submission) => isKeyed(submission) ? acceptKeyed(submission, claimName(submission)) : batcher.add(submission),
+    accept: (submission) =>
+      isKeyed(submission) ? acceptKeyed(submission, claimName(submission)) : batcher.add(submission),
     drain: () => batcher.drain(),
     batches,
   }
@@ -66,12 +70,22 @@ export function createAcceptor(ctx: Context, gathering: Pick<Bounds<Submission>,
 
 /** Many recipients and long texts are so much more to write that a batch of 200 of them would hold up everybody else. */
 function weigh({ recipients, html, text, smtp }: Submission): number {
-  return Math.max(1, recipients.length / RECIPIENTS_OF_ONE, ((html?.length ?? 0) + (text?.length ?? 0) + (smtp?.raw?.length ?? 0)) / LENGTH_OF_ONE)
+  return Math.max(
+    1,
+    recipients.length / RECIPIENTS_OF_ONE,
+    ((html?.length ?? 0) + (text?.length ?? 0) + (smtp?.raw?.length ?? 0)) / LENGTH_OF_ONE,
+  )
 }
 
 /** At once where nothing is expected to stand in the way, and step by step where something does. */
-async function acceptBatch(ctx: Context, submissions: readonly Submission[], troubled: Shelf<true>): Promise<Accepted[]> {
-  const isPlain = submissions.every(({ attachments, workspaceId }) => attachments.length === 0 && troubled.get(workspaceId) === undefined)
+async function acceptBatch(
+  ctx: Context,
+  submissions: readonly Submission[],
+  troubled: Shelf<true>,
+): Promise<Accepted[]> {
+  const isPlain = submissions.every(
+    ({ attachments, workspaceId }) => attachments.length === 0 && troubled.get(workspaceId) === undefined,
+  )
   const stored = isPlain ? await storeAtOnce(ctx.db, submissions, new Date(ctx.clock.now())) : null
   if (stored === null) return sortOut(ctx, submissions, troubled)
   remind(ctx, submissions, stored)
@@ -87,21 +101,35 @@ async function sortOut(ctx: Context, submissions: readonly Submission[], trouble
     const refused = await takeQuota(tx, first, new Date(ctx.clock.now()))
     await forgetKeys(tx, [...refused])
     for (const submission of first) results.set(submission, refused.has(submission) ? OVER_QUOTA : STORED)
-    return storeAll(tx, first.filter((submission) => !refused.has(submission)))
+    return storeAll(
+      tx,
+      first.filter((submission) => !refused.has(submission)),
+    )
   })
-  for (const { workspaceId } of submissions.filter((submission) => results.get(submission) !== STORED)) troubled.put(workspaceId, true)
-  remind(ctx, submissions.filter((submission) => results.get(submission) === STORED), stored)
+  for (const { workspaceId } of submissions.filter((submission) => results.get(submission) !== STORED))
+    troubled.put(workspaceId, true)
+  remind(
+    ctx,
+    submissions.filter((submission) => results.get(submission) === STORED),
+    stored,
+  )
   return submissions.map((submission) => results.get(submission) ?? { kind: 'in-progress' })
 }
 
-function settleTwin(submission: Submission, second: ReadonlyMap<string, Accepted>, results: Map<Submission, Accepted>): boolean {
+function settleTwin(
+  submission: Submission,
+  second: ReadonlyMap<string, Accepted>,
+  results: Map<Submission, Accepted>,
+): boolean {
   const answer = isKeyed(submission) ? second.get(claimName(submission)) : undefined
   if (answer !== undefined) results.set(submission, answer)
   return answer !== undefined
 }
 
 function storeAll(tx: Queryable, submissions: readonly Submission[]): Promise<Stored> {
-  return submissions.length === 0 ? Promise.resolve({ hasDeliveries: false, suppressed: new Set<string>() }) : storeMessages(tx, submissions)
+  return submissions.length === 0
+    ? Promise.resolve({ hasDeliveries: false, suppressed: new Set<string>() })
+    : storeMessages(tx, submissions)
 }
 
 /** After the commit, and without waiting: Redis only reminds. */
@@ -110,7 +138,18 @@ function remind(ctx: Context, submissions: readonly Submission[], stored: Stored
   for (const submission of submissions) {
     const dueMs = (submission.scheduledAt ?? submission.createdAt).getTime()
     for (const [n, { domain }] of submission.recipients.entries())
-      if (!stored.suppressed.has(`${submission.id}:${n}`)) due.push({ messageId: submission.id, n, workspaceId: submission.workspaceId, domain, tier: submission.tier, dueMs })
+      if (!stored.suppressed.has(`${submission.id}:${n}`))
+        due.push({
+          messageId: submission.id,
+          n,
+          workspaceId: submission.workspaceId,
+          domain,
+          tier: submission.tier,
+          dueMs,
+        })
   }
-  schedule(ctx, due, { hasDeliveries: stored.hasDeliveries, workspaces: [...new Set(submissions.map(({ workspaceId }) => workspaceId))] })
+  schedule(ctx, due, {
+    hasDeliveries: stored.hasDeliveries,
+    workspaces: [...new Set(submissions.map(({ workspaceId }) => workspaceId))],
+  })
 }

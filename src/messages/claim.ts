@@ -16,7 +16,9 @@ import type { Attachment, Mailbox, SubmittedEnvelope } from './submission.ts'
 /** Content above this size is not loaded with the claim but when it is sent, so that a batch of claims stays small. */
 const LARGE = 131_072
 
-const CLAIM = prepared('recipients-claim', `
+const CLAIM = prepared(
+  'recipients-claim',
+  `
 WITH claimed AS (
   UPDATE recipients r SET state = 'sending', lease = $3, attempts = r.attempts + 1, updated_at = $4
   FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
@@ -31,16 +33,23 @@ SELECT c.*, s.cause, s.kind AS cause_kind, m.domain_id, m.from_email, m.from_nam
   m.track_opens, m.track_clicks,
   m.submitted, m.recipient_count, m.expires_at, coalesce(m.scheduled_at, m.created_at) AS began_at, m.created_at
 FROM claimed c JOIN messages m ON m.id = c.message_id
-LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`)
+LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`,
+)
 
-const SUPPRESSED = prepared('claim-suppressed', `
+const SUPPRESSED = prepared(
+  'claim-suppressed',
+  `
 SELECT i.place, s.cause, s.kind AS cause_kind
 FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS i (workspace_id, address, place)
-JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)`)
+JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)`,
+)
 
 const TEXTS = prepared('texts-load', 'SELECT html, body_text AS text, raw FROM messages WHERE id = $1')
 
-const ATTACHMENTS = prepared('attachments-load', 'SELECT filename, content_type, content_id, content FROM attachments WHERE message_id = $1 ORDER BY n')
+const ATTACHMENTS = prepared(
+  'attachments-load',
+  'SELECT filename, content_type, content_id, content FROM attachments WHERE message_id = $1 ORDER BY n',
+)
 
 interface ClaimedRow {
   readonly message_id: string
@@ -146,9 +155,20 @@ export interface Content {
  * Claims and loads; answers only those that are now in `sending` under this lease. Rejects when the contacts of what was claimed cannot be
  * loaded: what became of the claim is then not known to the caller, as when its answer is lost.
  */
-export async function claimRecipients(db: Queryable, lease: number, wanted: readonly { messageId: string; n: number }[], now: Date): Promise<Claimed[]> {
-  const { rows } = await db.query<ClaimedRow>(CLAIM, [...columnsOf(wanted, [(w) => w.messageId, (w) => w.n]), lease, now])
-  const refs = new Map(rows.flatMap((row) => row.recipe === null ? [] : [[row, { workspaceId: row.workspace_id, ...row.recipe }]]))
+export async function claimRecipients(
+  db: Queryable,
+  lease: number,
+  wanted: readonly { messageId: string; n: number }[],
+  now: Date,
+): Promise<Claimed[]> {
+  const { rows } = await db.query<ClaimedRow>(CLAIM, [
+    ...columnsOf(wanted, [(w) => w.messageId, (w) => w.n]),
+    lease,
+    now,
+  ])
+  const refs = new Map(
+    rows.flatMap((row) => (row.recipe === null ? [] : [[row, { workspaceId: row.workspace_id, ...row.recipe }]])),
+  )
   const contacts = await loadMailContacts(db, [...refs.values()])
   const places = new Map([...refs.keys()].map((row, i) => [row, i]))
   return rows.map((row) => claimedOf(row, lease, contacts[places.get(row) ?? -1] ?? null))
@@ -156,14 +176,41 @@ export async function claimRecipients(db: Queryable, lease: number, wanted: read
 
 function claimedOf(row: ClaimedRow, lease: number, contact: MailContact | null): Claimed {
   return {
-    messageId: row.message_id, n: row.n, workspaceId: row.workspace_id, domainId: row.domain_id, tier: row.tier, address: row.address, domain: row.domain,
-    attempt: row.attempts, lease, tries: row.tries, beganAt: row.began_at, dueAt: row.due_at, expiresAt: row.expires_at, recipientCount: row.recipient_count, submitted: row.submitted,
-    campaignId: row.campaign_id, recipe: row.recipe, contact, trackOpens: row.track_opens, trackClicks: row.track_clicks,
+    messageId: row.message_id,
+    n: row.n,
+    workspaceId: row.workspace_id,
+    domainId: row.domain_id,
+    tier: row.tier,
+    address: row.address,
+    domain: row.domain,
+    attempt: row.attempts,
+    lease,
+    tries: row.tries,
+    beganAt: row.began_at,
+    dueAt: row.due_at,
+    expiresAt: row.expires_at,
+    recipientCount: row.recipient_count,
+    submitted: row.submitted,
+    campaignId: row.campaign_id,
+    recipe: row.recipe,
+    contact,
+    trackOpens: row.track_opens,
+    trackClicks: row.track_clicks,
     suppression: row.cause === null ? null : { cause: row.cause, kind: row.cause_kind ?? '' },
     content: {
-      createdAt: row.created_at, from: { email: row.from_email, name: row.from_name }, replyTo: row.reply_to, to: row.to_list, cc: row.cc_list ?? [],
-      subject: row.subject, html: row.html, text: row.body_text, raw: row.raw, headers: row.headers ?? [], hasAttachments: row.has_attachments,
-      size: row.content_size, isLarge: row.content_size > LARGE,
+      createdAt: row.created_at,
+      from: { email: row.from_email, name: row.from_name },
+      replyTo: row.reply_to,
+      to: row.to_list,
+      cc: row.cc_list ?? [],
+      subject: row.subject,
+      html: row.html,
+      text: row.body_text,
+      raw: row.raw,
+      headers: row.headers ?? [],
+      hasAttachments: row.has_attachments,
+      size: row.content_size,
+      isLarge: row.content_size > LARGE,
     },
   }
 }
@@ -171,23 +218,40 @@ function claimedOf(row: ClaimedRow, lease: number, contact: MailContact | null):
 export type Addressee = Pick<Claimed, 'workspaceId' | 'address'>
 
 /** Of recipients that were claimed a while ago: what the claim would say of them now, in their order. */
-export async function lookUpSuppressions(db: Queryable, wanted: readonly Addressee[]): Promise<Claimed['suppression'][]> {
+export async function lookUpSuppressions(
+  db: Queryable,
+  wanted: readonly Addressee[],
+): Promise<Claimed['suppression'][]> {
   const { rows } = await db.query<{ place: string | number; cause: string; cause_kind: string }>(
-    SUPPRESSED, columnsOf(wanted, [(one) => one.workspaceId, (one) => one.address]))
+    SUPPRESSED,
+    columnsOf(wanted, [(one) => one.workspaceId, (one) => one.address]),
+  )
   const found = new Map(rows.map((row) => [Number(row.place), { cause: row.cause, kind: row.cause_kind }]))
   return wanted.map((_, i) => found.get(i + 1) ?? null)
 }
 
 export async function loadAttachments(db: Queryable, messageId: string): Promise<Attachment[]> {
-  const { rows } = await db.query<{ filename: string; content_type: string; content_id: string | null; content: Buffer }>(ATTACHMENTS, [messageId])
-  return rows.map((row) => ({ filename: row.filename, contentType: row.content_type, contentId: row.content_id, content: row.content }))
+  const { rows } = await db.query<{
+    filename: string
+    content_type: string
+    content_id: string | null
+    content: Buffer
+  }>(ATTACHMENTS, [messageId])
+  return rows.map((row) => ({
+    filename: row.filename,
+    contentType: row.content_type,
+    contentId: row.content_id,
+    content: row.content,
+  }))
 }
 
 export type Texts = Pick<Content, 'html' | 'text' | 'raw'>
 
 /** What of a message was too large to come with its claim. */
 export async function loadTexts(db: Queryable, messageId: string): Promise<Texts> {
-  const { rows: [row] } = await db.query<Texts>(TEXTS, [messageId])
+  const {
+    rows: [row],
+  } = await db.query<Texts>(TEXTS, [messageId])
   if (row === undefined) throw new Error('its content is gone')
   return row
 }

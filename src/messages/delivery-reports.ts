@@ -84,7 +84,9 @@ export async function writeReports({ db, config, acceptor }: Reporting, now: Dat
 
 /** What an event is to those who handed the mail in; others are of no interest to them. */
 const MEANING: Readonly<Record<string, 'FAILURE' | 'SUCCESS'>> = {
-  'email.bounced': 'FAILURE', 'email.failed': 'FAILURE', 'email.delivered': 'SUCCESS',
+  'email.bounced': 'FAILURE',
+  'email.failed': 'FAILURE',
+  'email.delivered': 'SUCCESS',
 }
 
 function isWanted({ submitted, n, type }: Row): boolean {
@@ -99,12 +101,30 @@ function reportOf(row: Row, serverName: string, now: Date): Submission | null {
   const from = `mailer-daemon@${row.from.slice(row.from.lastIndexOf('@') + 1)}`
   const facts = factsOf(row, { id: hexOf(id), at: now, from, to: to.address.address, reporter: serverName })
   return {
-    id, workspaceId: row.workspaceId, apiKeyId: null, domainId: row.domainId, tier: 'normal',
-    from: { email: from, name: 'Mail delivery system' }, replyTo: null, to: [{ email: facts.to, name: null }], cc: [],
+    id,
+    workspaceId: row.workspaceId,
+    apiKeyId: null,
+    domainId: row.domainId,
+    tier: 'normal',
+    from: { email: from, name: 'Mail delivery system' },
+    replyTo: null,
+    to: [{ email: facts.to, name: null }],
+    cc: [],
     recipients: [{ address: facts.to, domain: to.address.domain, kind: 'to' }],
     subject: `${facts.action === 'failed' ? 'Undelivered' : 'Delivered'}: ${row.subject}`.slice(0, 998),
-    html: null, text: null, headers: [], attachments: [], tags: [], metadata: null, trackOpens: false, trackClicks: false,
-    scheduledAt: null, timezone: null, expiresAt: null, createdAt: now, quota: null,
+    html: null,
+    text: null,
+    headers: [],
+    attachments: [],
+    tags: [],
+    metadata: null,
+    trackOpens: false,
+    trackClicks: false,
+    scheduledAt: null,
+    timezone: null,
+    expiresAt: null,
+    createdAt: now,
+    quota: null,
     idempotency: { key: `delivery report ${row.id}`, bodyHash: Buffer.from(row.id), answer: '' },
     smtp: { raw: writeReport(facts), envelope: { from: '', isReport: true, isUtf8: true } },
   }
@@ -114,11 +134,18 @@ function factsOf(row: Row, about: Pick<ReportFacts, 'id' | 'at' | 'from' | 'to' 
   const { submitted, host, reply, code, status, attemptAt, original, octets } = row
   const isWhole = submitted?.ret === 'FULL' && (octets ?? 0) <= MOST_QUOTED
   return {
-    ...about, action: MEANING[row.type] === 'SUCCESS' ? 'relayed' : 'failed', recipient: row.recipient,
-    orcpt: submitted?.wishes?.[row.n]?.orcpt ?? null, envid: submitted?.envid ?? null, subject: row.subject, arrivedAt: row.arrivedAt,
+    ...about,
+    action: MEANING[row.type] === 'SUCCESS' ? 'relayed' : 'failed',
+    recipient: row.recipient,
+    orcpt: submitted?.wishes?.[row.n]?.orcpt ?? null,
+    envid: submitted?.envid ?? null,
+    subject: row.subject,
+    arrivedAt: row.arrivedAt,
     reason: reasonOf(row),
-    answer: host === null || code === null || attemptAt === null ? null
-      : { host, status, text: [code, status, reply].filter((word) => word !== null).join(' '), at: attemptAt },
+    answer:
+      host === null || code === null || attemptAt === null
+        ? null
+        : { host, status, text: [code, status, reply].filter((word) => word !== null).join(' '), at: attemptAt },
     original: original === null ? null : { octets: original, isWhole },
   }
 }

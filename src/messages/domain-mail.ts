@@ -21,13 +21,20 @@ interface Row extends Cursor {
 const SLICE = 500
 
 /** Answers how many recipients failed. */
-export async function failMailOf(ctx: Pick<Context, 'db' | 'redis' | 'clock'>, removed: RemovedDomain): Promise<number> {
+export async function failMailOf(
+  ctx: Pick<Context, 'db' | 'redis' | 'clock'>,
+  removed: RemovedDomain,
+): Promise<number> {
   let failed = 0
   for (const tier of TIER_NAMES) failed += await failTier(ctx, removed, tier)
   return failed
 }
 
-async function failTier(ctx: Pick<Context, 'db' | 'redis' | 'clock'>, removed: RemovedDomain, tier: Tier): Promise<number> {
+async function failTier(
+  ctx: Pick<Context, 'db' | 'redis' | 'clock'>,
+  removed: RemovedDomain,
+  tier: Tier,
+): Promise<number> {
   let failed = 0
   let cursor: Cursor | null = null
   for (;;) {
@@ -44,7 +51,12 @@ async function failTier(ctx: Pick<Context, 'db' | 'redis' | 'clock'>, removed: R
   }
 }
 
-async function readSlice(ctx: Pick<Context, 'db'>, removed: RemovedDomain, tier: Tier, cursor: Cursor | null): Promise<Row[]> {
+async function readSlice(
+  ctx: Pick<Context, 'db'>,
+  removed: RemovedDomain,
+  tier: Tier,
+  cursor: Cursor | null,
+): Promise<Row[]> {
   const { rows } = await ctx.db.query<Row>(
     `SELECT w.message_id AS "messageId", w.n, ${DUE_MICROS} AS "dueMicros",
        EXISTS (SELECT FROM messages m WHERE m.id = w.message_id AND m.domain_id = $3) AS "isOurs"
@@ -53,14 +65,22 @@ async function readSlice(ctx: Pick<Context, 'db'>, removed: RemovedDomain, tier:
        WHERE tier = $1 AND is_open AND state IN ('scheduled', 'queued', 'deferred') AND workspace_id = $2
          AND ${comesAfter(4)}
        ORDER BY due_at, message_id, n LIMIT $7) w`,
-    [tier, removed.workspaceId, removed.domainId, ...cursorValues(cursor), SLICE])
+    [tier, removed.workspaceId, removed.domainId, ...cursorValues(cursor), SLICE],
+  )
   return rows
 }
 
 function failing(messageId: string, n: number, domain: string): Moving {
   const reason = `the sending domain ${domain} was removed`
   return {
-    messageId, n, move: 'give_up', lease: null, reason, dueAt: null, isCounted: false, attempt: null,
+    messageId,
+    n,
+    move: 'give_up',
+    lease: null,
+    reason,
+    dueAt: null,
+    isCounted: false,
+    attempt: null,
     eventData: { reason: 'domain-gone', message: reason },
   }
 }

@@ -9,7 +9,11 @@ import type { Redis } from '#src/redis.ts'
 import { findPlace, type Place, type SiteState } from '#src/queue/site-state.ts'
 import { findStops } from '#src/queue/suspensions.ts'
 import { ANY_SOURCE, EVERYWHERE } from '#src/shaping/pace-key.ts'
-import { listReceiverSuspensions, workspaceStopText, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
+import {
+  listReceiverSuspensions,
+  workspaceStopText,
+  type ReceiverSuspension,
+} from '#src/shaping/receiver-suspensions.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
 import { judgeGates, type Facts, type Gate, type GateName, type Usage } from './gates.ts'
@@ -41,8 +45,13 @@ export interface Explaining {
 }
 
 /** Null when there is no such message. `workspaceId` null asks as the operator. */
-export async function explainMessage(ctx: Explaining, workspaceId: string | null, id: string, now: Date): Promise<Explanation | null> {
-  const owner = workspaceId ?? await findOwner(ctx.db, id)
+export async function explainMessage(
+  ctx: Explaining,
+  workspaceId: string | null,
+  id: string,
+  now: Date,
+): Promise<Explanation | null> {
+  const owner = workspaceId ?? (await findOwner(ctx.db, id))
   const message = owner === null ? null : await readMessage(ctx.db, owner, id)
   if (message === null || owner === null) return null
   const facts = await gatherFacts(ctx, owner, message, now)
@@ -54,36 +63,65 @@ async function findOwner(db: Queryable, id: string): Promise<string | null> {
   return rows[0]?.workspace_id ?? null
 }
 
-async function gatherFacts({ db, redis, plans, retryScale }: Explaining, owner: string, message: MessageView, now: Date): Promise<Facts[]> {
+async function gatherFacts(
+  { db, redis, plans, retryScale }: Explaining,
+  owner: string,
+  message: MessageView,
+  now: Date,
+): Promise<Facts[]> {
   const addresses = message.recipients.map(({ address }) => address)
   const [stopOf, suppressions, usage, receivers] = await Promise.all([
-    findStops(db, { messageId: message.id, workspaceId: owner, domains: message.recipients.map(({ destination }) => destination) }),
-    findSuppressions(db, owner, addresses), findUsage(db, plans, owner, now),
+    findStops(db, {
+      messageId: message.id,
+      workspaceId: owner,
+      domains: message.recipients.map(({ destination }) => destination),
+    }),
+    findSuppressions(db, owner, addresses),
+    findUsage(db, plans, owner, now),
     listReceiverSuspensions(db, now),
   ])
-  return Promise.all(message.recipients.map(async (recipient, n): Promise<Facts> => {
-    const domain = recipient.destination
-    const isOpen = isWaiting(recipient.state) || recipient.state === 'sending'
-    const place = redis === null || !isOpen ? null : await findPlace(redis, { messageId: message.id, n, workspaceId: owner, domain, tier: message.tier })
-    return {
-      message, recipient, now, usage, retryScale, place,
-      suppression: suppressions.find(({ address }) => address.toLowerCase() === recipient.address.toLowerCase()) ?? null,
-      suspension: stopOf(domain),
-      receiverSuspension: findStop(receivers, place, owner, recipient.reason),
-    }
-  }))
+  return Promise.all(
+    message.recipients.map(async (recipient, n): Promise<Facts> => {
+      const domain = recipient.destination
+      const isOpen = isWaiting(recipient.state) || recipient.state === 'sending'
+      const place =
+        redis === null || !isOpen
+          ? null
+          : await findPlace(redis, { messageId: message.id, n, workspaceId: owner, domain, tier: message.tier })
+      return {
+        message,
+        recipient,
+        now,
+        usage,
+        retryScale,
+        place,
+        suppression:
+          suppressions.find(({ address }) => address.toLowerCase() === recipient.address.toLowerCase()) ?? null,
+        suspension: stopOf(domain),
+        receiverSuspension: findStop(receivers, place, owner, recipient.reason),
+      }
+    }),
+  )
 }
 
 /**
  * What stops it at its site, as outbound processes tell it: its workspace's mail there (its reason says so, too), or every source that it
  * may go by. One that is stopped beside another holds nothing.
  */
-function findStop(stops: readonly ReceiverSuspension[], place: Place | null, owner: string, reason: string | null): ReceiverSuspension | null {
+function findStop(
+  stops: readonly ReceiverSuspension[],
+  place: Place | null,
+  owner: string,
+  reason: string | null,
+): ReceiverSuspension | null {
   const states = place?.states ?? []
-  const ofOwner = stops.find((stop) => stop.workspaceId === owner
-    && (reason === workspaceStopText(stop) || states.some((state) => state.pace === stop.pace)))
+  const ofOwner = stops.find(
+    (stop) =>
+      stop.workspaceId === owner &&
+      (reason === workspaceStopText(stop) || states.some((state) => state.pace === stop.pace)),
+  )
   const found = states.map((state) => stops.find((stop) => stop.workspaceId === null && isStopped(state, stop)))
-  return ofOwner ?? (found.every((stop) => stop !== undefined) ? found[0] ?? null : null)
+  return ofOwner ?? (found.every((stop) => stop !== undefined) ? (found[0] ?? null) : null)
 }
 
 function isStopped({ pace, paceSource, source }: SiteState, stop: ReceiverSuspension): boolean {
@@ -92,8 +130,14 @@ function isStopped({ pace, paceSource, source }: SiteState, stop: ReceiverSuspen
 }
 
 async function findUsage(db: Queryable, plans: Plans, workspaceId: string, now: Date): Promise<Usage> {
-  const [usage, { rows: [row] }] = await Promise.all([
-    readUsage(db, workspaceId, now), db.query<{ plan: string }>('SELECT plan FROM workspaces WHERE id = $1', [workspaceId]),
+  const [
+    usage,
+    {
+      rows: [row],
+    },
+  ] = await Promise.all([
+    readUsage(db, workspaceId, now),
+    db.query<{ plan: string }>('SELECT plan FROM workspaces WHERE id = $1', [workspaceId]),
   ])
   const plan = row?.plan ?? 'free'
   return { plan, used: usage?.used ?? 0, quota: plans[plan]?.monthlyQuota ?? null, periodEndsAt: nextMonth(now) }

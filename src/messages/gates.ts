@@ -51,11 +51,23 @@ export interface Usage {
 type Judgement = Omit<Gate, 'gate' | 'rule' | 'until'> & Partial<Pick<Gate, 'rule' | 'until'>>
 
 const open = (says: string, rule: string | null = null): Judgement => ({ holds: false, says, rule })
-const held = (says: string, rule: string | null, until: Date | null = null): Judgement => ({ holds: true, says, rule, until })
+const held = (says: string, rule: string | null, until: Date | null = null): Judgement => ({
+  holds: true,
+  says,
+  rule,
+  until,
+})
 
 const GATES = {
-  'schedule': judgeSchedule, 'suppression': judgeSuppression, 'quota': judgeQuota, 'tier': judgeTier, 'site limit': judgeSite,
-  'suspension': judgeSuspension, 'backoff': judgeBackoff, 'DNS': judgeDns, 'egress': judgeEgress,
+  schedule: judgeSchedule,
+  suppression: judgeSuppression,
+  quota: judgeQuota,
+  tier: judgeTier,
+  'site limit': judgeSite,
+  suspension: judgeSuspension,
+  backoff: judgeBackoff,
+  DNS: judgeDns,
+  egress: judgeEgress,
 } as const satisfies Record<string, (facts: Facts) => Judgement>
 
 export type GateName = keyof typeof GATES
@@ -67,7 +79,12 @@ export function judgeGates(facts: Facts): Gate[] {
   const isAsked = isWaiting(state) || state === 'sending' || state === 'unknown'
   return GATE_NAMES.map((gate) => {
     const isMeant = isAsked || (gate === 'suppression' && state === 'suppressed')
-    return { gate, rule: null, until: null, ...isMeant ? GATES[gate](facts) : open(`not asked any more; ${state}: ${STATES[state]}`) }
+    return {
+      gate,
+      rule: null,
+      until: null,
+      ...(isMeant ? GATES[gate](facts) : open(`not asked any more; ${state}: ${STATES[state]}`)),
+    }
   })
 }
 
@@ -75,7 +92,8 @@ function judgeSchedule({ message, recipient, now }: Facts): Judgement {
   const { scheduledAt, timezone } = message
   if (scheduledAt === null) return open('its sender wants it sent at once')
   const rule = `scheduled_at ${scheduledAt.toISOString()}, written in ${timezone ?? 'UTC'}`
-  if (recipient.state !== 'scheduled' || scheduledAt <= now) return open(`its time came at ${scheduledAt.toISOString()}`, rule)
+  if (recipient.state !== 'scheduled' || scheduledAt <= now)
+    return open(`its time came at ${scheduledAt.toISOString()}`, rule)
   return held('it waits for the time that its sender set', rule, scheduledAt)
 }
 
@@ -84,7 +102,8 @@ function judgeSuppression({ recipient, suppression }: Facts): Judgement {
     const { kind, cause, createdAt } = suppression
     return held(`its address is on the suppression list since ${createdAt.toISOString()}`, `${kind}: ${cause}`)
   }
-  if (recipient.state === 'suppressed') return held('its address was on the suppression list, and is not any more', recipient.reason)
+  if (recipient.state === 'suppressed')
+    return held('its address was on the suppression list, and is not any more', recipient.reason)
   return open('its address is not on the suppression list')
 }
 
@@ -106,30 +125,50 @@ const UNKNOWN_PLACE = 'not known: Redis does not answer'
 const TIER_RULE = 'strict priority of tiers at a site'
 
 function judgeTier(facts: Facts): Judgement {
-  const { place, message: { tier } } = facts
+  const {
+    place,
+    message: { tier },
+  } = facts
   if (tier === 'instant') return open('instant mail comes first', TIER_RULE)
   if (place === null) return open(UNKNOWN_PLACE)
   const ahead = Object.entries(place.ahead).map(([name, count]) => `${count} ${name}`)
   if (!isDue(facts) || ahead.length === 0) return open('nothing of a higher tier is ready before it', TIER_RULE)
-  return held(`mail of higher tiers is ready at its site and goes first: ${ahead.join(', ')}`, `${TIER_RULE}; this is ${tier}`)
+  return held(
+    `mail of higher tiers is ready at its site and goes first: ${ahead.join(', ')}`,
+    `${TIER_RULE}; this is ${tier}`,
+  )
 }
 
 function judgeSite(facts: Facts): Judgement {
-  const { place, message: { tier }, recipient: { state, reason, nextTryAt } } = facts
+  const {
+    place,
+    message: { tier },
+    recipient: { state, reason, nextTryAt },
+  } = facts
   if (state === 'queued' && !isDue(facts) && reason?.endsWith(ITS_TURN) === true)
     return held(reason, 'each source has the limits of a receiver to itself', nextTryAt)
   if (place === null) return open(UNKNOWN_PLACE)
   if (place.states.length === 0) return open('no process reports to be at the limit of its site')
-  const [sessions, waiting] = [sumOf(place.states.map((one) => one.sessions)), sumOf(place.states.map((one) => one.waiting))]
+  const [sessions, waiting] = [
+    sumOf(place.states.map((one) => one.sessions)),
+    sumOf(place.states.map((one) => one.waiting)),
+  ]
   const rule = ruleOf(place.states)
   const says = `${sessions} connections to ${place.site ?? 'its site'} are in use, ${waiting} wait for one`
-  const isFull = place.states.every((one) => tier === 'instant' ? one.isFull.instant : one.isFull.others)
+  const isFull = place.states.every((one) => (tier === 'instant' ? one.isFull.instant : one.isFull.others))
   return isFull && (place.isWaiting || isDue(facts)) ? held(says, rule) : open(says, rule)
 }
 
 /** Of each source that it may go by. */
 function ruleOf(states: readonly SiteState[]): string {
-  return [...new Set(states.map(({ connections, rule, source }) => `${connections} connections at once to ${rule}${fromText(source ?? ANY_SOURCE)}`))].join(', ')
+  return [
+    ...new Set(
+      states.map(
+        ({ connections, rule, source }) =>
+          `${connections} connections at once to ${rule}${fromText(source ?? ANY_SOURCE)}`,
+      ),
+    ),
+  ].join(', ')
 }
 
 function sumOf(numbers: readonly number[]): number {
@@ -142,14 +181,22 @@ function judgeSuspension({ suspension, receiverSuspension }: Facts): Judgement {
   const rule = `suspended since ${createdAt.toISOString()}, until it is resumed`
   // by whom, says the reason
   if (accountAt(suspension.subject) !== null) return held(`its connected account is stopped: ${reason}`, rule, until)
-  return held(`${stoppedName(suspension)} suspended ${reason.startsWith(PAUSED) ? '' : 'by the operator: '}${reason}`, rule, until)
+  return held(
+    `${stoppedName(suspension)} suspended ${reason.startsWith(PAUSED) ? '' : 'by the operator: '}${reason}`,
+    rule,
+    until,
+  )
 }
 
 function judgeReceiverSuspension(suspension: ReceiverSuspension | null): Judgement {
   if (suspension === null) return open('its destination is not suspended')
   const { pace, source, rule, reply, until } = suspension
   const what = pace === EVERYWHERE ? 'every receiver' : pace
-  return held(`${what} is left alone${fromText(source)}, as it answered: ${reply}`, `rule ${rule} of the shaping file`, until)
+  return held(
+    `${what} is left alone${fromText(source)}, as it answered: ${reply}`,
+    `rule ${rule} of the shaping file`,
+    until,
+  )
 }
 
 function stoppedName({ kind, subject }: Suspension): string {
@@ -158,16 +205,30 @@ function stoppedName({ kind, subject }: Suspension): string {
 }
 
 function judgeBackoff(facts: Facts): Judgement {
-  const { recipient, message: { tier }, now, place } = facts
-  if (recipient.state === 'unknown') return held(recipient.reason ?? STATES.unknown, unknownRule(tier), recipient.nextTryAt)
+  const {
+    recipient,
+    message: { tier },
+    now,
+    place,
+  } = facts
+  if (recipient.state === 'unknown')
+    return held(recipient.reason ?? STATES.unknown, unknownRule(tier), recipient.nextTryAt)
   if (recipient.state === 'deferred' && !isDue(facts) && lastReason(facts) !== 'dns') {
     const says = `the last try ended with: ${recipient.reason ?? 'no reason is known'}`
     return held(says, backoffRule(facts, tier), recipient.nextTryAt)
   }
   const { breakerUntilMs, detail, failures } = place?.trouble ?? { breakerUntilMs: null, detail: '', failures: 0 }
   if (breakerUntilMs !== null && breakerUntilMs > now.getTime())
-    return held(`all servers of its site failed: ${detail}`, `left alone after ${failures} failures in a row`, new Date(breakerUntilMs))
-  return open(recipient.tries === 0 ? 'it was not refused yet' : `${recipient.tries} of ${rowOf(tier).retries + 1} tries are used`)
+    return held(
+      `all servers of its site failed: ${detail}`,
+      `left alone after ${failures} failures in a row`,
+      new Date(breakerUntilMs),
+    )
+  return open(
+    recipient.tries === 0
+      ? 'it was not refused yet'
+      : `${recipient.tries} of ${rowOf(tier).retries + 1} tries are used`,
+  )
 }
 
 function unknownRule(tier: Tier): string {
@@ -197,6 +258,11 @@ function judgeDns(facts: Facts): Judgement {
 
 function judgeEgress(facts: Facts): Judgement {
   const { state, reason, nextTryAt } = facts.recipient
-  if (state !== 'queued' || isDue(facts) || reason?.startsWith(NO_SOURCE) !== true) return open('it may leave by one of our addresses')
-  return held(reason, 'sources that are paused, gone or used up for the day send nothing: not counted as a try', nextTryAt)
+  if (state !== 'queued' || isDue(facts) || reason?.startsWith(NO_SOURCE) !== true)
+    return open('it may leave by one of our addresses')
+  return held(
+    reason,
+    'sources that are paused, gone or used up for the day send nothing: not counted as a try',
+    nextTryAt,
+  )
 }

@@ -6,20 +6,29 @@ import { columnsOf } from '#src/columns.ts'
 import { isNullRefused, prepared, type Queryable } from '#src/db.ts'
 import type { Accepted, Idempotency, Submission } from './submission.ts'
 
-const CLAIM = prepared('idempotency-claim', `
+const CLAIM = prepared(
+  'idempotency-claim',
+  `
 INSERT INTO idempotency_keys AS k (workspace_id, key, body_hash, answer, created_at)
 SELECT * FROM unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[], $5::timestamptz[]) AS i (workspace_id, key, body_hash, answer, created_at)
 ORDER BY workspace_id, key
 ON CONFLICT (workspace_id, key) DO UPDATE SET body_hash = excluded.body_hash, answer = excluded.answer, created_at = excluded.created_at
 WHERE k.created_at < excluded.created_at - interval '24 hours'
-RETURNING workspace_id, key`)
+RETURNING workspace_id, key`,
+)
 
-const FIND = prepared('idempotency-find', `
+const FIND = prepared(
+  'idempotency-find',
+  `
 SELECT k.workspace_id, k.key, k.body_hash, k.answer FROM idempotency_keys k
-JOIN unnest($1::uuid[], $2::text[]) AS i (workspace_id, key) ON k.workspace_id = i.workspace_id AND k.key = i.key`)
+JOIN unnest($1::uuid[], $2::text[]) AS i (workspace_id, key) ON k.workspace_id = i.workspace_id AND k.key = i.key`,
+)
 
-const FORGET = prepared('idempotency-forget', `
-DELETE FROM idempotency_keys k USING unnest($1::uuid[], $2::text[]) AS i (workspace_id, key) WHERE k.workspace_id = i.workspace_id AND k.key = i.key`)
+const FORGET = prepared(
+  'idempotency-forget',
+  `
+DELETE FROM idempotency_keys k USING unnest($1::uuid[], $2::text[]) AS i (workspace_id, key) WHERE k.workspace_id = i.workspace_id AND k.key = i.key`,
+)
 
 /**
  * The same as a part of another statement, as `claimed`; its parameters from `first` on are those of `claimParameters`. A key that is taken
@@ -43,16 +52,31 @@ export function isKeyTaken(error: unknown): boolean {
 }
 
 export function claimParameters(submissions: readonly Keyed[]): unknown[][] {
-  return columnsOf(submissions, [(s) => s.workspaceId, (s) => s.idempotency.key, (s) => s.idempotency.bodyHash, (s) => s.idempotency.answer, (s) => s.createdAt])
+  return columnsOf(submissions, [
+    (s) => s.workspaceId,
+    (s) => s.idempotency.key,
+    (s) => s.idempotency.bodyHash,
+    (s) => s.idempotency.answer,
+    (s) => s.createdAt,
+  ])
 }
 
-interface KeyRow { readonly workspace_id: string; readonly key: string }
-interface KeptRow extends KeyRow { readonly body_hash: Buffer; readonly answer: string }
+interface KeyRow {
+  readonly workspace_id: string
+  readonly key: string
+}
+interface KeptRow extends KeyRow {
+  readonly body_hash: Buffer
+  readonly answer: string
+}
 
 type Keyed = Submission & { readonly idempotency: Idempotency }
 
 /** Workspace and key as one text: the identity of a claim. */
-export function claimName(submission: { readonly workspaceId: string; readonly idempotency: { readonly key: string } }): string {
+export function claimName(submission: {
+  readonly workspaceId: string
+  readonly idempotency: { readonly key: string }
+}): string {
   return `${submission.workspaceId} ${submission.idempotency.key}`
 }
 
@@ -73,12 +97,16 @@ export async function claimKeys(tx: Queryable, submissions: readonly Submission[
   if (lost.length === 0) return new Map()
   const kept = (await tx.query<KeptRow>(FIND, columnsOf(lost, [(s) => s.workspaceId, (s) => s.idempotency.key]))).rows
   const byName = new Map(kept.map((row) => [`${row.workspace_id} ${row.key}`, row]))
-  return new Map(lost.map((submission) => [claimName(submission), judge(submission, byName.get(claimName(submission)))]))
+  return new Map(
+    lost.map((submission) => [claimName(submission), judge(submission, byName.get(claimName(submission)))]),
+  )
 }
 
 function judge(submission: Keyed, kept: KeptRow | undefined): Accepted {
   if (kept === undefined) return { kind: 'in-progress' } // it was there a moment ago and is just being removed: the caller comes again
-  return kept.body_hash.equals(submission.idempotency.bodyHash) ? { kind: 'replayed', answer: kept.answer } : { kind: 'mismatch' }
+  return kept.body_hash.equals(submission.idempotency.bodyHash)
+    ? { kind: 'replayed', answer: kept.answer }
+    : { kind: 'mismatch' }
 }
 
 /** Takes back the claims of messages that are refused after all. */

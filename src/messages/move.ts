@@ -101,12 +101,23 @@ const STATEMENTS: Readonly<Record<Ledgers, Statement>> = {
  * Carries out a batch of moves in one statement, which is one transaction. A recipient may stand in a batch once. The ledgers of campaigns
  * follow; only who knows that the batch has no mail of a campaign says `none`.
  */
-export async function moveRecipients(db: Queryable, moves: readonly Moving[], now: Date, ledgers: Ledgers = 'follow'): Promise<Moved> {
+export async function moveRecipients(
+  db: Queryable,
+  moves: readonly Moving[],
+  now: Date,
+  ledgers: Ledgers = 'follow',
+): Promise<Moved> {
   const plain = [...binaryColumnsOf(moves, MOVE_COLUMNS), now, ...attemptColumns(moves), ...eventColumns(moves, now)]
   const values = ledgers === 'none' ? plain : [...plain, ...ledgerColumns(moves, now)]
-  const { rows: [row] } = await db.query<{ done: (string | number)[]; deliveries: number; workspaces: string[] }>(STATEMENTS[ledgers], values)
+  const {
+    rows: [row],
+  } = await db.query<{ done: (string | number)[]; deliveries: number; workspaces: string[] }>(
+    STATEMENTS[ledgers],
+    values,
+  )
   return {
-    done: new Set(row?.done.map((ordinality) => Number(ordinality) - 1)), hasDeliveries: (row?.deliveries ?? 0) > 0,
+    done: new Set(row?.done.map((ordinality) => Number(ordinality) - 1)),
+    hasDeliveries: (row?.deliveries ?? 0) > 0,
     workspaces: row?.workspaces ?? [],
   }
 }
@@ -122,38 +133,72 @@ function emitted(moving: Moving): readonly EventType[] {
 
 /** In the order of the statement. */
 const MOVE_COLUMNS: readonly Column<Moving>[] = [
-  ['uuid', (m) => m.messageId], ['smallint', (m) => m.n], ['text', (m) => MOVES[m.move].from.join(',')], ['text', (m) => MOVES[m.move].to],
-  ['boolean', (m) => isOpen(MOVES[m.move].to)], ['bigint', (m) => m.lease], ['timestamptz', (m) => m.dueAt], ['text', (m) => m.reason],
-  ['smallint', (m) => m.isCounted ? 1 : 0], ['smallint', (m) => m.move === 'release' ? 1 : 0], ['smallint', (m) => emitted(m).length],
+  ['uuid', (m) => m.messageId],
+  ['smallint', (m) => m.n],
+  ['text', (m) => MOVES[m.move].from.join(',')],
+  ['text', (m) => MOVES[m.move].to],
+  ['boolean', (m) => isOpen(MOVES[m.move].to)],
+  ['bigint', (m) => m.lease],
+  ['timestamptz', (m) => m.dueAt],
+  ['text', (m) => m.reason],
+  ['smallint', (m) => (m.isCounted ? 1 : 0)],
+  ['smallint', (m) => (m.move === 'release' ? 1 : 0)],
+  ['smallint', (m) => emitted(m).length],
 ]
 
 /** What a ledger says of a recipient in a state; of those that are not here it says that it was dispatched. */
 const LEDGER_STATES: Readonly<Record<string, string>> = {
-  deferred: 'deferred', unknown: 'deferred', sent: 'sent', delivered: 'delivered', captured: 'delivered', bounced: 'bounced', failed: 'failed',
-  suppressed: 'suppressed', cancelled: 'cancelled',
+  deferred: 'deferred',
+  unknown: 'deferred',
+  sent: 'sent',
+  delivered: 'delivered',
+  captured: 'delivered',
+  bounced: 'bounced',
+  failed: 'failed',
+  suppressed: 'suppressed',
+  cancelled: 'cancelled',
 }
 
 /** What is given back for later waits as what was deferred does: it is not in the way of others. */
 function ledgerColumns(moves: readonly Moving[], now: Date): Buffer[] {
   return binaryColumnsOf(moves, [
     ['text', ({ move, dueAt }) => LEDGER_STATES[MOVES[move].to] ?? (dueAt !== null && dueAt > now ? 'deferred' : null)],
-    ['text', ({ move, eventData }) => MOVES[move].to !== 'bounced' ? null
-      : eventData !== null && 'bounce_type' in eventData && eventData.bounce_type === 'hard' ? 'hard' : 'soft'],
+    [
+      'text',
+      ({ move, eventData }) =>
+        MOVES[move].to !== 'bounced'
+          ? null
+          : eventData !== null && 'bounce_type' in eventData && eventData.bounce_type === 'hard'
+            ? 'hard'
+            : 'soft',
+    ],
   ])
 }
 
 type Tried = Attempt & { readonly ord: number; readonly number: number }
 
 const ATTEMPT_COLUMNS: readonly Column<Tried>[] = [
-  ['bigint', (a) => a.ord], ['smallint', (a) => a.number], ['timestamptz', (a) => new Date(a.startedAt)], ['text', (a) => a.outcome.kind],
-  ['text', (a) => 'scope' in a.outcome ? a.outcome.scope : null], ['text', (a) => 'reason' in a.outcome ? a.outcome.reason : null],
-  ['smallint', (a) => replyOf(a)?.code ?? null], ['text', (a) => replyOf(a)?.enhanced ?? null], ['text', (a) => replyOf(a)?.text ?? detailOf(a)],
-  ['text', (a) => a.host], ['text', (a) => a.address], ['text', (a) => a.source], ['text', (a) => a.tls],
-  ['integer', (a) => Math.round(a.durationMs)], ['text', (a) => a.conversation],
+  ['bigint', (a) => a.ord],
+  ['smallint', (a) => a.number],
+  ['timestamptz', (a) => new Date(a.startedAt)],
+  ['text', (a) => a.outcome.kind],
+  ['text', (a) => ('scope' in a.outcome ? a.outcome.scope : null)],
+  ['text', (a) => ('reason' in a.outcome ? a.outcome.reason : null)],
+  ['smallint', (a) => replyOf(a)?.code ?? null],
+  ['text', (a) => replyOf(a)?.enhanced ?? null],
+  ['text', (a) => replyOf(a)?.text ?? detailOf(a)],
+  ['text', (a) => a.host],
+  ['text', (a) => a.address],
+  ['text', (a) => a.source],
+  ['text', (a) => a.tls],
+  ['integer', (a) => Math.round(a.durationMs)],
+  ['text', (a) => a.conversation],
 ]
 
 function attemptColumns(moves: readonly Moving[]): Buffer[] {
-  const rows = moves.flatMap(({ attempt }, i) => attempt === null ? [] : [{ ...attempt.record, ord: i + 1, number: attempt.number }])
+  const rows = moves.flatMap(({ attempt }, i) =>
+    attempt === null ? [] : [{ ...attempt.record, ord: i + 1, number: attempt.number }],
+  )
   return binaryColumnsOf(rows, ATTEMPT_COLUMNS)
 }
 
@@ -166,10 +211,20 @@ function detailOf({ outcome }: Attempt): string | null {
 }
 
 function eventColumns(moves: readonly Moving[], now: Date): Buffer[] {
-  const rows = moves.flatMap((moving, i) => emitted(moving).map((type, k, { length }) => ({
-    ord: i + 1, k: k + 1, id: (k === length - 1 ? moving.eventId : undefined) ?? newId(now.getTime()), type, data: jsonOrNull(moving.eventData),
-  })))
+  const rows = moves.flatMap((moving, i) =>
+    emitted(moving).map((type, k, { length }) => ({
+      ord: i + 1,
+      k: k + 1,
+      id: (k === length - 1 ? moving.eventId : undefined) ?? newId(now.getTime()),
+      type,
+      data: jsonOrNull(moving.eventData),
+    })),
+  )
   return binaryColumnsOf(rows, [
-    ['bigint', (e) => e.ord], ['smallint', (e) => e.k], ['uuid', (e) => e.id], ['text', (e) => e.type], ['text', (e) => e.data],
+    ['bigint', (e) => e.ord],
+    ['smallint', (e) => e.k],
+    ['uuid', (e) => e.id],
+    ['text', (e) => e.type],
+    ['text', (e) => e.data],
   ])
 }

@@ -10,15 +10,40 @@ export type Outcome =
   | { readonly kind: 'delivered'; readonly reply: Reply }
   /** A provider took it, to deliver it or not. */
   | { readonly kind: 'handed-over'; readonly reply: Reply }
-  | { readonly kind: 'deferred'; readonly scope: Scope; readonly reason: string; readonly detail: string; readonly reply: Reply | null; readonly isCounted: boolean }
-  | { readonly kind: 'bounced'; readonly scope: Scope; readonly reason: string; readonly isHard: boolean; readonly detail: string; readonly reply: Reply | null }
+  | {
+      readonly kind: 'deferred'
+      readonly scope: Scope
+      readonly reason: string
+      readonly detail: string
+      readonly reply: Reply | null
+      readonly isCounted: boolean
+    }
+  | {
+      readonly kind: 'bounced'
+      readonly scope: Scope
+      readonly reason: string
+      readonly isHard: boolean
+      readonly detail: string
+      readonly reply: Reply | null
+    }
   | { readonly kind: 'unknown'; readonly reason: string; readonly detail: string }
   /** Its address came on the suppression list after it was accepted; nothing was sent. */
-  | { readonly kind: 'suppressed'; readonly reason: 'suppressed'; readonly detail: string; readonly cause: string; readonly causeKind: string }
+  | {
+      readonly kind: 'suppressed'
+      readonly reason: 'suppressed'
+      readonly detail: string
+      readonly cause: string
+      readonly causeKind: string
+    }
   /** We cannot or may not send it: poison, a deleted domain, too old. */
   | { readonly kind: 'failed'; readonly reason: string; readonly detail: string }
   /** None of our addresses, or not the account, may carry it now, or it is not known yet how it must be protected: it waits, and no try was made. */
-  | { readonly kind: 'held'; readonly reason: 'no-source' | 'account' | 'tls-policy' | 'template'; readonly detail: string; readonly untilMs: number }
+  | {
+      readonly kind: 'held'
+      readonly reason: 'no-source' | 'account' | 'tls-policy' | 'template'
+      readonly detail: string
+      readonly untilMs: number
+    }
 
 /** One try for one recipient, as it is kept. */
 export interface Attempt {

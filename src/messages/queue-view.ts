@@ -41,8 +41,16 @@ const MEANT = `($1::text IS NULL OR r.domain = $1) AND ($2::text IS NULL OR r.ti
 
 function filterValues(filter: QueueFilter): (string | null)[] {
   const { domain, tier, state, message, workspace, before, site, campaign } = filter
-  return [domain, tier, state, message, workspace, before === undefined
-    ? undefined : firstIdAt(before), site, campaign].map((value) => value ?? null)
+  return [
+    domain,
+    tier,
+    state,
+    message,
+    workspace,
+    before === undefined ? undefined : firstIdAt(before),
+    site,
+    campaign,
+  ].map((value) => value ?? null)
 }
 
 /** The smallest id of that moment. */
@@ -55,14 +63,17 @@ const COLUMNS = `r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceI
 
 /** Soonest due first; `next` is null after the last. */
 export async function listOpen(
-  db: Queryable, filter: QueueFilter, at: { readonly limit: number; readonly cursor: Cursor | null },
+  db: Queryable,
+  filter: QueueFilter,
+  at: { readonly limit: number; readonly cursor: Cursor | null },
 ): Promise<{ readonly open: OpenRecipient[]; readonly next: Cursor | null }> {
   const { rows } = await db.query<OpenRecipient>(
     `SELECT ${COLUMNS} FROM recipients r WHERE r.is_open AND ${MEANT}
        AND ${comesAfter(9)}
      ORDER BY r.due_at, r.message_id, r.n LIMIT $12`,
-    [...filterValues(filter), ...cursorValues(at.cursor), at.limit])
-  return { open: rows, next: rows.length < at.limit ? null : rows.at(-1) ?? null }
+    [...filterValues(filter), ...cursorValues(at.cursor), at.limit],
+  )
+  return { open: rows, next: rows.length < at.limit ? null : (rows.at(-1) ?? null) }
 }
 
 /** A cursor as it is handed out and comes back. */
@@ -102,10 +113,19 @@ export interface QueueCount {
 }
 
 /** The largest first. One look at all that is open. */
-export async function countOpen(db: Queryable, filter: QueueFilter, by: CountedBy, limit: number): Promise<QueueCount[]> {
-  return (await db.query<QueueCount>(
-    `SELECT ${COUNTED_BY[by]} AS name, count(*) AS count, min(r.due_at) AS "oldestDueAt" FROM recipients r WHERE r.is_open AND ${MEANT}
-     GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $9`, [...filterValues(filter), limit])).rows
+export async function countOpen(
+  db: Queryable,
+  filter: QueueFilter,
+  by: CountedBy,
+  limit: number,
+): Promise<QueueCount[]> {
+  return (
+    await db.query<QueueCount>(
+      `SELECT ${COUNTED_BY[by]} AS name, count(*) AS count, min(r.due_at) AS "oldestDueAt" FROM recipients r WHERE r.is_open AND ${MEANT}
+     GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT $9`,
+      [...filterValues(filter), limit],
+    )
+  ).rows
 }
 
 export interface TierCount {
@@ -116,9 +136,12 @@ export interface TierCount {
 }
 
 export async function countTiers(db: Queryable): Promise<TierCount[]> {
-  return (await db.query<TierCount>(
-    `SELECT tier, state, count(*) AS count, min(due_at) AS "oldestDueAt" FROM recipients WHERE is_open
-     GROUP BY tier, state ORDER BY tier, state`)).rows
+  return (
+    await db.query<TierCount>(
+      `SELECT tier, state, count(*) AS count, min(due_at) AS "oldestDueAt" FROM recipients WHERE is_open
+     GROUP BY tier, state ORDER BY tier, state`,
+    )
+  ).rows
 }
 
 /** Where a walk through what waits goes on: in this tier, after this recipient. Kept as JSON. */
@@ -149,16 +172,31 @@ export interface SliceOrder {
 }
 
 /** The next of a tier's open recipients, those that are meant and those that are not. A single message is found at once. */
-export async function readSlice(db: Queryable, { filter, place, states, unchangedSince, limit }: SliceOrder): Promise<SliceRow[]> {
+export async function readSlice(
+  db: Queryable,
+  { filter, place, states, unchangedSince, limit }: SliceOrder,
+): Promise<SliceRow[]> {
   const { tier, after } = place
   const from = filter.message === undefined ? '' : 'AND message_id = $4'
-  return (await db.query<SliceRow>(
-    `SELECT r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.domain, r.tier, r.due_at::text AS "dueAt",
+  return (
+    await db.query<SliceRow>(
+      `SELECT r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.domain, r.tier, r.due_at::text AS "dueAt",
        (r.state = ANY ($9) AND r.updated_at < $10 AND ${MEANT}) AS "isMeant"
      FROM (
        SELECT * FROM recipients WHERE is_open AND tier = $11 ${from}
          AND ($12::timestamptz IS NULL OR (due_at, message_id, n) > ($12, $13, $14))
        ORDER BY due_at, message_id, n LIMIT $15) r
      ORDER BY r.due_at, r.message_id, r.n`,
-    [...filterValues(filter), states, unchangedSince, tier, after?.dueAt ?? null, after?.messageId ?? null, after?.n ?? null, limit])).rows
+      [
+        ...filterValues(filter),
+        states,
+        unchangedSince,
+        tier,
+        after?.dueAt ?? null,
+        after?.messageId ?? null,
+        after?.n ?? null,
+        limit,
+      ],
+    )
+  ).rows
 }

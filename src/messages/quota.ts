@@ -5,11 +5,14 @@
 import { isNullRefused, prepared, type Queryable } from '#src/db.ts'
 import type { Submission } from './submission.ts'
 
-const TAKE = prepared('quota-take', `
+const TAKE = prepared(
+  'quota-take',
+  `
 INSERT INTO usage AS u (workspace_id, period, used)
 SELECT * FROM unnest($1::uuid[], $2::date[], $3::bigint[]) AS i (workspace_id, period, used) ORDER BY workspace_id
 ON CONFLICT (workspace_id, period) DO UPDATE SET used = u.used + excluded.used
-RETURNING workspace_id, used`)
+RETURNING workspace_id, used`,
+)
 
 /**
  * The same as a part of another statement, after the parts named: workspaces, recipients and quotas are its parameters from `first` on, the
@@ -32,9 +35,12 @@ export function isOverQuota(error: unknown): boolean {
   return isNullRefused(error, 'usage', 'used')
 }
 
-const TAKE_SLICE = prepared('quota-take-slice', `
+const TAKE_SLICE = prepared(
+  'quota-take-slice',
+  `
 INSERT INTO usage AS u (workspace_id, period, used) VALUES ($1, $2, CASE WHEN $4::bigint IS NULL OR $3::bigint <= $4 THEN $3 END)
-ON CONFLICT (workspace_id, period) DO UPDATE SET used = CASE WHEN $4::bigint IS NULL OR u.used + $3 <= $4 THEN u.used + $3 END`)
+ON CONFLICT (workspace_id, period) DO UPDATE SET used = CASE WHEN $4::bigint IS NULL OR u.used + $3 <= $4 THEN u.used + $3 END`,
+)
 
 interface Slice {
   readonly workspaceId: string
@@ -50,13 +56,24 @@ export async function takeSlice(tx: Queryable, { workspaceId, wanted, quota, now
 }
 
 /** What is left of this month's quota; null = unlimited. By the time it is taken there may be less. */
-export async function readRoom(db: Queryable, workspaceId: string, quota: number | null, now: Date): Promise<number | null> {
+export async function readRoom(
+  db: Queryable,
+  workspaceId: string,
+  quota: number | null,
+  now: Date,
+): Promise<number | null> {
   if (quota === null) return null
-  const { rows } = await db.query<{ used: number }>('SELECT used FROM usage WHERE workspace_id = $1 AND period = $2', [workspaceId, periodOf(now)])
+  const { rows } = await db.query<{ used: number }>('SELECT used FROM usage WHERE workspace_id = $1 AND period = $2', [
+    workspaceId,
+    periodOf(now),
+  ])
   return Math.max(0, quota - (rows[0]?.used ?? 0))
 }
 
-const GIVE_BACK = prepared('quota-give-back', 'UPDATE usage SET used = used - $3 WHERE workspace_id = $1 AND period = $2')
+const GIVE_BACK = prepared(
+  'quota-give-back',
+  'UPDATE usage SET used = used - $3 WHERE workspace_id = $1 AND period = $2',
+)
 
 function periodOf(at: Date): string {
   return `${at.toISOString().slice(0, 7)}-01`
@@ -79,7 +96,12 @@ function countRecipients(submissions: readonly Submission[]): number {
 /** For `takeAtOnce`. Quotas of one workspace differ only while its plan changes: the least of them counts. */
 export function quotaParameters(submissions: readonly Submission[], now: Date): unknown[] {
   const groups = [...byWorkspace(submissions)]
-  return [groups.map(([id]) => id), groups.map(([, group]) => countRecipients(group)), groups.map(([, group]) => leastQuota(group)), periodOf(now)]
+  return [
+    groups.map(([id]) => id),
+    groups.map(([, group]) => countRecipients(group)),
+    groups.map(([, group]) => leastQuota(group)),
+    periodOf(now),
+  ]
 }
 
 function leastQuota(submissions: readonly Submission[]): number | null {
@@ -88,10 +110,18 @@ function leastQuota(submissions: readonly Submission[]): number | null {
 }
 
 /** Counts the recipients of a batch against their workspaces' quotas; answers the submissions that do not fit any more. */
-export async function takeQuota(tx: Queryable, submissions: readonly Submission[], now: Date): Promise<Set<Submission>> {
+export async function takeQuota(
+  tx: Queryable,
+  submissions: readonly Submission[],
+  now: Date,
+): Promise<Set<Submission>> {
   const groups = [...byWorkspace(submissions)]
   const period = periodOf(now)
-  const { rows } = await tx.query<{ workspace_id: string; used: number }>(TAKE, [groups.map(([id]) => id), groups.map(() => period), groups.map(([, group]) => countRecipients(group))])
+  const { rows } = await tx.query<{ workspace_id: string; used: number }>(TAKE, [
+    groups.map(([id]) => id),
+    groups.map(() => period),
+    groups.map(([, group]) => countRecipients(group)),
+  ])
   const refused = new Set<Submission>()
   for (const [workspaceId, group] of groups) {
     const used = rows.find((row) => row.workspace_id === workspaceId)?.used ?? 0

@@ -21,12 +21,17 @@ export interface Raised extends News {
   readonly raised: ReadonlySet<string>
 }
 
-const LOCK = prepared('recipient-events-lock', `
+const LOCK = prepared(
+  'recipient-events-lock',
+  `
 SELECT 1
 FROM recipients r JOIN unnest($1::uuid[], $2::smallint[]) AS i (message_id, n) ON r.message_id = i.message_id AND r.n = i.n
-ORDER BY r.message_id, r.n FOR NO KEY UPDATE OF r`)
+ORDER BY r.message_id, r.n FOR NO KEY UPDATE OF r`,
+)
 
-const RAISE = prepared('recipient-events-raise', `
+const RAISE = prepared(
+  'recipient-events-raise',
+  `
 WITH input AS (
   SELECT i.*
   FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[]) WITH ORDINALITY AS i (id, message_id, n, type, data, ord)
@@ -56,13 +61,26 @@ WITH input AS (
   WHERE r.campaign_id IS NOT NULL AND l.message_id = r.message_id
 )
 SELECT ARRAY(SELECT id::text FROM new_events) AS raised, (SELECT count(*) FROM new_deliveries) AS deliveries,
-  ARRAY(SELECT DISTINCT workspace_id::text FROM new_events) AS workspaces`)
+  ARRAY(SELECT DISTINCT workspace_id::text FROM new_events) AS workspaces`,
+)
 
 /** Inside a transaction. The events of a batch are of different recipients or types. */
-export async function raiseRecipientEvents(tx: Queryable, events: readonly RecipientEvent[], now: Date): Promise<Raised> {
+export async function raiseRecipientEvents(
+  tx: Queryable,
+  events: readonly RecipientEvent[],
+  now: Date,
+): Promise<Raised> {
   if (events.length === 0) return { ...NO_NEWS, raised: new Set() }
   await tx.query(LOCK, columnsOf(events, [(e) => e.messageId, (e) => e.n]))
-  const columns = columnsOf(events, [(e) => e.id, (e) => e.messageId, (e) => e.n, (e) => e.type, (e) => jsonOrNull(e.data)])
-  const { rows: [row] } = await tx.query<{ raised: string[]; deliveries: number; workspaces: string[] }>(RAISE, [...columns, now])
+  const columns = columnsOf(events, [
+    (e) => e.id,
+    (e) => e.messageId,
+    (e) => e.n,
+    (e) => e.type,
+    (e) => jsonOrNull(e.data),
+  ])
+  const {
+    rows: [row],
+  } = await tx.query<{ raised: string[]; deliveries: number; workspaces: string[] }>(RAISE, [...columns, now])
   return { raised: new Set(row?.raised), hasDeliveries: (row?.deliveries ?? 0) > 0, workspaces: row?.workspaces ?? [] }
 }

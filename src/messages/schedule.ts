@@ -23,33 +23,73 @@ export interface ScheduledView {
 }
 
 interface ScheduledRow {
-  readonly id: string; readonly scheduled_at: Date; readonly timezone: string | null; readonly from_email: string; readonly from_name: string | null
-  readonly to_list: Mailbox[]; readonly subject: string; readonly tier: Tier; readonly recipient_count: number; readonly created_at: Date
+  readonly id: string
+  readonly scheduled_at: Date
+  readonly timezone: string | null
+  readonly from_email: string
+  readonly from_name: string | null
+  readonly to_list: Mailbox[]
+  readonly subject: string
+  readonly tier: Tier
+  readonly recipient_count: number
+  readonly created_at: Date
 }
 
 const WAITS = `m.workspace_id = $1 AND m.scheduled_at IS NOT NULL AND EXISTS (SELECT FROM recipients r WHERE r.message_id = m.id AND r.state = 'scheduled')`
 
-const COLUMNS = 'm.id, m.scheduled_at, m.timezone, m.from_email, m.from_name, m.to_list, m.subject, m.tier, m.recipient_count, m.created_at'
+const COLUMNS =
+  'm.id, m.scheduled_at, m.timezone, m.from_email, m.from_name, m.to_list, m.subject, m.tier, m.recipient_count, m.created_at'
 
 /** Soonest first. */
-export async function listScheduled(db: Queryable, workspaceId: string, wish: PageWish): Promise<{ emails: ScheduledView[]; total: number }> {
-  const listing = { columns: COLUMNS, from: 'messages m', where: WAITS, order: 'm.scheduled_at, m.id', values: [workspaceId] }
+export async function listScheduled(
+  db: Queryable,
+  workspaceId: string,
+  wish: PageWish,
+): Promise<{ emails: ScheduledView[]; total: number }> {
+  const listing = {
+    columns: COLUMNS,
+    from: 'messages m',
+    where: WAITS,
+    order: 'm.scheduled_at, m.id',
+    values: [workspaceId],
+  }
   const { items, total } = await readPage<ScheduledRow>(db, listing, wish)
   const emails = items.map((row): ScheduledView => ({
-    id: row.id, scheduledAt: row.scheduled_at, timezone: row.timezone ?? 'UTC', from: { email: row.from_email, name: row.from_name }, to: row.to_list,
-    subject: row.subject, tier: row.tier, recipientsCount: row.recipient_count, createdAt: row.created_at,
+    id: row.id,
+    scheduledAt: row.scheduled_at,
+    timezone: row.timezone ?? 'UTC',
+    from: { email: row.from_email, name: row.from_name },
+    to: row.to_list,
+    subject: row.subject,
+    tier: row.tier,
+    recipientsCount: row.recipient_count,
+    createdAt: row.created_at,
   }))
   return { emails, total }
 }
 
 /** Takes a scheduled message back. `gone`: it, or a part of it, has left for the queue or was taken back before. */
-export async function cancelScheduled(ctx: Context, workspaceId: string, id: string): Promise<'cancelled' | 'not-found' | 'gone'> {
+export async function cancelScheduled(
+  ctx: Context,
+  workspaceId: string,
+  id: string,
+): Promise<'cancelled' | 'not-found' | 'gone'> {
   const { rows } = await ctx.db.query<{ n: number; state: string }>(
-    `SELECT r.n, r.state FROM messages m JOIN recipients r ON r.message_id = m.id WHERE m.id = $1 AND m.workspace_id = $2 AND m.scheduled_at IS NOT NULL`, [id, workspaceId])
+    `SELECT r.n, r.state FROM messages m JOIN recipients r ON r.message_id = m.id WHERE m.id = $1 AND m.workspace_id = $2 AND m.scheduled_at IS NOT NULL`,
+    [id, workspaceId],
+  )
   if (rows.length === 0) return 'not-found'
   const waiting = rows.filter(({ state }) => state === 'scheduled')
   const moves = waiting.map(({ n }): Moving => ({
-    messageId: id, n, move: 'cancel', lease: null, reason: 'taken back by its sender', dueAt: null, isCounted: false, attempt: null, eventData: null,
+    messageId: id,
+    n,
+    move: 'cancel',
+    lease: null,
+    reason: 'taken back by its sender',
+    dueAt: null,
+    isCounted: false,
+    attempt: null,
+    eventData: null,
   }))
   if (moves.length === 0) return 'gone'
   const moved = await moveRecipients(ctx.db, moves, new Date(ctx.clock.now()))

@@ -8,7 +8,16 @@ import { countMessages, searchMessages, type SearchFilter, type SearchResult } f
 import { STATES, type State } from './state.ts'
 import { hasStatus, STATUSES, statusOf } from './status.ts'
 
-const ANY: SearchFilter = { recipient: null, sender: null, subject: null, tag: null, status: null, tier: null, after: null, before: null }
+const ANY: SearchFilter = {
+  recipient: null,
+  sender: null,
+  subject: null,
+  tag: null,
+  status: null,
+  tier: null,
+  after: null,
+  before: null,
+}
 const NAMES = Object.keys(STATES) as State[]
 
 describe('searching messages', () => {
@@ -23,24 +32,36 @@ describe('searching messages', () => {
   after(() => ctx.close())
 
   const search = (
-    filter: Partial<SearchFilter>, more: { cursor?: string | null; skip?: number; limit?: number } = {},
+    filter: Partial<SearchFilter>,
+    more: { cursor?: string | null; skip?: number; limit?: number } = {},
   ): Promise<SearchResult> =>
     searchMessages(ctx.db, { workspaceId, filter: { ...ANY, ...filter }, cursor: null, skip: 0, limit: 100, ...more })
   const idsOf = (result: SearchResult): string[] => result.messages.map(({ id }) => id)
-  const mailTo = (addresses: readonly string[]): Partial<Parameters<typeof submissionOf>[1]> =>
-    ({ recipients: addresses.map((address) => ({ address, domain: address.split('@')[1] ?? '', kind: 'to' as const })) })
+  const mailTo = (addresses: readonly string[]): Partial<Parameters<typeof submissionOf>[1]> => ({
+    recipients: addresses.map((address) => ({ address, domain: address.split('@')[1] ?? '', kind: 'to' as const })),
+  })
 
   it('the status of a message in SQL is the status in TypeScript, for every combination of states', async () => {
-    const combinations = Array.from({ length: 2 ** NAMES.length - 1 }, (_, i) => NAMES.filter((_name, k) => ((i + 1) & 1 << k) !== 0))
+    const combinations = Array.from({ length: 2 ** NAMES.length - 1 }, (_, i) =>
+      NAMES.filter((_name, k) => ((i + 1) & (1 << k)) !== 0),
+    )
     const cases = STATUSES.map((status) => `CASE WHEN ${hasStatus(status, 'states')} THEN '${status}' END`).join(', ')
-    const { rows } = await ctx.db.query<{ found: string[] }>(`
+    const { rows } = await ctx.db.query<{ found: string[] }>(
+      `
       SELECT array_remove(ARRAY[${cases}], NULL) AS found FROM (
         SELECT ord, ARRAY(SELECT jsonb_array_elements_text(j)) AS states FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS c (j,
           ord)) c ORDER BY ord`,
-    [JSON.stringify(combinations)])
+      [JSON.stringify(combinations)],
+    )
     assert.equal(rows.length, 2 ** STATUSES.length - 1)
-    assert.deepEqual(rows.map(({ found }) => found), combinations.map((states) => [statusOf(states)]))
-    assert.deepEqual(STATUSES.toSorted((a, b) => a.localeCompare(b)), NAMES.toSorted((a, b) => a.localeCompare(b)))
+    assert.deepEqual(
+      rows.map(({ found }) => found),
+      combinations.map((states) => [statusOf(states)]),
+    )
+    assert.deepEqual(
+      STATUSES.toSorted((a, b) => a.localeCompare(b)),
+      NAMES.toSorted((a, b) => a.localeCompare(b)),
+    )
   })
 
   it('finds by every field, newest first, in its own workspace only', async () => {
@@ -50,26 +71,49 @@ describe('searching messages', () => {
       await acceptor.accept(submission)
       return submission.id
     }
-    const first = await accept({ ...mailTo(['Anna@b.example', 'bob@c.example']), subject: 'Your ÖRDER 7',
-      tags: ['welcome', 'a', 'welcome'], tier: 'bulk' })
-    const second = await accept({ ...mailTo(['anna@b.example']), subject: 'Straße, strasse (A|B) .\\d*',
-      from: { email: 'Shop@x.example', name: null }, scheduledAt: new Date(ctx.clock.now() + 60_000) })
+    const first = await accept({
+      ...mailTo(['Anna@b.example', 'bob@c.example']),
+      subject: 'Your ÖRDER 7',
+      tags: ['welcome', 'a', 'welcome'],
+      tier: 'bulk',
+    })
+    const second = await accept({
+      ...mailTo(['anna@b.example']),
+      subject: 'Straße, strasse (A|B) .\\d*',
+      from: { email: 'Shop@x.example', name: null },
+      scheduledAt: new Date(ctx.clock.now() + 60_000),
+    })
     const third = await accept({ ...mailTo(['carl@c.example']), tags: ['a'] })
     const cases: readonly (readonly [Partial<SearchFilter>, readonly string[]])[] = [
       [{}, [third, second, first]],
-      [{ recipient: 'ANNA@b.example' }, [second, first]], [{ recipient: 'nobody@b.example' }, []],
-      [{ recipient: 'c.example' }, [third, first]], [{ recipient: '@B.example' }, [second, first]], [{ recipient: 'example' }, []],
-      [{ subject: 'örder' }, [first]], [{ subject: 'straSSe (a|b) .\\d*' }, [second]], [{ subject: '%' }, []], [{ subject: '.*' }, []],
-      [{ tag: 'a' }, [third, first]], [{ tag: 'welcome' }, [first]], [{ tag: 'A' }, []],
+      [{ recipient: 'ANNA@b.example' }, [second, first]],
+      [{ recipient: 'nobody@b.example' }, []],
+      [{ recipient: 'c.example' }, [third, first]],
+      [{ recipient: '@B.example' }, [second, first]],
+      [{ recipient: 'example' }, []],
+      [{ subject: 'örder' }, [first]],
+      [{ subject: 'straSSe (a|b) .\\d*' }, [second]],
+      [{ subject: '%' }, []],
+      [{ subject: '.*' }, []],
+      [{ tag: 'a' }, [third, first]],
+      [{ tag: 'welcome' }, [first]],
+      [{ tag: 'A' }, []],
       [{ tag: 'a', recipient: 'bob@c.example' }, [first]],
-      [{ status: 'scheduled' }, [second]], [{ status: 'queued' }, [third, first]], [{ status: 'delivered' }, []],
-      [{ tier: 'bulk' }, [first]], [{ sender: 'shop@X.example' }, [second]], [{ sender: 'x.example' }, [second]],
-      [{ after: new Date(ctx.clock.now() + 1000) }, []], [{ before: new Date(ctx.clock.now() + 1000) }, [third, second, first]],
+      [{ status: 'scheduled' }, [second]],
+      [{ status: 'queued' }, [third, first]],
+      [{ status: 'delivered' }, []],
+      [{ tier: 'bulk' }, [first]],
+      [{ sender: 'shop@X.example' }, [second]],
+      [{ sender: 'x.example' }, [second]],
+      [{ after: new Date(ctx.clock.now() + 1000) }, []],
+      [{ before: new Date(ctx.clock.now() + 1000) }, [third, second, first]],
     ]
     for (const [filter, ids] of cases) assert.deepEqual(idsOf(await search(filter)), ids, JSON.stringify(filter))
     const [one] = (await search({ tag: 'welcome' })).messages
-    assert.deepEqual([one?.status, one?.recipientsCount, one?.to.length, one?.tags],
-      ['queued', 2, submissionOf(workspaceId).to.length, ['welcome', 'a', 'welcome']])
+    assert.deepEqual(
+      [one?.status, one?.recipientsCount, one?.to.length, one?.tags],
+      ['queued', 2, submissionOf(workspaceId).to.length, ['welcome', 'a', 'welcome']],
+    )
     workspaceId = await ctx.newWorkspace()
     for (const [filter] of cases) assert.deepEqual(idsOf(await search(filter)), [], JSON.stringify(filter))
   })
@@ -79,12 +123,17 @@ describe('searching messages', () => {
     for (let i = 0; i < 12; i++) {
       const submission = submissionOf(workspaceId, mailTo(['a@b.example', 'b@b.example', 'c@b.example']))
       await acceptor.accept(submission)
-      await ctx.db.query('UPDATE recipients SET state = ($2::text[])[n + 1] WHERE message_id = $1',
-        [submission.id, [0, 1, 2].map((n) => NAMES[(i * (n + 3) + n) % NAMES.length])])
+      await ctx.db.query('UPDATE recipients SET state = ($2::text[])[n + 1] WHERE message_id = $1', [
+        submission.id,
+        [0, 1, 2].map((n) => NAMES[(i * (n + 3) + n) % NAMES.length]),
+      ])
     }
     const all = (await search({})).messages
-    for (const status of STATUSES) assert.deepEqual(idsOf(await search({ status })),
-      all.filter((one) => one.status === status).map(({ id }) => id))
+    for (const status of STATUSES)
+      assert.deepEqual(
+        idsOf(await search({ status })),
+        all.filter((one) => one.status === status).map(({ id }) => id),
+      )
   })
 
   describe('among many', () => {
@@ -92,16 +141,21 @@ describe('searching messages', () => {
     let ids: string[]
     beforeEach(async () => {
       ids = Array.from({ length: COUNT }, () => newId(ctx.clock.now())).toReversed()
-      await ctx.db.query(`
+      await ctx.db.query(
+        `
         INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at)
         SELECT id, $2, 'bulk', 'a@b.example', '[]', CASE WHEN n % 3000 = 0 THEN 'rare' ELSE 'common' END, 0, 1,
         now() FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, n)`,
-      [ids, workspaceId])
-      await ctx.db.query(`
+        [ids, workspaceId],
+      )
+      await ctx.db.query(
+        `
         INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at)
         SELECT id, 0, $2, 'bulk', 'to', CASE WHEN n % 2 = 0 THEN 'even@b.example' ELSE 'odd@b.example' END, 'b.example', 'delivered',
         false, now(), true, now()
-        FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, n)`, [ids, workspaceId])
+        FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, n)`,
+        [ids, workspaceId],
+      )
     })
 
     it('pages and cursors walk over all of them once', async () => {
@@ -118,22 +172,31 @@ describe('searching messages', () => {
       assert.deepEqual(await walk({}, 1000), ids)
       assert.deepEqual(await walk({ recipient: 'even@b.example' }, 999), even)
       assert.deepEqual(await walk({ subject: 'RARE' }, 1), [ids[2999], ids[5999], ids[8999]])
-      await fc.assert(fc.asyncProperty(fc.nat(30), fc.integer({ min: 1, max: 50 }), async (page, limit) => {
-        const skip = page * limit
-        assert.deepEqual(idsOf(await search({ recipient: 'even@b.example' }, { skip, limit })), even.slice(skip, skip + limit))
-      }), { numRuns: 20 })
+      await fc.assert(
+        fc.asyncProperty(fc.nat(30), fc.integer({ min: 1, max: 50 }), async (page, limit) => {
+          const skip = page * limit
+          assert.deepEqual(
+            idsOf(await search({ recipient: 'even@b.example' }, { skip, limit })),
+            even.slice(skip, skip + limit),
+          )
+        }),
+        { numRuns: 20 },
+      )
     })
 
     it('are counted where that is cheap, and up to a bound', async () => {
-      const count = (filter: Partial<SearchFilter>): ReturnType<typeof countMessages> => countMessages(ctx.db,
-        { workspaceId, filter: { ...ANY, ...filter } })
+      const count = (filter: Partial<SearchFilter>): ReturnType<typeof countMessages> =>
+        countMessages(ctx.db, { workspaceId, filter: { ...ANY, ...filter } })
       assert.deepEqual(await count({}), { total: COUNT, isExact: true })
       assert.deepEqual(await count({ recipient: 'odd@b.example' }), { total: COUNT / 2, isExact: true })
       assert.equal(await count({ subject: 'rare' }), null)
-      await ctx.db.query(`
+      await ctx.db.query(
+        `
         INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at)
         SELECT id, $2, 'bulk', 'a@b.example', '[]', 's', 0, 1,
-        now() FROM unnest($1::uuid[]) id`, [Array.from({ length: 1001 }, () => newId()), workspaceId])
+        now() FROM unnest($1::uuid[]) id`,
+        [Array.from({ length: 1001 }, () => newId()), workspaceId],
+      )
       assert.deepEqual(await count({}), { total: 10_000, isExact: false })
     })
   })

@@ -65,9 +65,19 @@ const PATIENCE_MS = 1500
 const CLOCKS_APART_MS = 60_000
 
 interface FoundRow {
-  readonly id: string; readonly last_id: string | null; readonly looked_at: number; readonly states: State[]; readonly tier: Tier
-  readonly from_email: string; readonly from_name: string | null; readonly to_list: Mailbox[]; readonly subject: string
-  readonly tags: string[] | null; readonly recipient_count: number; readonly scheduled_at: Date | null; readonly created_at: Date
+  readonly id: string
+  readonly last_id: string | null
+  readonly looked_at: number
+  readonly states: State[]
+  readonly tier: Tier
+  readonly from_email: string
+  readonly from_name: string | null
+  readonly to_list: Mailbox[]
+  readonly subject: string
+  readonly tags: string[] | null
+  readonly recipient_count: number
+  readonly scheduled_at: Date | null
+  readonly created_at: Date
 }
 
 export async function searchMessages(db: Queryable, order: SearchOrder): Promise<SearchResult> {
@@ -93,17 +103,30 @@ function page({ skip, limit }: SearchOrder, found: readonly FoundRow[], next: st
 
 function messageOf(row: FoundRow): FoundMessage {
   return {
-    id: row.id, status: statusOf(row.states), tier: row.tier, from: { email: row.from_email, name: row.from_name }, to: row.to_list,
+    id: row.id,
+    status: statusOf(row.states),
+    tier: row.tier,
+    from: { email: row.from_email, name: row.from_name },
+    to: row.to_list,
     subject: row.subject,
-    tags: row.tags ?? [], recipientsCount: row.recipient_count, scheduledAt: row.scheduled_at, createdAt: row.created_at,
+    tags: row.tags ?? [],
+    recipientsCount: row.recipient_count,
+    scheduledAt: row.scheduled_at,
+    createdAt: row.created_at,
   }
 }
 
 /** One statement: candidates by the best index there is, then what of them fits. Only what is asked for stands in it. */
-function sliceOf({ workspaceId, filter }: SearchOrder, cursor: string | null, size: number): { text: string; values: unknown[] } {
+function sliceOf(
+  { workspaceId, filter }: SearchOrder,
+  cursor: string | null,
+  size: number,
+): { text: string; values: unknown[] } {
   const { values, given } = listValues(workspaceId)
   const candidates = candidatesOf(filter, given)
-  const bounds = boundsOf(filter, cursor).map(([sign, id]) => `AND ${candidates.id} ${sign} ${given(id)}`).join(' ')
+  const bounds = boundsOf(filter, cursor)
+    .map(([sign, id]) => `AND ${candidates.id} ${sign} ${given(id)}`)
+    .join(' ')
   const conditions = conditionsOf(filter, given)
   const isRecipient = filter.recipient === null ? 'true' : matches(filter.recipient, 'r.address', given)
   const text = `
@@ -131,12 +154,21 @@ function listValues(workspaceId: string): { values: unknown[]; given: Given } {
   return { values, given: (value) => `$${values.push(value)}` }
 }
 
-interface Candidates { readonly id: string; readonly from: string; readonly where: string }
+interface Candidates {
+  readonly id: string
+  readonly from: string
+  readonly where: string
+}
 
 function candidatesOf({ recipient, tag }: SearchFilter, given: Given): Candidates {
   if (recipient?.includes('@') === true && !recipient.startsWith('@'))
-    return { id: 'message_id', from: 'recipients', where: `workspace_id = $1 AND lower(address) COLLATE "C" = lower(${given(recipient)})` }
-  if (tag !== null) return { id: 'message_id', from: 'message_tags', where: `workspace_id = $1 AND tag = ${given(tag)}` }
+    return {
+      id: 'message_id',
+      from: 'recipients',
+      where: `workspace_id = $1 AND lower(address) COLLATE "C" = lower(${given(recipient)})`,
+    }
+  if (tag !== null)
+    return { id: 'message_id', from: 'message_tags', where: `workspace_id = $1 AND tag = ${given(tag)}` }
   return { id: 'id', from: 'messages', where: 'workspace_id = $1' }
 }
 
@@ -183,16 +215,23 @@ const MOST_COUNTED = 10_000
 
 /** How many there are, up to 10,000; null where counting would mean to look at each message. */
 export async function countMessages(
-  db: Queryable, { workspaceId, filter }: Pick<SearchOrder, 'workspaceId' | 'filter'>,
+  db: Queryable,
+  { workspaceId, filter }: Pick<SearchOrder, 'workspaceId' | 'filter'>,
 ): Promise<{ total: number; isExact: boolean } | null> {
   const others = [filter.sender, filter.subject, filter.status, filter.tier]
   const isDomain = filter.recipient !== null && filter.recipient.lastIndexOf('@') < 1
   if (others.some((one) => one !== null) || isDomain || (filter.recipient !== null && filter.tag !== null)) return null
   const { values, given } = listValues(workspaceId)
   const { id, from, where } = candidatesOf(filter, given)
-  const bounds = boundsOf(filter, null).map(([sign, bound]) => `AND ${id} ${sign} ${given(bound)}`).join(' ')
-  const { rows: [row] } = await db.query<{ total: number }>(
-    `SELECT count(*) AS total FROM (SELECT FROM ${from} WHERE ${where} ${bounds} GROUP BY ${id} LIMIT ${MOST_COUNTED + 1}) few`, values)
+  const bounds = boundsOf(filter, null)
+    .map(([sign, bound]) => `AND ${id} ${sign} ${given(bound)}`)
+    .join(' ')
+  const {
+    rows: [row],
+  } = await db.query<{ total: number }>(
+    `SELECT count(*) AS total FROM (SELECT FROM ${from} WHERE ${where} ${bounds} GROUP BY ${id} LIMIT ${MOST_COUNTED + 1}) few`,
+    values,
+  )
   const total = Math.min(row?.total ?? 0, MOST_COUNTED)
   return { total, isExact: (row?.total ?? 0) <= MOST_COUNTED && filter.after === null && filter.before === null }
 }

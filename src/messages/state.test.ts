@@ -6,14 +6,21 @@ const names = Object.keys(STATES) as State[]
 describe('the life of a recipient', () => {
   it('reaches every state from its beginnings', () => {
     const reachable = new Set<string>(Object.keys(BEGINNINGS))
-    for (const _ of names) for (const move of Object.values(MOVES)) if (move.from.some((from) => reachable.has(from))) reachable.add(move.to)
+    for (const _ of names)
+      for (const move of Object.values(MOVES)) if (move.from.some((from) => reachable.has(from))) reachable.add(move.to)
     assert.deepEqual([...reachable].toSorted(), names.toSorted())
   })
   it('leaves every open state, and a settled one only by a late report', () => {
     for (const state of names) {
-      const leaving = Object.entries(MOVES).filter(([, move]) => move.from.some((from) => from === state)).map(([name]) => name)
+      const leaving = Object.entries(MOVES)
+        .filter(([, move]) => move.from.some((from) => from === state))
+        .map(([name]) => name)
       if (isOpen(state)) assert.ok(leaving.length > 0, state)
-      else assert.ok(leaving.every((name) => name === 'late_bounce' || name === 'confirm'), `${state}: ${leaving.join()}`)
+      else
+        assert.ok(
+          leaving.every((name) => name === 'late_bounce' || name === 'confirm'),
+          `${state}: ${leaving.join()}`,
+        )
     }
   })
   it('says every state and move in a sentence', () => {

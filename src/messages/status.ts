@@ -3,7 +3,18 @@ import type { State } from './state.ts'
 
 /** First one that any recipient is in is the message's status. */
 const ORDER: readonly State[] = [
-  'scheduled', 'queued', 'sending', 'deferred', 'unknown', 'bounced', 'failed', 'sent', 'delivered', 'captured', 'suppressed', 'cancelled',
+  'scheduled',
+  'queued',
+  'sending',
+  'deferred',
+  'unknown',
+  'bounced',
+  'failed',
+  'sent',
+  'delivered',
+  'captured',
+  'suppressed',
+  'cancelled',
 ]
 
 /** Every status a message can have. */

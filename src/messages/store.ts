@@ -61,13 +61,21 @@ const STORE = prepared('messages-store', `WITH ${WRITES}${TOLD}`)
 /** After these the counters are locked, until the commit and no longer: another batch of the same workspace writes meanwhile. */
 const BEFORE_QUOTA = ['new_messages', 'new_recipients']
 const STORE_AT_ONCE = prepared('messages-store-at-once', `WITH ${WRITES}, ${takeAtOnce(29, BEFORE_QUOTA)}${TOLD}`)
-const STORE_KEYED = prepared('messages-store-keyed', `WITH ${claimAtOnce(33)}, ${WRITES}, ${takeAtOnce(29, ['claimed', ...BEFORE_QUOTA])}${TOLD}`)
+const STORE_KEYED = prepared(
+  'messages-store-keyed',
+  `WITH ${claimAtOnce(33)}, ${WRITES}, ${takeAtOnce(29, ['claimed', ...BEFORE_QUOTA])}${TOLD}`,
+)
 
 /** One at a time: a Buffer alone travels as it is, in an array it would be written out as hex. */
-const ATTACH = prepared('attachment-store', 'INSERT INTO attachments (message_id, n, filename, content_type, content_id, content) VALUES ($1, $2, $3, $4, $5, $6)')
+const ATTACH = prepared(
+  'attachment-store',
+  'INSERT INTO attachments (message_id, n, filename, content_type, content_id, content) VALUES ($1, $2, $3, $4, $5, $6)',
+)
 
 /** The one event a beginning gives, as JSON for the statement above. */
-const FIRST_EVENTS = JSON.stringify(Object.fromEntries(Object.entries(BEGINNINGS).map(([state, [type]]) => [state, type])))
+const FIRST_EVENTS = JSON.stringify(
+  Object.fromEntries(Object.entries(BEGINNINGS).map(([state, [type]]) => [state, type])),
+)
 
 export interface Stored {
   readonly hasDeliveries: boolean
@@ -83,13 +91,24 @@ interface NewRecipient extends Addressee {
 /** Characters. Once they were copied into a parameter and will be again into the connection: others get their turn in between. */
 const COPIED_IN_A_TURN = 4 * 1024 * 1024
 
-interface Told { readonly deliveries: number; readonly suppressed: readonly string[] }
+interface Told {
+  readonly deliveries: number
+  readonly suppressed: readonly string[]
+}
 
 /** Runs inside the accepting transaction. */
 export async function storeMessages(tx: Queryable, submissions: readonly Submission[]): Promise<Stored> {
   const { rows } = await tx.query<Told>(STORE, storeParameters(submissions))
   for (const { id, attachments } of submissions)
-    for (const [n, attachment] of attachments.entries()) await tx.query(ATTACH, [id, n, attachment.filename, attachment.contentType, attachment.contentId, attachment.content])
+    for (const [n, attachment] of attachments.entries())
+      await tx.query(ATTACH, [
+        id,
+        n,
+        attachment.filename,
+        attachment.contentType,
+        attachment.contentId,
+        attachment.content,
+      ])
   return storedOf(rows)
 }
 
@@ -97,11 +116,19 @@ export async function storeMessages(tx: Queryable, submissions: readonly Submiss
  * Quota, keys and messages in one statement and one commit, for messages without attachments; null = nothing was written, because a quota is
  * reached or a key is taken. A key is in the batch at most once.
  */
-export async function storeAtOnce(db: Queryable, submissions: readonly Submission[], now: Date): Promise<Stored | null> {
+export async function storeAtOnce(
+  db: Queryable,
+  submissions: readonly Submission[],
+  now: Date,
+): Promise<Stored | null> {
   const keyed = submissions.filter(isKeyed)
   const parameters = storeParameters(submissions)
   if (submissions.some((submission) => sizeOf(submission) > COPIED_IN_A_TURN)) await nextTurn()
-  const values = [...parameters, ...quotaParameters(submissions, now), ...(keyed.length > 0 ? claimParameters(keyed) : [])]
+  const values = [
+    ...parameters,
+    ...quotaParameters(submissions, now),
+    ...(keyed.length > 0 ? claimParameters(keyed) : []),
+  ]
   try {
     return storedOf((await db.query<Told>(keyed.length > 0 ? STORE_KEYED : STORE_AT_ONCE, values)).rows)
   } catch (error) {
@@ -115,26 +142,56 @@ function storedOf([told]: readonly Told[]): Stored {
 }
 
 function sizeOf({ html, text, smtp, attachments }: Submission): number {
-  return (html?.length ?? 0) + (text?.length ?? 0) + (smtp?.raw?.length ?? 0) + attachments.reduce((sum, { content }) => sum + content.length, 0)
+  return (
+    (html?.length ?? 0) +
+    (text?.length ?? 0) +
+    (smtp?.raw?.length ?? 0) +
+    attachments.reduce((sum, { content }) => sum + content.length, 0)
+  )
 }
 
 /** In the order of the statement. */
 const MESSAGE_COLUMNS: readonly Column<Submission>[] = [
-  ['uuid', (s) => s.id], ['uuid', (s) => s.workspaceId], ['uuid', (s) => s.apiKeyId], ['uuid', (s) => s.domainId], ['text', (s) => s.tier],
-  ['text', (s) => s.from.email], ['jsonb', (s) => JSON.stringify(s.to)], ['text', (s) => s.subject], ['text', (s) => s.html], ['text', (s) => s.text],
-  ['integer', sizeOf], ['smallint', (s) => s.recipients.length], ['timestamptz', (s) => s.createdAt], ['jsonb', rareOf],
+  ['uuid', (s) => s.id],
+  ['uuid', (s) => s.workspaceId],
+  ['uuid', (s) => s.apiKeyId],
+  ['uuid', (s) => s.domainId],
+  ['text', (s) => s.tier],
+  ['text', (s) => s.from.email],
+  ['jsonb', (s) => JSON.stringify(s.to)],
+  ['text', (s) => s.subject],
+  ['text', (s) => s.html],
+  ['text', (s) => s.text],
+  ['integer', sizeOf],
+  ['smallint', (s) => s.recipients.length],
+  ['timestamptz', (s) => s.createdAt],
+  ['jsonb', rareOf],
   ['bytea', (s) => s.smtp?.raw ?? null],
 ]
 const RECIPIENT_COLUMNS: readonly Column<NewRecipient>[] = [
-  ['uuid', (r) => r.submission.id], ['smallint', (r) => r.n], ['uuid', (r) => r.submission.workspaceId], ['text', (r) => r.submission.tier],
-  ['text', (r) => r.kind], ['text', (r) => r.address], ['text', (r) => r.domain], ['text', (r) => r.submission.scheduledAt === null ? 'queued' : 'scheduled'],
-  ['timestamptz', (r) => r.submission.scheduledAt ?? r.submission.createdAt], ['boolean', (r) => r.submission.recipients.length === 1],
-  ['uuid', (r) => newId(r.submission.createdAt.getTime())], ['timestamptz', (r) => r.submission.createdAt],
+  ['uuid', (r) => r.submission.id],
+  ['smallint', (r) => r.n],
+  ['uuid', (r) => r.submission.workspaceId],
+  ['text', (r) => r.submission.tier],
+  ['text', (r) => r.kind],
+  ['text', (r) => r.address],
+  ['text', (r) => r.domain],
+  ['text', (r) => (r.submission.scheduledAt === null ? 'queued' : 'scheduled')],
+  ['timestamptz', (r) => r.submission.scheduledAt ?? r.submission.createdAt],
+  ['boolean', (r) => r.submission.recipients.length === 1],
+  ['uuid', (r) => newId(r.submission.createdAt.getTime())],
+  ['timestamptz', (r) => r.submission.createdAt],
 ]
 
 function storeParameters(submissions: readonly Submission[]): unknown[] {
-  const recipients = submissions.flatMap((submission) => submission.recipients.map((addressee, n): NewRecipient => ({ ...addressee, submission, n })))
-  return [...binaryColumnsOf(submissions, MESSAGE_COLUMNS), ...binaryColumnsOf(recipients, RECIPIENT_COLUMNS), FIRST_EVENTS]
+  const recipients = submissions.flatMap((submission) =>
+    submission.recipients.map((addressee, n): NewRecipient => ({ ...addressee, submission, n })),
+  )
+  return [
+    ...binaryColumnsOf(submissions, MESSAGE_COLUMNS),
+    ...binaryColumnsOf(recipients, RECIPIENT_COLUMNS),
+    FIRST_EVENTS,
+  ]
 }
 
 /** What most messages do not have travels as one object, which most messages do not have either. */

@@ -21,16 +21,24 @@ const MOST_SLICES = 500
 describe('walks through what waits', () => {
   let ctx: TestContext
   let workspaceId: string
-  before(async () => { ctx = await createContext() })
+  before(async () => {
+    ctx = await createContext()
+  })
   after(() => ctx.close())
   beforeEach(async () => {
     await ctx.db.query('DELETE FROM recipients')
     workspaceId = await ctx.newWorkspace()
     const acceptor = createAcceptor(ctx)
-    await Promise.all(Array.from({ length: MANY / 50 }, () => acceptor.accept(submissionOf(workspaceId, { tier: 'bulk', recipients: addressees(50) }))))
+    await Promise.all(
+      Array.from({ length: MANY / 50 }, () =>
+        acceptor.accept(submissionOf(workspaceId, { tier: 'bulk', recipients: addressees(50) })),
+      ),
+    )
   })
 
-  const walk = async (next: (cursor: Cursor | null) => Promise<{ readonly names: readonly string[]; readonly next: Cursor | null }>): Promise<string[]> => {
+  const walk = async (
+    next: (cursor: Cursor | null) => Promise<{ readonly names: readonly string[]; readonly next: Cursor | null }>,
+  ): Promise<string[]> => {
     const met: string[] = []
     let cursor: Cursor | null = null
     for (let slices = 0; slices < MOST_SLICES; slices++) {
@@ -46,14 +54,28 @@ describe('walks through what waits', () => {
   for (const [what, dueAt] of Object.entries(DUE_TIMES)) {
     it(`${what}: filling the schedule, the operator's list and the end of a domain`, async () => {
       await ctx.db.query(`UPDATE recipients SET due_at = ${dueAt}`)
-      assert.deepEqual(each(await walk(async (cursor) => {
-        const { due, next } = await readWaiting(ctx.db, 'bulk', new Date(), { cursor, limit: 37 })
-        return { names: due.map((one) => `${one.messageId} ${one.n}`), next }
-      })), [MANY, MANY])
-      assert.deepEqual(each(await walk(async (cursor) => {
-        const { open, next } = await listOpen(ctx.db, {}, { cursor: cursor === null ? null : readCursor(cursorText(cursor)), limit: 41 })
-        return { names: open.map((one) => `${one.messageId} ${one.n}`), next }
-      })), [MANY, MANY])
+      assert.deepEqual(
+        each(
+          await walk(async (cursor) => {
+            const { due, next } = await readWaiting(ctx.db, 'bulk', new Date(), { cursor, limit: 37 })
+            return { names: due.map((one) => `${one.messageId} ${one.n}`), next }
+          }),
+        ),
+        [MANY, MANY],
+      )
+      assert.deepEqual(
+        each(
+          await walk(async (cursor) => {
+            const { open, next } = await listOpen(
+              ctx.db,
+              {},
+              { cursor: cursor === null ? null : readCursor(cursorText(cursor)), limit: 41 },
+            )
+            return { names: open.map((one) => `${one.messageId} ${one.n}`), next }
+          }),
+        ),
+        [MANY, MANY],
+      )
       // of a domain that has none of it: nothing moves, and so nothing but the cursor ends the walk
       const removed = { domainId: '00000000-0000-7000-8000-000000000000', workspaceId, domain: 'gone.example' }
       assert.equal(await failMailOf(ctx, removed), 0)

@@ -42,12 +42,21 @@ const COLUMNS = 'message_id, n, workspace_id, tier, domain, due_at'
 const WAITING = `is_open AND state IN ('scheduled', 'queued', 'deferred')`
 
 function dueOf(row: OpenRow): Due {
-  return { messageId: row.message_id, n: row.n, workspaceId: row.workspace_id, tier: row.tier, domain: row.domain, dueMs: row.due_at.getTime() }
+  return {
+    messageId: row.message_id,
+    n: row.n,
+    workspaceId: row.workspace_id,
+    tier: row.tier,
+    domain: row.domain,
+    dueMs: row.due_at.getTime(),
+  }
 }
 
 function cursorAfter(rows: readonly OpenRow[], limit: number): Cursor | null {
   const last = rows.at(-1)
-  return rows.length < limit || last?.due_micros === undefined ? null : { dueMicros: last.due_micros, messageId: last.message_id, n: last.n }
+  return rows.length < limit || last?.due_micros === undefined
+    ? null
+    : { dueMicros: last.due_micros, messageId: last.message_id, n: last.n }
 }
 
 /** Whose mail. */
@@ -67,7 +76,12 @@ interface Slice {
  * The next slice of a tier's waiting recipients, by due time, that are due before `until`; `next` is null after the last. Of a slice, what
  * a stopped workspace or campaign holds back is left out: nobody could claim it.
  */
-export async function readWaiting(db: Queryable, tier: Tier, until: Date, { cursor, limit, owner }: Slice): Promise<{ due: Due[]; next: Cursor | null }> {
+export async function readWaiting(
+  db: Queryable,
+  tier: Tier,
+  until: Date,
+  { cursor, limit, owner }: Slice,
+): Promise<{ due: Due[]; next: Cursor | null }> {
   const { rows } = await db.query<OpenRow & { readonly is_held: boolean }>(
     `SELECT ${COLUMNS}, ${DUE_MICROS} AS due_micros, ${heldByOwner('now()')} AS is_held FROM (
        SELECT ${COLUMNS}, campaign_id FROM recipients
@@ -80,22 +94,36 @@ export async function readWaiting(db: Queryable, tier: Tier, until: Date, { curs
 }
 
 /** What a dead process was sending. */
-export async function readLeased(db: Queryable, leases: readonly number[], limit: number): Promise<(Due & { readonly lease: number })[]> {
+export async function readLeased(
+  db: Queryable,
+  leases: readonly number[],
+  limit: number,
+): Promise<(Due & { readonly lease: number })[]> {
   const { rows } = await db.query<OpenRow & { readonly lease: number }>(
-    `SELECT ${COLUMNS}, lease FROM recipients WHERE is_open AND state = 'sending' AND lease = ANY ($1) LIMIT $2`, [leases, limit])
+    `SELECT ${COLUMNS}, lease FROM recipients WHERE is_open AND state = 'sending' AND lease = ANY ($1) LIMIT $2`,
+    [leases, limit],
+  )
   return rows.map((row) => ({ ...dueOf(row), lease: row.lease }))
 }
 
 /** What hangs in `sending` under a lease that no longer exists. */
 export async function readOrphans(db: Queryable, limit: number): Promise<(Due & { readonly lease: number })[]> {
   const { rows } = await db.query<OpenRow & { readonly lease: number }>(
-    `SELECT ${COLUMNS}, lease FROM recipients r WHERE is_open AND state = 'sending' AND NOT EXISTS (SELECT FROM leases l WHERE l.id = r.lease) LIMIT $1`, [limit])
+    `SELECT ${COLUMNS}, lease FROM recipients r WHERE is_open AND state = 'sending' AND NOT EXISTS (SELECT FROM leases l WHERE l.id = r.lease) LIMIT $1`,
+    [limit],
+  )
   return rows.map((row) => ({ ...dueOf(row), lease: row.lease }))
 }
 
 /** Recipients in `unknown` whose wait is over; `tries` counts the try that led there. */
-export async function readUnknown(db: Queryable, until: Date, limit: number): Promise<(Due & { readonly tries: number })[]> {
+export async function readUnknown(
+  db: Queryable,
+  until: Date,
+  limit: number,
+): Promise<(Due & { readonly tries: number })[]> {
   const { rows } = await db.query<OpenRow & { readonly tries: number }>(
-    `SELECT ${COLUMNS}, tries FROM recipients WHERE is_open AND state = 'unknown' AND due_at <= $1 LIMIT $2`, [until, limit])
+    `SELECT ${COLUMNS}, tries FROM recipients WHERE is_open AND state = 'unknown' AND due_at <= $1 LIMIT $2`,
+    [until, limit],
+  )
   return rows.map((row) => ({ ...dueOf(row), tries: row.tries }))
 }

@@ -21,8 +21,12 @@ const QUEUE_MS = 60_000
 export async function tellFigures(redis: Redis, process: string, snapshot: Snapshot): Promise<void> {
   if (!isRedisReady(redis)) return
   const now = Date.now()
-  await redis.multi().zadd(INDEX, now, process).zremrangebyscore(INDEX, '-inf', now - GONE_MS)
-    .set(keyOf(process), JSON.stringify(snapshot), 'PX', GONE_MS).exec()
+  await redis
+    .multi()
+    .zadd(INDEX, now, process)
+    .zremrangebyscore(INDEX, '-inf', now - GONE_MS)
+    .set(keyOf(process), JSON.stringify(snapshot), 'PX', GONE_MS)
+    .exec()
 }
 
 export async function forgetFigures(redis: Redis, process: string): Promise<void> {
@@ -31,7 +35,7 @@ export async function forgetFigures(redis: Redis, process: string): Promise<void
 
 /** True for one caller in each `everyMs`, of all workers. */
 export async function isMyTurn(redis: Redis, everyMs: number): Promise<boolean> {
-  return isRedisReady(redis) && await redis.set(keyOf(`${QUEUE}:turn`), '1', 'PX', everyMs, 'NX') === 'OK'
+  return isRedisReady(redis) && (await redis.set(keyOf(`${QUEUE}:turn`), '1', 'PX', everyMs, 'NX')) === 'OK'
 }
 
 export async function tellQueue(redis: Redis, snapshot: Snapshot): Promise<void> {
@@ -46,11 +50,13 @@ export async function hearFigures(redis: Redis, self: string): Promise<Told[]> {
 }
 
 async function hear(redis: Redis, self: string): Promise<Told[]> {
-  const processes = (await redis.zrangebyscore(INDEX, Date.now() - GONE_MS, '+inf')).filter((process) => process !== self)
+  const processes = (await redis.zrangebyscore(INDEX, Date.now() - GONE_MS, '+inf')).filter(
+    (process) => process !== self,
+  )
   const texts = await redis.mget(keyOf(QUEUE), ...processes.map(keyOf))
   return texts.flatMap((text, i) => {
     const snapshot = parse(text)
-    return snapshot === null ? [] : [{ process: i === 0 ? null : processes[i - 1] ?? null, snapshot }]
+    return snapshot === null ? [] : [{ process: i === 0 ? null : (processes[i - 1] ?? null), snapshot }]
   })
 }
 

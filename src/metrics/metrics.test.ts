@@ -13,11 +13,16 @@ import { renderMetrics } from './text.ts'
 describe('figures', () => {
   it('are documented, each with its type, labels and meaning, and no others', () => {
     const page = readFileSync('docs/metrics.md', 'utf8')
-    const rows = [...page.matchAll(/^\| `([a-z_]+)` \| (\w+) \| (.*?) \| (.+?) \| (\w+) \|$/gm)].map(([, ...cells]) => cells)
-    assert.deepEqual(rows, METRIC_NAMES.map((name) => {
-      const { type, labels, help, by } = rowOf(name)
-      return [name, type, labels.map((label) => `\`${label}\``).join(', '), help, by]
-    }))
+    const rows = [...page.matchAll(/^\| `([a-z_]+)` \| (\w+) \| (.*?) \| (.+?) \| (\w+) \|$/gm)].map(
+      ([, ...cells]) => cells,
+    )
+    assert.deepEqual(
+      rows,
+      METRIC_NAMES.map((name) => {
+        const { type, labels, help, by } = rowOf(name)
+        return [name, type, labels.map((label) => `\`${label}\``).join(', '), help, by]
+      }),
+    )
   })
   it('have names and labels by the conventions of Prometheus', () => {
     for (const name of METRIC_NAMES) {
@@ -25,52 +30,83 @@ describe('figures', () => {
       assert.match(name, /^(mailstead|process)_[a-z_]+$/)
       assert.equal(type === 'counter', name.endsWith('_total'), name)
       assert.equal(type === 'histogram', buckets !== undefined, name)
-      assert.deepEqual(buckets, buckets?.toSorted((a, b) => a - b))
+      assert.deepEqual(
+        buckets,
+        buckets?.toSorted((a, b) => a - b),
+      )
       assert.ok(!labels.includes('process') && !labels.includes('le'))
     }
   })
   it('are well formed whatever is observed, and histograms add up', () => {
     const names = fc.constantFrom(...METRIC_NAMES)
-    fc.assert(fc.property(fc.array(fc.tuple(names, fc.string({ unit: 'binary' }), fc.double({ min: 0, max: 1e6, noNaN: true })),
-      { maxLength: 60 }), (seen) => {
-      const registry = createRegistry()
-      for (const [name, label, value] of seen) {
-        const { labels, type } = rowOf(name)
-        const values = labels.map(() => label)
-        if (type === 'histogram') registry.observe(name, values, value)
-        else registry.add(name, values, value)
-      }
-      const families = checkExposition(renderMetrics([{ process: 'a:b:1', snapshot: registry.snapshot() },
-        { process: 'c', snapshot: registry.snapshot() }]))
-      assert.deepEqual(new Set(families.keys()), new Set(seen.map(([name]) => name)))
-    }))
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(names, fc.string({ unit: 'binary' }), fc.double({ min: 0, max: 1e6, noNaN: true })), {
+          maxLength: 60,
+        }),
+        (seen) => {
+          const registry = createRegistry()
+          for (const [name, label, value] of seen) {
+            const { labels, type } = rowOf(name)
+            const values = labels.map(() => label)
+            if (type === 'histogram') registry.observe(name, values, value)
+            else registry.add(name, values, value)
+          }
+          const families = checkExposition(
+            renderMetrics([
+              { process: 'a:b:1', snapshot: registry.snapshot() },
+              { process: 'c', snapshot: registry.snapshot() },
+            ]),
+          )
+          assert.deepEqual(new Set(families.keys()), new Set(seen.map(([name]) => name)))
+        },
+      ),
+    )
   })
   it('fall into the first bound that holds them', () => {
     const registry = createRegistry()
     const { buckets } = METRICS.mailstead_delivery_seconds
     for (const bound of buckets) registry.observe('mailstead_delivery_seconds', ['bulk'], bound)
     registry.observe('mailstead_delivery_seconds', ['bulk'], 1e9)
-    assert.deepEqual(registry.snapshot().mailstead_delivery_seconds?.[0]?.counts, [...buckets, 0].map(() => 1))
+    assert.deepEqual(
+      registry.snapshot().mailstead_delivery_seconds?.[0]?.counts,
+      [...buckets, 0].map(() => 1),
+    )
   })
 })
 
 describe('figures of several processes', () => {
   let ctx: TestContext
-  before(async () => { ctx = await createContext() })
+  before(async () => {
+    ctx = await createContext()
+  })
   after(() => ctx.close())
-  const told = async (self: string): Promise<unknown[]> => (await hearFigures(ctx.redis, self)).map(({ process }) => process)
+  const told = async (self: string): Promise<unknown[]> =>
+    (await hearFigures(ctx.redis, self)).map(({ process }) => process)
 
-  it('come together, each but one\'s own; those of the queues without a process', async () => {
+  it("come together, each but one's own; those of the queues without a process", async () => {
     const one: Partial<Record<MetricName, never>> = {}
     await tellFigures(ctx.redis, 'a', { ...one, mailstead_redis_up: single(1) })
     await tellFigures(ctx.redis, 'b', { mailstead_redis_up: single(1) })
     await tellQueue(ctx.redis, { mailstead_webhook_backlog: single(3) })
-    assert.deepEqual([await told('a'), await told('b'), await told('c')], [[null, 'b'], [null, 'a'], [null, 'a', 'b']])
+    assert.deepEqual(
+      [await told('a'), await told('b'), await told('c')],
+      [
+        [null, 'b'],
+        [null, 'a'],
+        [null, 'a', 'b'],
+      ],
+    )
     await forgetFigures(ctx.redis, 'b')
     assert.deepEqual(await told('c'), [null, 'a'])
   })
   it('of another version, or no figures at all, do no harm', async () => {
-    await ctx.redis.mset('mailstead:{metrics}:a', '{"unknown_total":[{"labels":[],"value":1}]}', 'mailstead:{metrics}:queue', 'no JSON')
+    await ctx.redis.mset(
+      'mailstead:{metrics}:a',
+      '{"unknown_total":[{"labels":[],"value":1}]}',
+      'mailstead:{metrics}:queue',
+      'no JSON',
+    )
     assert.equal(renderMetrics(await hearFigures(ctx.redis, 'c')).trim(), '')
   })
   it('one worker tells of the queues at a time', async () => {
@@ -79,7 +115,10 @@ describe('figures of several processes', () => {
   it('a process tells of itself until it ends', async () => {
     const metrics = startProcessMetrics(ctx, 'test')
     const families = checkExposition(renderMetrics([{ process: metrics.process, snapshot: metrics.snapshot() }]))
-    assert.deepEqual([...families.keys()], METRIC_NAMES.filter((name) => rowOf(name).by === 'all'))
+    assert.deepEqual(
+      [...families.keys()],
+      METRIC_NAMES.filter((name) => rowOf(name).by === 'all'),
+    )
     await tellFigures(ctx.redis, metrics.process, metrics.snapshot())
     assert.ok((await told('c')).includes(metrics.process))
     await metrics.stop()

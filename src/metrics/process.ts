@@ -36,18 +36,25 @@ export function startProcessMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>, 
 
   registry.collect(() => ({
     ...ownFigures(),
-    mailstead_event_loop_lag_seconds: [{ labels: ['p99'], value: lag.p99 }, { labels: ['max'], value: lag.max }],
+    mailstead_event_loop_lag_seconds: [
+      { labels: ['p99'], value: lag.p99 },
+      { labels: ['max'], value: lag.max },
+    ],
     mailstead_redis_up: single(isRedisReady(ctx.redis) ? 1 : 0),
     mailstead_database_up: single(isDatabaseUp ? 1 : 0),
     mailstead_database_connections: ctx.db.pools().flatMap(({ pool, inUse, idle, waiting }) => [
-      { labels: [pool, 'in use'], value: inUse }, { labels: [pool, 'idle'], value: idle }, { labels: [pool, 'waiting'], value: waiting },
+      { labels: [pool, 'in use'], value: inUse },
+      { labels: [pool, 'idle'], value: idle },
+      { labels: [pool, 'waiting'], value: waiting },
     ]),
   }))
-  const tell = (): void => void beat().catch((error: unknown) => ctx.log.debug({ err: error }, 'figures could not be told; Redis is away'))
+  const tell = (): void =>
+    void beat().catch((error: unknown) => ctx.log.debug({ err: error }, 'figures could not be told; Redis is away'))
   const timer = setInterval(tell, TELL_MS)
   const first = setTimeout(tell, 100)
   return {
-    ...registry, process: name,
+    ...registry,
+    process: name,
     stop: async () => {
       clearInterval(timer)
       clearTimeout(first)
@@ -68,5 +75,11 @@ function ownFigures(): Snapshot {
 
 async function answers({ db }: Pick<Context, 'db'>): Promise<boolean> {
   const late = new Promise<boolean>((resolve) => setTimeout(resolve, PATIENCE_MS, false).unref())
-  return Promise.race([db.query('SELECT 1').then(() => true, () => false), late])
+  return Promise.race([
+    db.query('SELECT 1').then(
+      () => true,
+      () => false,
+    ),
+    late,
+  ])
 }

@@ -42,8 +42,10 @@ export function createRegistry(): Registry {
     const known = ofName.get(key)
     if (known !== undefined) return known
     const { buckets } = rowOf(name)
-    const made: Held = buckets === undefined
-      ? { labels, value: 0 } : { labels, value: 0, counts: Array.from({ length: buckets.length + 1 }, () => 0) }
+    const made: Held =
+      buckets === undefined
+        ? { labels, value: 0 }
+        : { labels, value: 0, counts: Array.from({ length: buckets.length + 1 }, () => 0) }
     ofName.set(key, made)
     return made
   }
@@ -62,8 +64,10 @@ export function createRegistry(): Registry {
     },
     collect: (collector) => void collectors.push(collector),
     snapshot: () => {
-      const parts: Snapshot[] = [Object.fromEntries([...held].map(([name, series]) => [name, [...series.values()]])),
-        ...collectors.map((read) => read())]
+      const parts: Snapshot[] = [
+        Object.fromEntries([...held].map(([name, series]) => [name, [...series.values()]])),
+        ...collectors.map((read) => read()),
+      ]
       return mergeSnapshots(parts)
     },
   }

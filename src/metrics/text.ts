@@ -19,13 +19,17 @@ export function renderMetrics(told: readonly Told[]): string {
 
 function renderFamily(name: MetricName, told: readonly Told[]): string[] {
   const { help, type } = rowOf(name)
-  const lines = told.flatMap(({ process, snapshot }) => (snapshot[name] ?? []).flatMap((series) => renderSeries(name, series, process)))
+  const lines = told.flatMap(({ process, snapshot }) =>
+    (snapshot[name] ?? []).flatMap((series) => renderSeries(name, series, process)),
+  )
   return lines.length === 0 ? [] : [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines]
 }
 
 function renderSeries(name: MetricName, { labels, value, counts }: Series, process: string | null): string[] {
   const { buckets, labels: names } = rowOf(name)
-  const pairs = names.map((label, i) => pairOf(label, labels[i] ?? '')).concat(process === null ? [] : pairOf('process', process))
+  const pairs = names
+    .map((label, i) => pairOf(label, labels[i] ?? ''))
+    .concat(process === null ? [] : pairOf('process', process))
   if (buckets === undefined || counts === undefined) return [`${name}${braced(pairs)} ${value}`]
   let sum = 0
   const lines = counts.map((n, i) => {

@@ -22,8 +22,11 @@ describe('actions on mail', () => {
 
   async function fill(count: number, tier: Tier = 'bulk'): Promise<void> {
     const acceptor = createAcceptor(ctx)
-    await Promise.all(Array.from({ length: Math.ceil(count / 50) }, () =>
-      acceptor.accept(submissionOf(workspaceId, { tier, recipients: addressees(50) }))))
+    await Promise.all(
+      Array.from({ length: Math.ceil(count / 50) }, () =>
+        acceptor.accept(submissionOf(workspaceId, { tier, recipients: addressees(50) })),
+      ),
+    )
     await ctx.db.query(`UPDATE recipients SET updated_at = updated_at - interval '1 minute'`)
   }
   const begin = (verb: 'retry' | 'drop' | 'bounce'): Promise<Action> =>
@@ -37,9 +40,13 @@ describe('actions on mail', () => {
     await fill(2500)
     const { id } = await begin('drop')
     const slices: number[] = []
-    for (let hands = 0; hands < 20 && (await listLeftOver(ctx)).length > 0; hands++) await advance(ctx, id, 0, (seen) => slices.push(seen))
+    for (let hands = 0; hands < 20 && (await listLeftOver(ctx)).length > 0; hands++)
+      await advance(ctx, id, 0, (seen) => slices.push(seen))
     assert.deepEqual(await told(id), ['done', 2500, 2500])
-    assert.deepEqual(slices.filter((seen) => seen > 0), [1000, 1000, 500])
+    assert.deepEqual(
+      slices.filter((seen) => seen > 0),
+      [1000, 1000, 500],
+    )
   })
   it('ends, however many are due in the same moment and not meant', async () => {
     await fill(2500)
@@ -53,7 +60,9 @@ describe('actions on mail', () => {
     const { id } = await begin('bounce')
     await Promise.all([advance(ctx, id, 60_000), advance(ctx, id, 60_000), advance(ctx, id, 60_000)])
     assert.deepEqual(await told(id), ['done', 2000, 2000])
-    const { rows: [events] } = await ctx.db.query<{ count: number }>(`SELECT count(*) AS count FROM events WHERE type = 'email.failed'`)
+    const {
+      rows: [events],
+    } = await ctx.db.query<{ count: number }>(`SELECT count(*) AS count FROM events WHERE type = 'email.failed'`)
     assert.equal(events?.count, 2000)
   })
   it('two actions at once share the mail between them', async () => {
@@ -61,14 +70,20 @@ describe('actions on mail', () => {
     const [drop, bounce] = [await begin('drop'), await begin('bounce')]
     await Promise.all([advance(ctx, drop.id, 60_000), advance(ctx, bounce.id, 60_000)])
     const moved = await Promise.all([drop, bounce].map(async ({ id }) => (await findAction(ctx.db, id))?.moved ?? 0))
-    assert.equal(moved.reduce((sum, one) => sum + one, 0), 2000)
+    assert.equal(
+      moved.reduce((sum, one) => sum + one, 0),
+      2000,
+    )
   })
   it('a process that died is followed by another once its time is over, and what it had done stays done', async () => {
     await fill(1500)
     const { id } = await begin('retry')
     await advance(ctx, id, 0)
     // as if it had died with its lease, between a slice and its note
-    await ctx.db.query(`UPDATE operator_actions SET leased_until = now() + interval '30 seconds', place = NULL WHERE id = $1`, [id])
+    await ctx.db.query(
+      `UPDATE operator_actions SET leased_until = now() + interval '30 seconds', place = NULL WHERE id = $1`,
+      [id],
+    )
     assert.deepEqual(await listLeftOver(ctx), [])
     await advance(ctx, id, 60_000)
     assert.equal((await told(id))[0], 'running', 'it is in other hands')
@@ -83,6 +98,9 @@ describe('actions on mail', () => {
     await ctx.redis.flushall()
     await ctx.db.query(`UPDATE recipients SET state = 'deferred', due_at = now() + interval '1 hour'`)
     await advance(ctx, (await begin('retry')).id, 60_000)
-    assert.deepEqual(await Promise.all(['instant', 'bulk'].map((tier) => ctx.redis.zcard(`mailstead:{due}:${tier}`))), [50, 50])
+    assert.deepEqual(
+      await Promise.all(['instant', 'bulk'].map((tier) => ctx.redis.zcard(`mailstead:{due}:${tier}`))),
+      [50, 50],
+    )
   })
 })

@@ -32,16 +32,25 @@ interface Row {
 /** What may be done; `bounce` tells the sender that his mail failed, `drop` that it was taken out. */
 export const MAIL_VERBS = {
   retry: {
-    move: 'hasten', summary: 'due now; what its sender scheduled keeps its time',
-    done: 'retried', usualReason: 'made due by the operator', eventData: () => null,
+    move: 'hasten',
+    summary: 'due now; what its sender scheduled keeps its time',
+    done: 'retried',
+    usualReason: 'made due by the operator',
+    eventData: () => null,
   },
   drop: {
-    move: 'drop', summary: 'taken out for good: cancelled, with an email.cancelled event',
-    done: 'dropped', usualReason: 'dropped by the operator', eventData: (reason) => ({ reason: 'dropped', message: reason }),
+    move: 'drop',
+    summary: 'taken out for good: cancelled, with an email.cancelled event',
+    done: 'dropped',
+    usualReason: 'dropped by the operator',
+    eventData: (reason) => ({ reason: 'dropped', message: reason }),
   },
   bounce: {
-    move: 'give_up', summary: 'given up: failed, with an email.failed event',
-    done: 'bounced', usualReason: 'given up by the operator', eventData: (reason) => ({ reason: 'given-up-by-operator', message: reason }),
+    move: 'give_up',
+    summary: 'given up: failed, with an email.failed event',
+    done: 'bounced',
+    usualReason: 'given up by the operator',
+    eventData: (reason) => ({ reason: 'given-up-by-operator', message: reason }),
   },
 } as const satisfies Record<MailVerb, Row>
 
@@ -52,7 +61,10 @@ const SLICE = 1000
 const LEASE = `interval '30 seconds'`
 
 /** Begins an action; `advance` does it. */
-export function beginAction(ctx: Wanted, order: Order & { readonly verb: MailVerb; readonly filter: QueueFilter }): Promise<Action> {
+export function beginAction(
+  ctx: Wanted,
+  order: Order & { readonly verb: MailVerb; readonly filter: QueueFilter },
+): Promise<Action> {
   return recordAction(ctx, { ...order, subject: order.filter as Subject }, 'running')
 }
 
@@ -82,19 +94,30 @@ const LET_GO = `UPDATE operator_actions SET leased_until = '-infinity' WHERE id 
  * Carries an action on for about so long, and one slice at least; `onSlice` hears of each slice. Does nothing to one that is done or in
  * other hands.
  */
-export async function advance(ctx: Wanted, id: string, budgetMs: number, onSlice: (seen: number, moved: number) => void = () =>
-  undefined): Promise<void> {
-  const { rows: [taken] } = await ctx.db.query<TakenRow>(TAKE, [id])
+export async function advance(
+  ctx: Wanted,
+  id: string,
+  budgetMs: number,
+  onSlice: (seen: number, moved: number) => void = () => undefined,
+): Promise<void> {
+  const {
+    rows: [taken],
+  } = await ctx.db.query<TakenRow>(TAKE, [id])
   if (taken === undefined) return
   const work: Work = { id, verb: taken.verb, filter: taken.subject, reason: taken.reason }
   const until = performance.now() + budgetMs
   for (let place: Place | null = placeOf(taken); place !== null;) {
     const done = await carryOut(ctx, work, place)
-    const { rowCount } = await ctx.db.query(NOTE, [id, done.moved, done.seen, done.next === null ? null : JSON.stringify(done.next)])
+    const { rowCount } = await ctx.db.query(NOTE, [
+      id,
+      done.moved,
+      done.seen,
+      done.next === null ? null : JSON.stringify(done.next),
+    ])
     onSlice(done.seen, done.moved)
     if (rowCount === 0) return // it took so long that another goes on with it
     place = done.next
-    if (place !== null && performance.now() > until) return void await ctx.db.query(LET_GO, [id])
+    if (place !== null && performance.now() > until) return void (await ctx.db.query(LET_GO, [id]))
   }
   await ctx.db.query(FINISH, [id])
 }
@@ -102,7 +125,8 @@ export async function advance(ctx: Wanted, id: string, budgetMs: number, onSlice
 /** Those that nobody carries on; the oldest first. */
 export async function listLeftOver(ctx: Pick<Context, 'db'>): Promise<string[]> {
   const { rows } = await ctx.db.query<{ id: string }>(
-    `SELECT id FROM operator_actions WHERE state = 'running' AND leased_until < now() ORDER BY id LIMIT 10`)
+    `SELECT id FROM operator_actions WHERE state = 'running' AND leased_until < now() ORDER BY id LIMIT 10`,
+  )
   return rows.map((row) => row.id)
 }
 
@@ -118,7 +142,13 @@ interface SliceDone {
 
 async function carryOut(ctx: Wanted, work: Work, place: Place): Promise<SliceDone> {
   const states = MOVES[MAIL_VERBS[work.verb].move].from
-  const rows = await readSlice(ctx.db, { filter: work.filter, place, states, unchangedSince: new Date(timeOf(work.id)), limit: SLICE })
+  const rows = await readSlice(ctx.db, {
+    filter: work.filter,
+    place,
+    states,
+    unchangedSince: new Date(timeOf(work.id)),
+    limit: SLICE,
+  })
   const meant = rows.filter(({ isMeant }) => isMeant)
   const moved = meant.length === 0 ? 0 : await move(ctx, work, meant)
   return { seen: rows.length, moved, next: nextPlace(work.filter, place, rows) }
@@ -126,7 +156,8 @@ async function carryOut(ctx: Wanted, work: Work, place: Place): Promise<SliceDon
 
 function nextPlace(filter: QueueFilter, { tier }: Place, rows: readonly SliceRow[]): Place | null {
   const last = rows.at(-1)
-  if (last !== undefined && rows.length === SLICE) return { tier, after: { dueAt: last.dueAt, messageId: last.messageId, n: last.n } }
+  if (last !== undefined && rows.length === SLICE)
+    return { tier, after: { dueAt: last.dueAt, messageId: last.messageId, n: last.n } }
   const following = TIER_NAMES[TIER_NAMES.indexOf(tier) + 1]
   return filter.tier !== undefined || following === undefined ? null : { tier: following, after: null }
 }
@@ -136,13 +167,24 @@ async function move(ctx: Wanted, { verb, reason }: Work, rows: readonly SliceRow
   const isHastened = verb === 'retry'
   const row: Row = MAIL_VERBS[verb]
   const moves = rows.map(({ messageId, n }): Moving => ({
-    messageId, n, move: row.move, reason, lease: null, isCounted: false, attempt: null, eventData: row.eventData(reason),
+    messageId,
+    n,
+    move: row.move,
+    reason,
+    lease: null,
+    isCounted: false,
+    attempt: null,
+    eventData: row.eventData(reason),
     dueAt: isHastened ? now : null,
   }))
   const moved = await moveRecipients(ctx.db, moves, now)
   const done = rows.filter((_, i) => moved.done.has(i))
   // a Redis that is away is no reason to stop: what is overdue is found by the worker
-  if (isHastened) await addToSchedule(ctx, done.map((one) => ({ ...one, dueMs: now.getTime() }))).catch(() => undefined)
+  if (isHastened)
+    await addToSchedule(
+      ctx,
+      done.map((one) => ({ ...one, dueMs: now.getTime() })),
+    ).catch(() => undefined)
   else announce(ctx, moved)
   return done.length
 }

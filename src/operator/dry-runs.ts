@@ -40,7 +40,10 @@ export interface DryRunReport {
 const TAKEN = `interval '90 seconds'`
 const OLD = `interval '1 hour'`
 
-export async function askDryRun(ctx: Pick<Context, 'db' | 'redis' | 'clock'>, { raw, ...wanted }: DryRunOrder): Promise<string> {
+export async function askDryRun(
+  ctx: Pick<Context, 'db' | 'redis' | 'clock'>,
+  { raw, ...wanted }: DryRunOrder,
+): Promise<string> {
   const id = newId(ctx.clock.now())
   await ctx.db.query('INSERT INTO dry_runs (id, wanted, raw) VALUES ($1, $2, $3)', [id, JSON.stringify(wanted), raw])
   await ctx.redis.publish(DRY_RUN_CHANNEL, id).catch(() => undefined)
@@ -53,14 +56,18 @@ export type FoundDryRun =
   | { readonly kind: 'done'; readonly report: DryRunReport }
 
 export async function findDryRun(db: Queryable, id: string): Promise<FoundDryRun> {
-  const { rows: [row] } = await db.query<{ report: DryRunReport | null }>('SELECT report FROM dry_runs WHERE id = $1', [id])
+  const {
+    rows: [row],
+  } = await db.query<{ report: DryRunReport | null }>('SELECT report FROM dry_runs WHERE id = $1', [id])
   if (row === undefined) return { kind: 'none' }
   return row.report === null ? { kind: 'waiting' } : { kind: 'done', report: row.report }
 }
 
 /** The next that nobody works on; null when there is none. */
 export async function takeDryRun(db: Queryable): Promise<{ readonly id: string; readonly order: DryRunOrder } | null> {
-  const { rows: [row] } = await db.query<{ id: string; wanted: Omit<DryRunOrder, 'raw'>; raw: Buffer | null }>(`
+  const {
+    rows: [row],
+  } = await db.query<{ id: string; wanted: Omit<DryRunOrder, 'raw'>; raw: Buffer | null }>(`
     UPDATE dry_runs SET taken_until = now() + ${TAKEN} WHERE id = (
       SELECT id FROM dry_runs WHERE report IS NULL AND taken_until < now() ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id, wanted, raw`)

@@ -19,14 +19,18 @@ export const FILTER_FIELDS = {
   workspace: 'its id, key part or name',
   campaign: 'its id',
   tier: TIER_NAMES.join(', '),
-  state: Object.keys(STATES).filter((state) => isOpen(state as State)).join(', '),
+  state: Object.keys(STATES)
+    .filter((state) => isOpen(state as State))
+    .join(', '),
   message: 'em_…, msg_… or the uuid',
   older_than: 'accepted longer ago than this: 90s, 10m, 2h, 1d',
 } as const
 export type FilterField = keyof typeof FILTER_FIELDS
 export type GivenFilter = Readonly<Partial<Record<FilterField, string | undefined>>>
 
-export type ReadFilter = { readonly ok: true; readonly filter: QueueFilter } | { readonly ok: false; readonly details: readonly Detail[] }
+export type ReadFilter =
+  | { readonly ok: true; readonly filter: QueueFilter }
+  | { readonly ok: false; readonly details: readonly Detail[] }
 
 type Value = string | { readonly wrong: string }
 const wrong = (why: string): Value => ({ wrong: why })
@@ -34,14 +38,23 @@ const wrong = (why: string): Value => ({ wrong: why })
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
 /** Text to the value that is stored, and the name of the field of QueueFilter. */
-const READERS: Readonly<Record<FilterField, readonly [keyof QueueFilter, (text: string, world: World) => Value | Promise<Value>]>> = {
+const READERS: Readonly<
+  Record<FilterField, readonly [keyof QueueFilter, (text: string, world: World) => Value | Promise<Value>]>
+> = {
   domain: ['domain', readDomain],
   site: ['site', (text) => text.toLowerCase()],
   workspace: ['workspace', (text, { db }) => readWorkspace(db, text)],
-  campaign: ['campaign', (text) => isUuid(text) ? text.toLowerCase() : wrong('is no id of a campaign')],
-  tier: ['tier', (text) => TIER_NAMES.find((tier) =>
-    tier === text || TIERS[tier].queue === text) ?? wrong(`must be one of ${FILTER_FIELDS.tier}`)],
-  state: ['state', (text) => FILTER_FIELDS.state.split(', ').includes(text) ? text : wrong(`must be one of ${FILTER_FIELDS.state}`)],
+  campaign: ['campaign', (text) => (isUuid(text) ? text.toLowerCase() : wrong('is no id of a campaign'))],
+  tier: [
+    'tier',
+    (text) =>
+      TIER_NAMES.find((tier) => tier === text || TIERS[tier].queue === text) ??
+      wrong(`must be one of ${FILTER_FIELDS.tier}`),
+  ],
+  state: [
+    'state',
+    (text) => (FILTER_FIELDS.state.split(', ').includes(text) ? text : wrong(`must be one of ${FILTER_FIELDS.state}`)),
+  ],
   message: ['message', (text) => messageIdOf(text) ?? wrong('is no message id')],
   older_than: ['before', readAge],
 }
@@ -64,14 +77,16 @@ export async function readFilter(given: GivenFilter, world: World): Promise<Read
   return details.length === 0 ? { ok: true, filter } : { ok: false, details }
 }
 
-export type ReadStopped = { readonly ok: true; readonly stopped: Stopped } | { readonly ok: false; readonly details: readonly Detail[] }
+export type ReadStopped =
+  | { readonly ok: true; readonly stopped: Stopped }
+  | { readonly ok: false; readonly details: readonly Detail[] }
 
 /** What is to be stopped or resumed: exactly one of the kinds; a domain may be `*`. */
 export async function readStopped(given: GivenFilter, db: Queryable): Promise<ReadStopped> {
   const named = (['domain', 'site', 'workspace', 'campaign'] as const).filter((kind) => given[kind] !== undefined)
   const [kind] = named
-  if (kind === undefined || named.length > 1) return { ok: false,
-    details: [{ path: '', message: 'give one of domain, site, workspace, campaign' }] }
+  if (kind === undefined || named.length > 1)
+    return { ok: false, details: [{ path: '', message: 'give one of domain, site, workspace, campaign' }] }
   const text = given[kind] ?? ''
   if (kind === 'domain' && text.trim() === '*') return { ok: true, stopped: { kind, subject: '*' } }
   const read = await readFilter({ [kind]: text }, { db, nowMs: 0 })
@@ -88,7 +103,11 @@ async function readWorkspace(db: Queryable, text: string): Promise<Value> {
   if (text === '' || text.length > 255 || text.includes('\0')) return wrong('is no workspace')
   const found = await findWorkspace(db, text)
   if (found.kind === 'found') return found.workspace.id
-  return wrong(found.kind === 'none' ? 'there is no such workspace' : `several are called so: say which by its id: ${found.ids.join(', ')}`)
+  return wrong(
+    found.kind === 'none'
+      ? 'there is no such workspace'
+      : `several are called so: say which by its id: ${found.ids.join(', ')}`,
+  )
 }
 
 function readAge(text: string, { nowMs }: World): Value {

@@ -5,31 +5,64 @@ import { noticeLoop } from '#src/worker/notices.ts'
 import { suspend, PAUSED } from '#src/queue/suspensions.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { openNoticeBook } from './notice-book.ts'
-import { acknowledgeNotices, clearOldNotices, countNotices, listNotices, NOTICE_KINDS, raiseNotices, type NewNotice } from './notices.ts'
+import {
+  acknowledgeNotices,
+  clearOldNotices,
+  countNotices,
+  listNotices,
+  NOTICE_KINDS,
+  raiseNotices,
+  type NewNotice,
+} from './notices.ts'
 
-const noticeOf = (part: Partial<NewNotice> = {}): NewNotice =>
-  ({ kind: 'reply', subject: 'gmail not-allowed', text: '550 no', count: 1, at: new Date('2026-01-02T03:04:05Z'), ...part })
+const noticeOf = (part: Partial<NewNotice> = {}): NewNotice => ({
+  kind: 'reply',
+  subject: 'gmail not-allowed',
+  text: '550 no',
+  count: 1,
+  at: new Date('2026-01-02T03:04:05Z'),
+  ...part,
+})
 
 describe('notices', () => {
   let ctx: TestContext
-  before(async () => { ctx = await createContext() })
+  before(async () => {
+    ctx = await createContext()
+  })
   after(() => ctx.close())
   beforeEach(() => ctx.db.query('DELETE FROM operator_notices'))
 
   const open = async (): Promise<readonly unknown[][]> =>
-    (await listNotices(ctx.db, { all: false, limit: 100 })).map(({ kind, subject, text, count }) => [kind, subject, text, count])
-  const acknowledge = (id: string | null): Promise<number> => acknowledgeNotices(ctx.db, { id, by: 'me', now: new Date(ctx.clock.now()) })
+    (await listNotices(ctx.db, { all: false, limit: 100 })).map(({ kind, subject, text, count }) => [
+      kind,
+      subject,
+      text,
+      count,
+    ])
+  const acknowledge = (id: string | null): Promise<number> =>
+    acknowledgeNotices(ctx.db, { id, by: 'me', now: new Date(ctx.clock.now()) })
 
   it('the same again is one row with a count, and the last text; the same time again changes nothing', async () => {
     await raiseNotices(ctx.db, 'stands', [noticeOf(), noticeOf({ subject: 'other' })])
-    await raiseNotices(ctx.db, 'stands', [noticeOf({ text: '550 still no', count: 4, at: new Date('2026-01-02T03:05:00Z') })])
+    await raiseNotices(ctx.db, 'stands', [
+      noticeOf({ text: '550 still no', count: 4, at: new Date('2026-01-02T03:05:00Z') }),
+    ])
     for (let i = 0; i < 3; i++) await raiseNotices(ctx.db, 'stands', [noticeOf({ text: 'late', count: 9 })])
-    assert.deepEqual(await open(), [['reply', 'gmail not-allowed', '550 still no', 5], ['reply', 'other', '550 no', 1]])
+    assert.deepEqual(await open(), [
+      ['reply', 'gmail not-allowed', '550 still no', 5],
+      ['reply', 'other', '550 no', 1],
+    ])
   })
   it('what happened is counted in whatever order many processes tell it, and the last text stays', async () => {
     const at = (i: number): Date => new Date(Date.UTC(2026, 0, 1) + i)
-    await Promise.all(Array.from({ length: 20 }, (_, i) => raiseNotices(ctx.db, 'happened',
-      [noticeOf({ subject: 'b', at: at(19 - i), text: `${19 - i}` }), noticeOf({ subject: 'a', at: at(i), text: `${i}` })])))
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        raiseNotices(ctx.db, 'happened', [
+          noticeOf({ subject: 'b', at: at(19 - i), text: `${19 - i}` }),
+          noticeOf({ subject: 'a', at: at(i), text: `${i}` }),
+        ]),
+      ),
+    )
     assert.deepEqual(new Set((await open()).map((row) => row.join(' '))), new Set(['reply a 19 20', 'reply b 19 20']))
     await acknowledge(null)
     await raiseNotices(ctx.db, 'happened', [noticeOf({ subject: 'a', at: at(5) })])
@@ -46,10 +79,12 @@ describe('notices', () => {
     await raiseNotices(ctx.db, 'stands', [noticeOf({ at: new Date() })])
     assert.deepEqual(await open(), [['reply', 'gmail not-allowed', '550 no', 1]])
     assert.equal((await listNotices(ctx.db, { all: true, limit: 10 })).length, 3)
-    assert.deepEqual([...await countNotices(ctx.db)], [['reply', 1]])
+    assert.deepEqual([...(await countNotices(ctx.db))], [['reply', 1]])
   })
   it('texts of strangers are cut and never refused', async () => {
-    await raiseNotices(ctx.db, 'stands', [noticeOf({ subject: 'x'.repeat(5000), text: `\0\ud800\u001b[31m<b>${'y'.repeat(100_000)}` })])
+    await raiseNotices(ctx.db, 'stands', [
+      noticeOf({ subject: 'x'.repeat(5000), text: `\0\ud800\u001b[31m<b>${'y'.repeat(100_000)}` }),
+    ])
     const [[, subject, text] = []] = await open()
     assert.deepEqual([String(subject).length, String(text).length], [300, 1000])
   })
@@ -60,14 +95,20 @@ describe('notices', () => {
     await book.stop()
     const rows = await listNotices(ctx.db, { all: false, limit: 2000 })
     assert.equal(rows.length, 1000)
-    assert.deepEqual(rows.filter(({ count }) => count > 1).map(({ text, count }) => [text, count]), [['550 no 99999', 100_000]])
+    assert.deepEqual(
+      rows.filter(({ count }) => count > 1).map(({ text, count }) => [text, count]),
+      [['550 no 99999', 100_000]],
+    )
   })
   it('a book keeps what PostgreSQL does not take', async () => {
     let isAway = true
-    const db = { ...ctx.db, query: (async (...args: Parameters<typeof ctx.db.query>) => {
-      if (isAway) throw new Error('away')
-      return ctx.db.query(...args)
-    }) as typeof ctx.db.query }
+    const db = {
+      ...ctx.db,
+      query: (async (...args: Parameters<typeof ctx.db.query>) => {
+        if (isAway) throw new Error('away')
+        return ctx.db.query(...args)
+      }) as typeof ctx.db.query,
+    }
     const book = openNoticeBook({ ...ctx, db })
     book.raise({ kind: 'reply', subject: 's', text: 't' })
     await book.stop()
@@ -83,33 +124,56 @@ describe('notices', () => {
     await suspend(ctx, 'asked.example', 'the operator wanted it')
     await ctx.db.query(`INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until)
       VALUES (gen_random_uuid(), 'yahoo', 'system', 'ts04', '421 4.7.0 [TS04]', now() + interval '2 hours')`)
-    await ctx.db.query(`WITH s AS (INSERT INTO egress_sources (id, name, address, ehlo_name, region, gone_since, machine, check_due_at, created_at)
+    await ctx.db
+      .query(`WITH s AS (INSERT INTO egress_sources (id, name, address, ehlo_name, region, gone_since, machine, check_due_at, created_at)
         VALUES (gen_random_uuid(), 'one', '192.0.2.1', 'one.example', 'eu', now(), 'm', now(), now()) RETURNING id)
       INSERT INTO egress_checks (source_id, name, status, detail, todo, since, checked_at)
       SELECT id, 'blocklists', 'failed', 'listed by x', 'ask x', now(), now() FROM s`)
-    await ctx.db.query(`INSERT INTO held_suppressions (workspace_id, address, hold, receiver, cause, rule, held_at)
-      SELECT $1, 'a' || i, 'outage', 'full.example', 'c', 'r', now() FROM generate_series(1, 7) i`, [workspaceId])
+    await ctx.db.query(
+      `INSERT INTO held_suppressions (workspace_id, address, hold, receiver, cause, rule, held_at)
+      SELECT $1, 'a' || i, 'outage', 'full.example', 'c', 'r', now() FROM generate_series(1, 7) i`,
+      [workspaceId],
+    )
     const { round } = noticeLoop(ctx)
     await Promise.all([round(), round()])
     await round()
     const told = await open()
-    assert.deepEqual(new Set(told.map(([kind, subject, , count]) => `${String(kind)} ${String(subject)} ${String(count)}`)), new Set([
-      'blocklisted one 1', 'outage full.example 7', 'receiver-suspended yahoo by system 1', 'source-gone one 1', `workspace-paused ${workspaceId} 1`,
-    ]))
+    assert.deepEqual(
+      new Set(told.map(([kind, subject, , count]) => `${String(kind)} ${String(subject)} ${String(count)}`)),
+      new Set([
+        'blocklisted one 1',
+        'outage full.example 7',
+        'receiver-suspended yahoo by system 1',
+        'source-gone one 1',
+        `workspace-paused ${workspaceId} 1`,
+      ]),
+    )
     assert.equal(told.length, 5)
     const page = readFileSync('docs/operating.md', 'utf8')
-    for (const [kind, what] of Object.entries(NOTICE_KINDS)) assert.ok(page.includes(`| \`${kind}\` | ${what}`), `${kind} in docs/operating.md`)
-    assert.deepEqual(Object.keys(NOTICE_KINDS).filter((kind) => kind !== 'reply' && !told.some(([name]) => name === kind)), [])
+    for (const [kind, what] of Object.entries(NOTICE_KINDS))
+      assert.ok(page.includes(`| \`${kind}\` | ${what}`), `${kind} in docs/operating.md`)
+    assert.deepEqual(
+      Object.keys(NOTICE_KINDS).filter((kind) => kind !== 'reply' && !told.some(([name]) => name === kind)),
+      [],
+    )
     await acknowledge(null)
     await round()
     assert.deepEqual(await open(), [], 'what was acknowledged is not told again')
   })
   it('old ones go, and of very many the oldest', async () => {
-    await raiseNotices(ctx.db, 'stands', [noticeOf({ at: new Date(Date.now() - 91 * 86_400_000) }), noticeOf({ subject: 'new', at: new Date() })])
-    await ctx.db.query(`INSERT INTO operator_notices SELECT gen_random_uuid(), 'reply', 'f' || i, 't', 1, now(), now() FROM generate_series(1, 12000) i`)
+    await raiseNotices(ctx.db, 'stands', [
+      noticeOf({ at: new Date(Date.now() - 91 * 86_400_000) }),
+      noticeOf({ subject: 'new', at: new Date() }),
+    ])
+    await ctx.db.query(
+      `INSERT INTO operator_notices SELECT gen_random_uuid(), 'reply', 'f' || i, 't', 1, now(), now() FROM generate_series(1, 12000) i`,
+    )
     await clearOldNotices(ctx.db, new Date())
-    const { rows: [row] } = await ctx.db.query<{ count: number; old: number }>(
-      `SELECT count(*) AS count, count(*) FILTER (WHERE last_seen < now() - interval '1 day') AS old FROM operator_notices`)
+    const {
+      rows: [row],
+    } = await ctx.db.query<{ count: number; old: number }>(
+      `SELECT count(*) AS count, count(*) FILTER (WHERE last_seen < now() - interval '1 day') AS old FROM operator_notices`,
+    )
     assert.deepEqual(row, { count: 10_000, old: 0 })
   })
 })

@@ -12,12 +12,12 @@ import { newId } from '#src/id.ts'
 
 /** A closed list, with a sentence each. */
 export const NOTICE_KINDS = {
-  'reply':              'a receiver says what only the operator can mend',
+  reply: 'a receiver says what only the operator can mend',
   'receiver-suspended': 'a rule about replies has stopped the mail to a receiver for a while',
-  'source-gone':        'the address of a source left this host, and the source was taken out',
-  'blocklisted':        'a blocklist has the address of a source',
-  'workspace-paused':   'the mail of a workspace was stopped for its rates',
-  'outage':             'hard bounces of a receiver jumped, and suppressions are held',
+  'source-gone': 'the address of a source left this host, and the source was taken out',
+  blocklisted: 'a blocklist has the address of a source',
+  'workspace-paused': 'the mail of a workspace was stopped for its rates',
+  outage: 'hard bounces of a receiver jumped, and suppressions are held',
 } as const satisfies Record<string, string>
 export type NoticeKind = keyof typeof NOTICE_KINDS
 export const NOTICE_KIND_NAMES = Object.keys(NOTICE_KINDS) as [NoticeKind, ...NoticeKind[]]
@@ -64,12 +64,23 @@ DO UPDATE SET count = o.count + excluded.count, last_seen = greatest(o.last_seen
 WHERE NOT $7 OR excluded.last_seen > o.last_seen`
 
 /** One statement. A kind and subject may stand in a batch once. `stands`: it is so since `at`, and may be told any number of times. */
-export async function raiseNotices(db: Queryable, how: 'happened' | 'stands', notices: readonly NewNotice[]): Promise<void> {
+export async function raiseNotices(
+  db: Queryable,
+  how: 'happened' | 'stands',
+  notices: readonly NewNotice[],
+): Promise<void> {
   if (notices.length === 0) return
-  await db.query(RAISE, [...columnsOf(notices, [
-    () => newId(), (one) => one.kind, (one) => cut(one.subject, MOST_SUBJECT), (one) => cut(one.text, MOST_TEXT), (one) => one.count,
-    (one) => one.at,
-  ]), how === 'stands'])
+  await db.query(RAISE, [
+    ...columnsOf(notices, [
+      () => newId(),
+      (one) => one.kind,
+      (one) => cut(one.subject, MOST_SUBJECT),
+      (one) => cut(one.text, MOST_TEXT),
+      (one) => one.count,
+      (one) => one.at,
+    ]),
+    how === 'stands',
+  ])
 }
 
 /** PostgreSQL keeps no NUL and no half of a pair. */
@@ -81,29 +92,42 @@ const COLUMNS = `id, kind, subject, text, count, first_seen AS "firstSeen", last
   acknowledged_by AS "acknowledgedBy"`
 
 /** The latest first. `all`: with those that were acknowledged. */
-export async function listNotices(db: Queryable, order: { readonly all: boolean; readonly limit: number }): Promise<Notice[]> {
-  return (await db.query<Notice>(
-    `SELECT ${COLUMNS} FROM operator_notices WHERE $1 OR acknowledged_at IS NULL ORDER BY last_seen DESC, id DESC LIMIT $2`,
-    [order.all, order.limit])).rows
+export async function listNotices(
+  db: Queryable,
+  order: { readonly all: boolean; readonly limit: number },
+): Promise<Notice[]> {
+  return (
+    await db.query<Notice>(
+      `SELECT ${COLUMNS} FROM operator_notices WHERE $1 OR acknowledged_at IS NULL ORDER BY last_seen DESC, id DESC LIMIT $2`,
+      [order.all, order.limit],
+    )
+  ).rows
 }
 
 /** Open ones, by kind; those that have none are not in it. */
 export async function countNotices(db: Queryable): Promise<ReadonlyMap<NoticeKind, number>> {
   const { rows } = await db.query<{ kind: NoticeKind; count: number }>(
-    'SELECT kind, count(*) AS count FROM operator_notices WHERE acknowledged_at IS NULL GROUP BY kind')
+    'SELECT kind, count(*) AS count FROM operator_notices WHERE acknowledged_at IS NULL GROUP BY kind',
+  )
   return new Map(rows.map(({ kind, count }) => [kind, count]))
 }
 
 /** Answers how many were open and are acknowledged now. Null for `id`: all. */
-export async function acknowledgeNotices(db: Queryable, order: { readonly id: string | null; readonly by: string; readonly now: Date }): Promise<number> {
+export async function acknowledgeNotices(
+  db: Queryable,
+  order: { readonly id: string | null; readonly by: string; readonly now: Date },
+): Promise<number> {
   const { rowCount } = await db.query(
     `UPDATE operator_notices SET acknowledged_at = $2, acknowledged_by = $3 WHERE acknowledged_at IS NULL AND ($1::uuid IS NULL OR id = $1)`,
-    [order.id, order.now, order.by.slice(0, MOST_BY)])
+    [order.id, order.now, order.by.slice(0, MOST_BY)],
+  )
   return rowCount ?? 0
 }
 
 export async function clearOldNotices(db: Queryable, now: Date): Promise<void> {
   await db.query(
     `DELETE FROM operator_notices WHERE acknowledged_at < $1::timestamptz - interval '30 days' OR last_seen < $1::timestamptz - interval '90 days'
-       OR id < (SELECT id FROM operator_notices ORDER BY id DESC OFFSET ${MOST_NOTICES - 1} LIMIT 1)`, [now])
+       OR id < (SELECT id FROM operator_notices ORDER BY id DESC OFFSET ${MOST_NOTICES - 1} LIMIT 1)`,
+    [now],
+  )
 }

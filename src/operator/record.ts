@@ -28,29 +28,58 @@ export interface Action extends Order {
 
 const MOST_REASON = 500
 
-export async function recordAction(ctx: Pick<Context, 'db' | 'clock'>, order: Order & { readonly subject: Subject },
-  state: Action['state']): Promise<Action> {
+export async function recordAction(
+  ctx: Pick<Context, 'db' | 'clock'>,
+  order: Order & { readonly subject: Subject },
+  state: Action['state'],
+): Promise<Action> {
   const id = newId(ctx.clock.now())
   const [reason, by] = [order.reason.slice(0, MOST_REASON), order.by.slice(0, MOST_REASON)]
   await ctx.db.query(
     `INSERT INTO operator_actions (id, verb, subject, reason, done_by, state, ended_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [id, order.verb, JSON.stringify(order.subject), reason, by, state, state === 'done' ? new Date(ctx.clock.now()) : null])
+    [
+      id,
+      order.verb,
+      JSON.stringify(order.subject),
+      reason,
+      by,
+      state,
+      state === 'done' ? new Date(ctx.clock.now()) : null,
+    ],
+  )
   const beganAt = new Date(timeOf(id))
-  return { id, verb: order.verb, subject: order.subject, reason, by, state, moved: 0, seen: 0, beganAt, endedAt: state === 'done'
-    ? beganAt : null }
+  return {
+    id,
+    verb: order.verb,
+    subject: order.subject,
+    reason,
+    by,
+    state,
+    moved: 0,
+    seen: 0,
+    beganAt,
+    endedAt: state === 'done' ? beganAt : null,
+  }
 }
 
 const COLUMNS = `id, verb, subject, reason, done_by AS by, state, moved, seen, ended_at AS "endedAt"`
 
 /** Null when there is none. */
 export async function findAction(db: Queryable, id: string): Promise<Action | null> {
-  const { rows } = await db.query<Omit<Action, 'beganAt'>>(`SELECT ${COLUMNS} FROM operator_actions WHERE id = $1`, [id])
+  const { rows } = await db.query<Omit<Action, 'beganAt'>>(`SELECT ${COLUMNS} FROM operator_actions WHERE id = $1`, [
+    id,
+  ])
   return rows[0] === undefined ? null : { ...rows[0], beganAt: new Date(timeOf(rows[0].id)) }
 }
 
 /** The newest first, before a cursor. */
-export async function listActions(db: Queryable, at: { readonly before: string | null; readonly limit: number }): Promise<Action[]> {
+export async function listActions(
+  db: Queryable,
+  at: { readonly before: string | null; readonly limit: number },
+): Promise<Action[]> {
   const { rows } = await db.query<Omit<Action, 'beganAt'>>(
-    `SELECT ${COLUMNS} FROM operator_actions WHERE $1::uuid IS NULL OR id < $1 ORDER BY id DESC LIMIT $2`, [at.before, at.limit])
+    `SELECT ${COLUMNS} FROM operator_actions WHERE $1::uuid IS NULL OR id < $1 ORDER BY id DESC LIMIT $2`,
+    [at.before, at.limit],
+  )
   return rows.map((row) => ({ ...row, beganAt: new Date(timeOf(row.id)) }))
 }

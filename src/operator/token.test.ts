@@ -6,16 +6,28 @@ import { loadConfig } from '#config/load.ts'
 import { openOperatorToken, type OperatorToken } from './token.ts'
 
 const TOKEN = 'o'.repeat(40)
-const OTHERS = ['', TOKEN.slice(1), `${TOKEN}o`, TOKEN.toUpperCase(), `sha256:${createHash('sha256').update(TOKEN).digest('hex')}`]
+const OTHERS = [
+  '',
+  TOKEN.slice(1),
+  `${TOKEN}o`,
+  TOKEN.toUpperCase(),
+  `sha256:${createHash('sha256').update(TOKEN).digest('hex')}`,
+]
 
 const log = { warn: () => undefined }
 const open = (env: Record<string, string>): OperatorToken => openOperatorToken({ config: loadConfig(env), log })
 
-describe('the operator\'s token', () => {
-  for (const [how, adminToken] of [['as it is', TOKEN], ['as its hash', OTHERS.at(-1) ?? '']] as const) {
+describe("the operator's token", () => {
+  for (const [how, adminToken] of [
+    ['as it is', TOKEN],
+    ['as its hash', OTHERS.at(-1) ?? ''],
+  ] as const) {
     it(`given ${how}: it matches and nothing else does`, () => {
       const token = open({ ADMIN_TOKEN: adminToken })
-      assert.deepEqual([TOKEN, ...OTHERS].map((given) => token.matches(given)), [true, false, false, false, false, false])
+      assert.deepEqual(
+        [TOKEN, ...OTHERS].map((given) => token.matches(given)),
+        [true, false, false, false, false, false],
+      )
     })
   }
   it('not given: it is made once, for its owner to read', () => {
@@ -34,7 +46,10 @@ describe('the operator\'s token', () => {
   })
   it('that cannot be kept lets nobody in', () => {
     const token = open({ DATA_DIR: '/dev/null/nowhere' })
-    assert.deepEqual(['', 'undefined', 'null', TOKEN].map((given) => token.matches(given)), [false, false, false, false])
+    assert.deepEqual(
+      ['', 'undefined', 'null', TOKEN].map((given) => token.matches(given)),
+      [false, false, false, false],
+    )
   })
   it('one that could be guessed is refused at the start', () => {
     assert.throws(() => loadConfig({ ADMIN_TOKEN: 'secret' }), /ADMIN_TOKEN must be/)

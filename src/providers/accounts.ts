@@ -53,22 +53,43 @@ export type NewAccount = SignIn & Pick<Account, 'workspaceId' | 'kind' | 'provid
 
 type Storing = Pick<Context, 'db' | 'vault' | 'clock'>
 
-export type CreatedAccount = { readonly kind: 'created'; readonly account: Account } | { readonly kind: 'too-many' | 'no-workspace' }
+export type CreatedAccount =
+  | { readonly kind: 'created'; readonly account: Account }
+  | { readonly kind: 'too-many' | 'no-workspace' }
 
 export function createAccount(ctx: Storing, order: NewAccount): Promise<CreatedAccount> {
   return ctx.db.transaction(async (tx) => {
-    const { rows: [workspace] } = await tx.query('SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [order.workspaceId])
+    const {
+      rows: [workspace],
+    } = await tx.query('SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE', [order.workspaceId])
     if (workspace === undefined) return { kind: 'no-workspace' }
-    if (await countAccounts(tx, order.workspaceId) >= MAX_ACCOUNTS) return { kind: 'too-many' }
+    if ((await countAccounts(tx, order.workspaceId)) >= MAX_ACCOUNTS) return { kind: 'too-many' }
     const { limits } = order
-    const { rows: [account] } = await tx.query<Account>(`
+    const {
+      rows: [account],
+    } = await tx.query<Account>(
+      `
       INSERT INTO connected_accounts (id, workspace_id, kind, provider, name, host, port, security, username, addresses, secret,
         connections, messages_per_connection, messages_per_minute, created_at, updated_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15) RETURNING ${COLUMNS}`,
-    [newId(ctx.clock.now()), order.workspaceId, order.kind, order.provider, order.name, order.host, order.port, order.security,
-      order.username, order.addresses, sealSecret(ctx, order.secret),
-      limits.connections, limits.messagesPerConnection, limits.messagesPerMinute,
-      new Date(ctx.clock.now())])
+      [
+        newId(ctx.clock.now()),
+        order.workspaceId,
+        order.kind,
+        order.provider,
+        order.name,
+        order.host,
+        order.port,
+        order.security,
+        order.username,
+        order.addresses,
+        sealSecret(ctx, order.secret),
+        limits.connections,
+        limits.messagesPerConnection,
+        limits.messagesPerMinute,
+        new Date(ctx.clock.now()),
+      ],
+    )
     if (account === undefined) throw new Error('an account was not stored')
     return { kind: 'created', account }
   })
@@ -83,22 +104,35 @@ export function openSecret({ vault }: Pick<Context, 'vault'>, sealed: Buffer): s
 }
 
 export async function countAccounts(db: Queryable, workspaceId: string): Promise<number> {
-  const { rows: [row] } = await db.query<{ count: number }>(
-    'SELECT count(*) FROM connected_accounts WHERE workspace_id = $1', [workspaceId])
+  const {
+    rows: [row],
+  } = await db.query<{ count: number }>('SELECT count(*) FROM connected_accounts WHERE workspace_id = $1', [
+    workspaceId,
+  ])
   return row?.count ?? 0
 }
 
 /** The oldest first; `workspaceId` null = of all workspaces. */
-export async function listAccounts(db: Queryable, workspaceId: string | null, limit: number, offset = 0): Promise<Account[]> {
-  const { rows } = await db.query<Account>(`SELECT ${COLUMNS} FROM connected_accounts
-    WHERE $1::uuid IS NULL OR workspace_id = $1 ORDER BY id LIMIT $2 OFFSET $3`, [workspaceId, limit, offset])
+export async function listAccounts(
+  db: Queryable,
+  workspaceId: string | null,
+  limit: number,
+  offset = 0,
+): Promise<Account[]> {
+  const { rows } = await db.query<Account>(
+    `SELECT ${COLUMNS} FROM connected_accounts
+    WHERE $1::uuid IS NULL OR workspace_id = $1 ORDER BY id LIMIT $2 OFFSET $3`,
+    [workspaceId, limit, offset],
+  )
   return rows
 }
 
 /** `workspaceId` null asks as the operator. */
 export async function findAccount(db: Queryable, workspaceId: string | null, id: string): Promise<Account | null> {
   const { rows } = await db.query<Account>(
-    `SELECT ${COLUMNS} FROM connected_accounts WHERE id = $1 AND ($2::uuid IS NULL OR workspace_id = $2)`, [id, workspaceId])
+    `SELECT ${COLUMNS} FROM connected_accounts WHERE id = $1 AND ($2::uuid IS NULL OR workspace_id = $2)`,
+    [id, workspaceId],
+  )
   return rows[0] ?? null
 }
 
@@ -112,35 +146,65 @@ export interface AccountChange {
 }
 
 /** Null when there is no such account. */
-export async function changeAccount(ctx: Storing & Pick<Context, 'redis'>, { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
-  { name, addresses, limits = {}, signIn }: AccountChange): Promise<Account | null> {
-  const { rows: [account] } = await ctx.db.query<Account>(`
+export async function changeAccount(
+  ctx: Storing & Pick<Context, 'redis'>,
+  { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
+  { name, addresses, limits = {}, signIn }: AccountChange,
+): Promise<Account | null> {
+  const {
+    rows: [account],
+  } = await ctx.db.query<Account>(
+    `
     UPDATE connected_accounts SET name = coalesce($3, name), addresses = coalesce($4, addresses),
       connections = coalesce($5, connections), messages_per_connection = coalesce($6, messages_per_connection),
       messages_per_minute = CASE WHEN $7 THEN $8 ELSE messages_per_minute END, updated_at = $9
     WHERE id = $1 AND workspace_id = $2 RETURNING ${COLUMNS}`,
-  [id, workspaceId, name ?? null, addresses ?? null, limits.connections ?? null, limits.messagesPerConnection ?? null,
-    limits.messagesPerMinute !== undefined, limits.messagesPerMinute ?? null, new Date(ctx.clock.now())])
-  return account === undefined || signIn === undefined ? account ?? null : signInAnew(ctx, account, signIn)
+    [
+      id,
+      workspaceId,
+      name ?? null,
+      addresses ?? null,
+      limits.connections ?? null,
+      limits.messagesPerConnection ?? null,
+      limits.messagesPerMinute !== undefined,
+      limits.messagesPerMinute ?? null,
+      new Date(ctx.clock.now()),
+    ],
+  )
+  return account === undefined || signIn === undefined ? (account ?? null) : signInAnew(ctx, account, signIn)
 }
 
 /** New credentials: a pause ends, and what waits goes on. Null when the account is gone. */
-export async function signInAnew(ctx: Storing & Pick<Context, 'redis'>, { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
-  { host, port, security, username, secret }: SignIn): Promise<Account | null> {
-  const { rows: [account] } = await ctx.db.query<Account>(`
+export async function signInAnew(
+  ctx: Storing & Pick<Context, 'redis'>,
+  { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
+  { host, port, security, username, secret }: SignIn,
+): Promise<Account | null> {
+  const {
+    rows: [account],
+  } = await ctx.db.query<Account>(
+    `
     UPDATE connected_accounts SET host = $3, port = $4, security = $5, username = $6, secret = $7, generation = generation + 1,
       access_token = NULL, access_expires_at = NULL, refresh_claim = NULL, refresh_until = NULL,
       state = 'active', paused_reason = NULL, paused_at = NULL, updated_at = $8
     WHERE id = $1 AND workspace_id = $2 RETURNING ${COLUMNS}`,
-  [id, workspaceId, host, port, security, username, sealSecret(ctx, secret), new Date(ctx.clock.now())])
+    [id, workspaceId, host, port, security, username, sealSecret(ctx, secret), new Date(ctx.clock.now())],
+  )
   if (account === undefined) return null
   await resume(ctx, destinationOf(id))
   return account
 }
 
 /** Its keys go with it; its queued mail fails when its turn comes. False when there is no such account. */
-export async function removeAccount(ctx: Pick<Context, 'db' | 'redis'>, workspaceId: string, id: string): Promise<boolean> {
-  const { rowCount } = await ctx.db.query('DELETE FROM connected_accounts WHERE id = $1 AND workspace_id = $2', [id, workspaceId])
+export async function removeAccount(
+  ctx: Pick<Context, 'db' | 'redis'>,
+  workspaceId: string,
+  id: string,
+): Promise<boolean> {
+  const { rowCount } = await ctx.db.query('DELETE FROM connected_accounts WHERE id = $1 AND workspace_id = $2', [
+    id,
+    workspaceId,
+  ])
   if (rowCount !== 1) return false
   await resume(ctx, destinationOf(id))
   return true

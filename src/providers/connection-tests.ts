@@ -36,19 +36,27 @@ const LOOKS_A_WORD = 10
 const LOOKS_FOR_NOBODY = 10
 
 /** The result; null when no outbound process made it in time, or none runs. */
-export async function testAccount(ctx: Testing, account: Pick<Account, 'id' | 'workspaceId'>): Promise<TestResult | null> {
+export async function testAccount(
+  ctx: Testing,
+  account: Pick<Account, 'id' | 'workspaceId'>,
+): Promise<TestResult | null> {
   await ask(ctx, account)
   const end = performance.now() + GIVEN_UP_SECONDS * 1000
   for (let looks = 0; performance.now() < end; looks++, await sleep(LOOK_MS)) {
     // a result that is there now is of a test that was asked for with ours, or after it
-    const { rows: [row] } = await ctx.db.query<{ testId: string; result: TestResult | null }>(
-      'SELECT test_id AS "testId", test_result AS result FROM connected_accounts WHERE id = $1', [account.id])
+    const {
+      rows: [row],
+    } = await ctx.db.query<{ testId: string; result: TestResult | null }>(
+      'SELECT test_id AS "testId", test_result AS result FROM connected_accounts WHERE id = $1',
+      [account.id],
+    )
     if (row === undefined) return null
     if (row.result !== null) return row.result
     // a word is lost while a process starts, or Redis is away
     // nobody is there to make it, and nobody has just started
-    if (looks === LOOKS_FOR_NOBODY && !await hasOutbound(ctx.db)) return null
-    if (looks % LOOKS_A_WORD === 0) await ctx.redis.publish(ACCOUNT_TESTS_CHANNEL, `${account.id} ${row.testId}`).catch(() => undefined)
+    if (looks === LOOKS_FOR_NOBODY && !(await hasOutbound(ctx.db))) return null
+    if (looks % LOOKS_A_WORD === 0)
+      await ctx.redis.publish(ACCOUNT_TESTS_CHANNEL, `${account.id} ${row.testId}`).catch(() => undefined)
   }
   return null
 }
@@ -56,21 +64,25 @@ export async function testAccount(ctx: Testing, account: Pick<Account, 'id' | 'w
 /** One that is under way is the one. */
 async function ask(ctx: Testing, { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>): Promise<void> {
   const now = ctx.clock.now()
-  await ctx.db.query(`
+  await ctx.db.query(
+    `
     UPDATE connected_accounts SET
       test_id = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_id ELSE $3 END,
       test_taken_at = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_taken_at END,
       test_asked_at = CASE WHEN test_result IS NULL AND test_asked_at > $4 THEN test_asked_at ELSE $5 END,
       test_result = NULL
     WHERE id = $1 AND workspace_id = $2`,
-  [id, workspaceId, newId(now), new Date(now - GIVEN_UP_SECONDS * 1000), new Date(now)])
+    [id, workspaceId, newId(now), new Date(now - GIVEN_UP_SECONDS * 1000), new Date(now)],
+  )
 }
 
 /** What a word on the channel names; true when nobody else took it. */
 export async function takeTest(ctx: Testing, { accountId, testId }: NamedTest): Promise<boolean> {
-  const { rowCount } = await ctx.db.query(`
+  const { rowCount } = await ctx.db.query(
+    `
     UPDATE connected_accounts SET test_taken_at = $3 WHERE id = $1 AND test_id = $2 AND test_taken_at IS NULL AND test_result IS NULL`,
-  [accountId, testId, new Date(ctx.clock.now())])
+    [accountId, testId, new Date(ctx.clock.now())],
+  )
   return rowCount === 1
 }
 
@@ -86,6 +98,9 @@ export function readTestWord(word: string): NamedTest | null {
 }
 
 export async function finishTest(ctx: Testing, { accountId, testId }: NamedTest, result: TestResult): Promise<void> {
-  await ctx.db.query('UPDATE connected_accounts SET test_result = $3 WHERE id = $1 AND test_id = $2',
-    [accountId, testId, JSON.stringify(result)])
+  await ctx.db.query('UPDATE connected_accounts SET test_result = $3 WHERE id = $1 AND test_id = $2', [
+    accountId,
+    testId,
+    JSON.stringify(result),
+  ])
 }

@@ -32,9 +32,15 @@ async function load(ctx: Pick<Context, 'db'>, id: string): Promise<FoundAccount>
 }
 
 /** Of an account with SMTP credentials; null when they were replaced, or it was removed, since it was found. */
-export async function loadPassword(ctx: Pick<Context, 'db' | 'vault'>, { id, generation }: Pick<Account, 'id' | 'generation'>)
-  : Promise<string | null> {
-  const { rows: [row] } = await ctx.db.query<{ secret: Buffer }>('SELECT secret FROM connected_accounts WHERE id = $1 AND generation = $2',
-    [id, generation])
+export async function loadPassword(
+  ctx: Pick<Context, 'db' | 'vault'>,
+  { id, generation }: Pick<Account, 'id' | 'generation'>,
+): Promise<string | null> {
+  const {
+    rows: [row],
+  } = await ctx.db.query<{ secret: Buffer }>(
+    'SELECT secret FROM connected_accounts WHERE id = $1 AND generation = $2',
+    [id, generation],
+  )
   return row === undefined ? null : openSecret(ctx, row.secret)
 }

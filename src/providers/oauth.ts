@@ -8,14 +8,14 @@ import type { Outgoing } from '#src/outgoing.ts'
 
 export type Granted =
   | {
-    readonly kind: 'granted'
-    readonly accessToken: string
-    /** Null: the one before stays good. */
-    readonly refreshToken: string | null
-    readonly expiresInSeconds: number
-    /** Who signed in, where the server says so (OpenID Connect). */
-    readonly email: string | null
-  }
+      readonly kind: 'granted'
+      readonly accessToken: string
+      /** Null: the one before stays good. */
+      readonly refreshToken: string | null
+      readonly expiresInSeconds: number
+      /** Who signed in, where the server says so (OpenID Connect). */
+      readonly email: string | null
+    }
   | { readonly kind: 'revoked'; readonly reason: string }
   | { readonly kind: 'trouble'; readonly reason: string }
 
@@ -36,12 +36,20 @@ interface SignInRequest {
   readonly email: string | null
 }
 
-export function authorizeUrlOf(provider: OAuthProvider, { redirectUri, state, verifier, email }: SignInRequest): string {
+export function authorizeUrlOf(
+  provider: OAuthProvider,
+  { redirectUri, state, verifier, email }: SignInRequest,
+): string {
   const url = new URL(provider.authorizeUrl)
   const parameters = {
-    ...provider.parameters, response_type: 'code', client_id: provider.clientId, redirect_uri: redirectUri,
-    scope: provider.scopes.join(' '), state,
-    code_challenge: createHash('sha256').update(verifier).digest('base64url'), code_challenge_method: 'S256',
+    ...provider.parameters,
+    response_type: 'code',
+    client_id: provider.clientId,
+    redirect_uri: redirectUri,
+    scope: provider.scopes.join(' '),
+    state,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
     ...(email === null ? {} : { login_hint: email }),
   }
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
@@ -54,27 +62,51 @@ interface Code {
   readonly redirectUri: string
 }
 
-export function exchangeCode(outgoing: Outgoing, provider: OAuthProvider, { code, verifier, redirectUri }: Code): Promise<Granted> {
-  return askForToken(outgoing, provider, { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri })
+export function exchangeCode(
+  outgoing: Outgoing,
+  provider: OAuthProvider,
+  { code, verifier, redirectUri }: Code,
+): Promise<Granted> {
+  return askForToken(outgoing, provider, {
+    grant_type: 'authorization_code',
+    code,
+    code_verifier: verifier,
+    redirect_uri: redirectUri,
+  })
 }
 
 export function refreshToken(outgoing: Outgoing, provider: OAuthProvider, token: string): Promise<Granted> {
   return askForToken(outgoing, provider, { grant_type: 'refresh_token', refresh_token: token })
 }
 
-async function askForToken(outgoing: Outgoing, provider: OAuthProvider, fields: Readonly<Record<string, string>>): Promise<Granted> {
+async function askForToken(
+  outgoing: Outgoing,
+  provider: OAuthProvider,
+  fields: Readonly<Record<string, string>>,
+): Promise<Granted> {
   const { clientId, clientSecret } = provider
-  const body = new URLSearchParams({ ...fields, client_id: clientId, ...(clientSecret === null ? {} : { client_secret: clientSecret }) })
+  const body = new URLSearchParams({
+    ...fields,
+    client_id: clientId,
+    ...(clientSecret === null ? {} : { client_secret: clientSecret }),
+  })
   const posted = await outgoing.post(provider.tokenUrl, {
     headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
-    body: body.toString(), timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES,
+    body: body.toString(),
+    timeoutMs: TIMEOUT_MS,
+    maxBytes: MAX_ANSWER_BYTES,
   })
   if (!posted.ok) return { kind: 'trouble', reason: `${provider.name} cannot be asked for a token: ${posted.detail}` }
   return readGrant(posted.status, posted.body, provider.name)
 }
 
 /** RFC 6749 5.2; and what Microsoft says when the person has to sign in again. */
-const OVER: ReadonlySet<string> = new Set(['invalid_grant', 'interaction_required', 'consent_required', 'login_required'])
+const OVER: ReadonlySet<string> = new Set([
+  'invalid_grant',
+  'interaction_required',
+  'consent_required',
+  'login_required',
+])
 
 /** RFC 6749 5.1 and 5.2. What a server says in its own words is cut short, and never holds a token of ours: it is an error. */
 export function readGrant(status: number, text: string, name: string): Granted {
@@ -84,7 +116,10 @@ export function readGrant(status: number, text: string, name: string): Granted {
     const accessToken = tokenOf(answer['access_token'])
     if (accessToken !== null)
       return {
-        kind: 'granted', accessToken, refreshToken: tokenOf(answer['refresh_token']), expiresInSeconds: lifetimeOf(answer['expires_in']),
+        kind: 'granted',
+        accessToken,
+        refreshToken: tokenOf(answer['refresh_token']),
+        expiresInSeconds: lifetimeOf(answer['expires_in']),
         email: emailIn(textOf(answer['id_token'])),
       }
   }
@@ -97,7 +132,7 @@ export function readGrant(status: number, text: string, name: string): Granted {
 function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value as Record<string, unknown> : null
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
   } catch {
     return null
   }

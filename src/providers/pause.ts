@@ -20,14 +20,22 @@ const PREFIX = 'the connected account is paused: '
 const MAX_REASON = 500
 
 /** False when it is paused already, or its credentials were replaced meanwhile. */
-export async function pauseAccount(ctx: Pausing, { id, generation }: Pick<Account, 'id' | 'generation'>, why: string): Promise<boolean> {
+export async function pauseAccount(
+  ctx: Pausing,
+  { id, generation }: Pick<Account, 'id' | 'generation'>,
+  why: string,
+): Promise<boolean> {
   const now = new Date(ctx.clock.now())
   const reason = plainText(why)
   const news = await ctx.db.transaction(async (tx) => {
-    const { rows: [account] } = await tx.query<Pick<Account, 'workspaceId' | 'name' | 'username'>>(`
+    const {
+      rows: [account],
+    } = await tx.query<Pick<Account, 'workspaceId' | 'name' | 'username'>>(
+      `
       UPDATE connected_accounts SET state = 'paused', paused_reason = $3, paused_at = $4, updated_at = $4
       WHERE id = $1 AND generation = $2 AND state = 'active' RETURNING workspace_id AS "workspaceId", name, username`,
-    [id, generation, reason, now])
+      [id, generation, reason, now],
+    )
     if (account === undefined) return null
     const data = { account_id: id, name: account.name, username: account.username, reason }
     return raiseEvents(tx, [{ workspaceId: account.workspaceId, type: 'account.paused', recipient: null, data }], now)
@@ -44,10 +52,16 @@ export function keepAside(ctx: Pick<Context, 'db' | 'redis'>, id: string, reason
 }
 
 /** Ends a pause with the credentials that are there. Null when there is no such account. */
-export async function resumeAccount(ctx: Pausing, { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>): Promise<boolean> {
-  const { rowCount } = await ctx.db.query(`
+export async function resumeAccount(
+  ctx: Pausing,
+  { id, workspaceId }: Pick<Account, 'id' | 'workspaceId'>,
+): Promise<boolean> {
+  const { rowCount } = await ctx.db.query(
+    `
     UPDATE connected_accounts SET state = 'active', paused_reason = NULL, paused_at = NULL, updated_at = $3
-    WHERE id = $1 AND workspace_id = $2`, [id, workspaceId, new Date(ctx.clock.now())])
+    WHERE id = $1 AND workspace_id = $2`,
+    [id, workspaceId, new Date(ctx.clock.now())],
+  )
   if (rowCount !== 1) return false
   await resume(ctx, destinationOf(id))
   return true
@@ -55,11 +69,14 @@ export async function resumeAccount(ctx: Pausing, { id, workspaceId }: Pick<Acco
 
 /** Ends suspensions of accounts that are not paused any more; those that the operator made stay. Answers how many. */
 export async function liftForgotten(ctx: Pick<Context, 'db' | 'redis'>): Promise<number> {
-  const ours = (await listSuspensions(ctx.db)).filter(({ reason }) => reason.startsWith(PREFIX))
+  const ours = (await listSuspensions(ctx.db))
+    .filter(({ reason }) => reason.startsWith(PREFIX))
     .flatMap(({ subject }) => accountAt(subject) ?? [])
   if (ours.length === 0) return 0
   const { rows } = await ctx.db.query<{ id: string }>(
-    `SELECT id FROM connected_accounts WHERE id = ANY ($1::uuid[]) AND state = 'paused'`, [ours])
+    `SELECT id FROM connected_accounts WHERE id = ANY ($1::uuid[]) AND state = 'paused'`,
+    [ours],
+  )
   const paused = new Set(rows.map(({ id }) => id))
   const forgotten = ours.filter((id) => !paused.has(id))
   for (const id of forgotten) await resume(ctx, destinationOf(id))

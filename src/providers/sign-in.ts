@@ -34,11 +34,26 @@ export async function beginSignIn(ctx: Context, order: SignInOrder): Promise<{ u
   const verifier = randomBytes(32).toString('base64url')
   const expiresAt = new Date(now + LIFETIME_MS)
   await ctx.db.query('DELETE FROM oauth_states WHERE expires_at < $1', [new Date(now)])
-  await ctx.db.query(`INSERT INTO oauth_states (id, workspace_id, account_id, provider, name, email, verifier, expires_at)
+  await ctx.db.query(
+    `INSERT INTO oauth_states (id, workspace_id, account_id, provider, name, email, verifier, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-  [id, order.workspaceId, order.accountId, order.provider.name, order.name, order.email,
-    ctx.vault.seal('oauth-verifier', verifier), expiresAt])
-  const url = authorizeUrlOf(order.provider, { redirectUri: redirectUriOf(ctx), state: stateOf(ctx, id), verifier, email: order.email })
+    [
+      id,
+      order.workspaceId,
+      order.accountId,
+      order.provider.name,
+      order.name,
+      order.email,
+      ctx.vault.seal('oauth-verifier', verifier),
+      expiresAt,
+    ],
+  )
+  const url = authorizeUrlOf(order.provider, {
+    redirectUri: redirectUriOf(ctx),
+    state: stateOf(ctx, id),
+    verifier,
+    email: order.email,
+  })
   return { url, expiresAt }
 }
 
@@ -87,7 +102,11 @@ export interface SignInParts {
   readonly outgoing: Outgoing
 }
 
-export async function finishSignIn(ctx: Context, parts: SignInParts, { state, code, error }: Returned): Promise<SignedIn> {
+export async function finishSignIn(
+  ctx: Context,
+  parts: SignInParts,
+  { state, code, error }: Returned,
+): Promise<SignedIn> {
   const { providers, outgoing } = parts
   const id = readState(ctx, state)
   const begun = id === null ? null : await takeBegun(ctx, id)
@@ -101,7 +120,8 @@ export async function finishSignIn(ctx: Context, parts: SignInParts, { state, co
   if (granted.refreshToken === null) return failed(`${provider.name} gave no right that lasts (no refresh token).`)
   const email = granted.email ?? begun.email
   if (email === null) return failed(`${provider.name} does not say who signed in: name the address at the start.`)
-  if (begun.email !== null && begun.email !== email) return failed(`${email} signed in, and ${begun.email} was expected.`)
+  if (begun.email !== null && begun.email !== email)
+    return failed(`${email} signed in, and ${begun.email} was expected.`)
   return store(ctx, begun, { provider, email, secret: granted.refreshToken })
 }
 
@@ -111,8 +131,11 @@ function failed(reason: string): SignedIn {
 
 /** Once. */
 async function takeBegun(ctx: Context, id: string): Promise<Begun | null> {
-  const { rows } = await ctx.db.query<Begun>(`DELETE FROM oauth_states WHERE id = $1 AND expires_at > $2
-    RETURNING workspace_id AS "workspaceId", account_id AS "accountId", provider, name, email, verifier`, [id, new Date(ctx.clock.now())])
+  const { rows } = await ctx.db.query<Begun>(
+    `DELETE FROM oauth_states WHERE id = $1 AND expires_at > $2
+    RETURNING workspace_id AS "workspaceId", account_id AS "accountId", provider, name, email, verifier`,
+    [id, new Date(ctx.clock.now())],
+  )
   return rows[0] ?? null
 }
 
@@ -122,19 +145,29 @@ interface Grant {
   readonly secret: string
 }
 
-async function store(ctx: Context, { workspaceId, accountId, name }: Begun, { provider, email, secret }: Grant): Promise<SignedIn> {
+async function store(
+  ctx: Context,
+  { workspaceId, accountId, name }: Begun,
+  { provider, email, secret }: Grant,
+): Promise<SignedIn> {
   const { smtpHost: host, smtpPort: port, security } = provider
   const signIn = { host, port, security, username: email, secret }
   if (accountId !== null) {
     const before = await findAccount(ctx.db, workspaceId, accountId)
     // the keys of the account speak for its addresses
-    if (before !== null && before.username !== email) return failed(`${email} signed in, and the account is ${before.username}.`)
+    if (before !== null && before.username !== email)
+      return failed(`${email} signed in, and the account is ${before.username}.`)
     const account = before === null ? null : await signInAnew(ctx, before, signIn)
     return account === null ? failed('The account was removed meanwhile.') : { kind: 'connected', account }
   }
   const { connections, messagesPerConnection, messagesPerMinute } = provider
   const created = await createAccount(ctx, {
-    ...signIn, workspaceId, kind: 'oauth', provider: provider.name, name: name ?? email, addresses: [email],
+    ...signIn,
+    workspaceId,
+    kind: 'oauth',
+    provider: provider.name,
+    name: name ?? email,
+    addresses: [email],
     limits: { connections, messagesPerConnection, messagesPerMinute },
   })
   if (created.kind === 'too-many') return failed(`A workspace has at most ${MAX_ACCOUNTS} connected accounts.`)

@@ -61,18 +61,22 @@ const MOST_KEPT = 10_000
 export function createTokens(ctx: Context, parts: TokenParts): Tokens {
   const kept = new Map<string, Kept>()
   const underWay = new Map<string, Promise<Token>>()
-  const isGood = (one: Kept, wanted: Wanted): boolean => one.generation === wanted.account.generation && one.token !== wanted.refused
-    && one.expiresMs - ctx.clock.now() > wanted.aheadMs
+  const isGood = (one: Kept, wanted: Wanted): boolean =>
+    one.generation === wanted.account.generation &&
+    one.token !== wanted.refused &&
+    one.expiresMs - ctx.clock.now() > wanted.aheadMs
   return {
     find: async (account, { refused = null, aheadMs = AHEAD_MS } = {}) => {
       const wanted = { account, refused, aheadMs }
       const known = kept.get(account.id)
       if (known !== undefined && isGood(known, wanted)) return { kind: 'token', token: known.token }
       const name = `${account.id} ${account.generation} ${refused ?? ''}`
-      const asked = underWay.get(name) ?? obtain(ctx, parts, wanted, (one) => {
-        if (kept.size >= MOST_KEPT) kept.clear()
-        kept.set(account.id, one)
-      }).finally(() => underWay.delete(name))
+      const asked =
+        underWay.get(name) ??
+        obtain(ctx, parts, wanted, (one) => {
+          if (kept.size >= MOST_KEPT) kept.clear()
+          kept.set(account.id, one)
+        }).finally(() => underWay.delete(name))
       underWay.set(name, asked)
       return asked
     },
@@ -103,9 +107,12 @@ async function obtain(ctx: Context, parts: TokenParts, wanted: Wanted, keep: (on
 }
 
 async function readRow(ctx: Context, { id, generation }: OAuthAccount): Promise<Row | null> {
-  const { rows } = await ctx.db.query<Row>(`
+  const { rows } = await ctx.db.query<Row>(
+    `
     SELECT secret, access_token AS token, access_expires_at AS "expiresAt", refresh_until AS "refreshUntil", generation
-    FROM connected_accounts WHERE id = $1 AND generation = $2`, [id, generation])
+    FROM connected_accounts WHERE id = $1 AND generation = $2`,
+    [id, generation],
+  )
   return rows[0] ?? null
 }
 
@@ -119,10 +126,12 @@ async function claimRefresh(ctx: Context, { id, generation }: OAuthAccount, row:
   const now = ctx.clock.now()
   if (row.refreshUntil !== null && row.refreshUntil.getTime() > now) return null
   const claim = newId(now)
-  const { rowCount } = await ctx.db.query(`
+  const { rowCount } = await ctx.db.query(
+    `
     UPDATE connected_accounts SET refresh_claim = $3, refresh_until = $4
     WHERE id = $1 AND generation = $2 AND (refresh_until IS NULL OR refresh_until <= $5) AND access_token IS NOT DISTINCT FROM $6`,
-  [id, generation, claim, new Date(now + CLAIM_SECONDS * 1000), new Date(now), row.token])
+    [id, generation, claim, new Date(now + CLAIM_SECONDS * 1000), new Date(now), row.token],
+  )
   return rowCount === 1 ? claim : null
 }
 
@@ -135,11 +144,16 @@ interface Refreshing extends Claimed {
   readonly secret: string
 }
 
-async function refresh(ctx: Context, { providers, outgoing }: TokenParts, { account, claim, secret }: Refreshing): Promise<Token> {
+async function refresh(
+  ctx: Context,
+  { providers, outgoing }: TokenParts,
+  { account, claim, secret }: Refreshing,
+): Promise<Token> {
   const provider = providers.get(account.provider ?? '')
-  const granted: Granted = provider === undefined
-    ? { kind: 'trouble', reason: `the provider ${account.provider ?? ''} is not configured any more` }
-    : await refreshToken(outgoing, provider, secret)
+  const granted: Granted =
+    provider === undefined
+      ? { kind: 'trouble', reason: `the provider ${account.provider ?? ''} is not configured any more` }
+      : await refreshToken(outgoing, provider, secret)
   if (granted.kind === 'granted') {
     await storeGrant(ctx, { account, claim }, granted)
     return { kind: 'token', token: granted.accessToken }
@@ -154,17 +168,30 @@ async function refresh(ctx: Context, { providers, outgoing }: TokenParts, { acco
 }
 
 /** The claim is the guard: who lost it, or whose account was connected again meanwhile, stores nothing. */
-async function storeGrant(ctx: Context, { account, claim }: Claimed, granted: Extract<Granted, { kind: 'granted' }>): Promise<void> {
+async function storeGrant(
+  ctx: Context,
+  { account, claim }: Claimed,
+  granted: Extract<Granted, { kind: 'granted' }>,
+): Promise<void> {
   const now = ctx.clock.now()
-  await ctx.db.query(`
+  await ctx.db.query(
+    `
     UPDATE connected_accounts SET access_token = $2, access_expires_at = $3, secret = coalesce($4, secret),
       refresh_claim = NULL, refresh_until = NULL
     WHERE id = $5 AND refresh_claim = $1`,
-  [claim, sealSecret(ctx, granted.accessToken), new Date(now + granted.expiresInSeconds * 1000),
-    granted.refreshToken === null ? null : sealSecret(ctx, granted.refreshToken), account.id])
+    [
+      claim,
+      sealSecret(ctx, granted.accessToken),
+      new Date(now + granted.expiresInSeconds * 1000),
+      granted.refreshToken === null ? null : sealSecret(ctx, granted.refreshToken),
+      account.id,
+    ],
+  )
 }
 
 async function leaveAlone(ctx: Context, { account, claim }: Claimed, seconds: number): Promise<void> {
-  await ctx.db.query('UPDATE connected_accounts SET refresh_claim = NULL, refresh_until = $2 WHERE id = $3 AND refresh_claim = $1',
-    [claim, new Date(ctx.clock.now() + seconds * 1000), account.id])
+  await ctx.db.query(
+    'UPDATE connected_accounts SET refresh_claim = NULL, refresh_until = $2 WHERE id = $3 AND refresh_claim = $1',
+    [claim, new Date(ctx.clock.now() + seconds * 1000), account.id],
+  )
 }

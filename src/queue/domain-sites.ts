@@ -36,7 +36,8 @@ export function createDomainSites(ctx: Pick<Context, 'db' | 'clock' | 'log'>): D
     await ctx.db.query(
       `INSERT INTO domain_sites (domain, site, seen_at) SELECT domain, site, $3 FROM unnest($1::text[], $2::text[]) AS i (domain, site)
        ORDER BY domain ON CONFLICT (domain) DO UPDATE SET site = excluded.site, seen_at = excluded.seen_at`,
-      [...columnsOf(batch, [([domain]) => domain, ([, site]) => site]), new Date(now)])
+      [...columnsOf(batch, [([domain]) => domain, ([, site]) => site]), new Date(now)],
+    )
     for (const [domain, site] of batch) if (unwritten.get(domain) === site) unwritten.delete(domain)
   }
 

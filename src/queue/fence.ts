@@ -24,13 +24,17 @@ type Wanted = Pick<Context, 'db' | 'redis' | 'log'>
 export async function checkFence(ctx: Wanted): Promise<void> {
   // in this order: what Redis tells was given out before PostgreSQL is asked
   const told = await ctx.redis.zscore(FENCE_KEY, 'token')
-  const { rows: [row] } = await ctx.db.query<{ highest: number }>(HIGHEST)
+  const {
+    rows: [row],
+  } = await ctx.db.query<{ highest: number }>(HIGHEST)
   const highest = row?.highest ?? 0
   if (told === null || Number(told) <= highest) {
     await ctx.redis.zadd(FENCE_KEY, 'GT', highest, 'token')
     return
   }
-  const { rows: [open] } = await ctx.db.query<{ isWaiting: boolean }>(WAITING)
+  const {
+    rows: [open],
+  } = await ctx.db.query<{ isWaiting: boolean }>(WAITING)
   if (open?.isWaiting === true) {
     ctx.log.error({ told: Number(told), highest }, RESTORED)
     await suspend(ctx, { kind: 'domain', subject: '*' }, RESTORED)

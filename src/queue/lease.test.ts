@@ -5,7 +5,9 @@ import { takeLease } from './lease.ts'
 
 describe('a lease', () => {
   let ctx: TestContext
-  before(async () => { ctx = await createContext() })
+  before(async () => {
+    ctx = await createContext()
+  })
   after(() => ctx.close())
 
   it('is taken while Redis says nothing, and held as soon as it does', async () => {
@@ -13,7 +15,7 @@ describe('a lease', () => {
     const redis = Object.create(ctx.redis) as TestContext['redis']
     redis.zscore = async (...asked: unknown[]) => {
       await silence.promise
-      return ctx.redis.zscore(...asked as [string, string])
+      return ctx.redis.zscore(...(asked as [string, string]))
     }
     const lease = await takeLease({ ...ctx, redis })
     assert.equal(lease.isHeld(), false)

@@ -47,9 +47,17 @@ export async function takeLease(ctx: Context): Promise<Lease> {
   const leaseMs = ctx.config.leaseSeconds * 1000
   const timer = setInterval(() => {
     const began = performance.now()
-    renew(ctx, beat).then(() => { beat.renewedAt = began }, (error: unknown) => {
-      ctx.log.warn({ err: error, lease: beat.id }, 'the lease could not be renewed; no delivery is started until it is')
-    })
+    renew(ctx, beat).then(
+      () => {
+        beat.renewedAt = began
+      },
+      (error: unknown) => {
+        ctx.log.warn(
+          { err: error, lease: beat.id },
+          'the lease could not be renewed; no delivery is started until it is',
+        )
+      },
+    )
   }, leaseMs / 6)
   return {
     get id() {
@@ -75,13 +83,19 @@ async function register(ctx: Context): Promise<number> {
 }
 
 async function renew(ctx: Context, beat: Beat): Promise<void> {
-  const { rowCount } = await ctx.db.query(`UPDATE leases SET expires_at = now() + $2 * interval '1 second' WHERE id = $1`, [beat.id, ctx.config.leaseSeconds])
+  const { rowCount } = await ctx.db.query(
+    `UPDATE leases SET expires_at = now() + $2 * interval '1 second' WHERE id = $1`,
+    [beat.id, ctx.config.leaseSeconds],
+  )
   if (rowCount !== 0) return
   const lost = beat.id
   beat.isFenced = false
   beat.id = await register(ctx)
   void fence(ctx, beat)
-  ctx.log.warn({ lost, lease: beat.id }, 'the lease had run out and its recipients were given to others; a new one was taken')
+  ctx.log.warn(
+    { lost, lease: beat.id },
+    'the lease had run out and its recipients were given to others; a new one was taken',
+  )
 }
 
 /** Redis away: nothing could be claimed anyway, and it is looked again soon. */
@@ -91,7 +105,10 @@ async function fence(ctx: Context, beat: Beat): Promise<void> {
     await checkFence(ctx)
     beat.isFenced ||= beat.id === id
   } catch (error) {
-    ctx.log.debug({ err: error, lease: id }, 'it is not known whether the database is behind; nothing is sent until it is')
+    ctx.log.debug(
+      { err: error, lease: id },
+      'it is not known whether the database is behind; nothing is sent until it is',
+    )
     if (!beat.isEnded) setTimeout(() => void fence(ctx, beat), FENCE_RETRY_MS).unref()
   }
 }

@@ -5,18 +5,31 @@ import { memberOf, ownerOf, parseMember } from './member.ts'
 
 describe('members of the schedule', () => {
   it('read back', () => {
-    fc.assert(fc.property(fc.nat(49), fc.domain(), (n, domain) => {
-      const workspaceId = newId()
-      const member = { messageId: newId(), n, workspaceId: workspaceId.slice(-12), domain }
-      assert.deepEqual(parseMember(memberOf({ ...member, workspaceId })), member)
-      assert.equal(memberOf(member), memberOf({ ...member, workspaceId }), 'the last digits are enough')
-      assert.equal(ownerOf(memberOf(member)), member.workspaceId)
-    }))
+    fc.assert(
+      fc.property(fc.nat(49), fc.domain(), (n, domain) => {
+        const workspaceId = newId()
+        const member = { messageId: newId(), n, workspaceId: workspaceId.slice(-12), domain }
+        assert.deepEqual(parseMember(memberOf({ ...member, workspaceId })), member)
+        assert.equal(memberOf(member), memberOf({ ...member, workspaceId }), 'the last digits are enough')
+        assert.equal(ownerOf(memberOf(member)), member.workspaceId)
+      }),
+    )
   })
   it('anything else is no member', () => {
-    fc.assert(fc.property(fc.string(), (text) => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        assert.equal(parseMember(text), null)
+      }),
+    )
+    for (const text of [
+      '',
+      ':::',
+      `${'0'.repeat(32)}:x:d`,
+      `${'0'.repeat(31)}:0:d`,
+      `${'0'.repeat(32)}:0:`,
+      `${'0'.repeat(32)}:0:a.example`,
+      `${'0'.repeat(32)}:0:${'0'.repeat(12)}:`,
+    ])
       assert.equal(parseMember(text), null)
-    }))
-    for (const text of ['', ':::', `${'0'.repeat(32)}:x:d`, `${'0'.repeat(31)}:0:d`, `${'0'.repeat(32)}:0:`, `${'0'.repeat(32)}:0:a.example`, `${'0'.repeat(32)}:0:${'0'.repeat(12)}:`]) assert.equal(parseMember(text), null)
   })
 })

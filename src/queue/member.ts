@@ -21,7 +21,8 @@ export function memberOf(recipient: Member): string {
 /** Null for text that is no member: such an entry is dropped, never a reason to stop. */
 export function parseMember(text: string): Member | null {
   const parts = /^([0-9a-f]{32}):(\d{1,5}):([0-9a-f]{12}):(.+)$/.exec(text)
-  if (parts?.[1] === undefined || parts[2] === undefined || parts[3] === undefined || parts[4] === undefined) return null
+  if (parts?.[1] === undefined || parts[2] === undefined || parts[3] === undefined || parts[4] === undefined)
+    return null
   return { messageId: idOfHex(parts[1]), n: Number(parts[2]), workspaceId: parts[3], domain: parts[4] }
 }
 

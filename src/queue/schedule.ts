@@ -20,7 +20,10 @@ type Wanted = Pick<Context, 'redis' | 'clock' | 'log'>
 export function schedule(ctx: Wanted, due: readonly Due[], news: News = NO_NEWS): void {
   if (due.length === 0) return announce(ctx, news)
   addToSchedule(ctx, due, news).catch((error: unknown) => {
-    ctx.log.debug({ err: error, count: due.length }, 'the schedule could not be told; it is filled again from PostgreSQL')
+    ctx.log.debug(
+      { err: error, count: due.length },
+      'the schedule could not be told; it is filled again from PostgreSQL',
+    )
     dropEpochWhenBack(ctx)
   })
 }

@@ -58,15 +58,23 @@ export function nameOf({ messageId, n }: Pick<Member, 'messageId' | 'n'>): strin
 
 /** One pipeline; lost when Redis is away. */
 export async function tellSites(
-  redis: Redis, process: string,
+  redis: Redis,
+  process: string,
   told: { readonly sites: readonly ToldSite[]; readonly troubles: ReadonlyMap<string, DomainTrouble> },
 ): Promise<void> {
   if (!isRedisReady(redis) || told.sites.length + told.troubles.size === 0) return
   const pipeline = redis.pipeline()
   const untilMs = Date.now() + STATE_MS
   for (const { site, state } of told.sites)
-    pipeline.hset(siteStateKey(site), state.source === null ? process : `${process} ${state.source}`, JSON.stringify({ ...state, untilMs })).pexpire(siteStateKey(site), STATE_MS)
-  for (const [domain, trouble] of told.troubles) pipeline.set(troubleKey(domain), JSON.stringify(trouble), 'EX', TROUBLE_SECONDS)
+    pipeline
+      .hset(
+        siteStateKey(site),
+        state.source === null ? process : `${process} ${state.source}`,
+        JSON.stringify({ ...state, untilMs }),
+      )
+      .pexpire(siteStateKey(site), STATE_MS)
+  for (const [domain, trouble] of told.troubles)
+    pipeline.set(troubleKey(domain), JSON.stringify(trouble), 'EX', TROUBLE_SECONDS)
   await pipeline.exec()
 }
 
@@ -88,13 +96,16 @@ export interface Place {
 /** Null when Redis does not tell in time. */
 export async function findPlace(redis: Redis, recipient: Member & { readonly tier: Tier }): Promise<Place | null> {
   const late = new Promise<null>((resolve) => setTimeout(resolve, PATIENCE_MS, null).unref())
-  const look = async (): Promise<Place | null> => await whenReady(redis, PATIENCE_MS) ? lookFor(redis, recipient) : null
+  const look = async (): Promise<Place | null> =>
+    (await whenReady(redis, PATIENCE_MS)) ? lookFor(redis, recipient) : null
   return Promise.race([look().catch(() => null), late])
 }
 
 async function lookFor(redis: Redis, recipient: Member & { readonly tier: Tier }): Promise<Place> {
   const { tier, domain } = recipient
-  const sites = [...new Set([...(await redis.zrange(SITES_KEY, '0', '-1')).slice(0, MOST_SITES), suspendedSite(domain)])]
+  const sites = [
+    ...new Set([...(await redis.zrange(SITES_KEY, '0', '-1')).slice(0, MOST_SITES), suspendedSite(domain)]),
+  ]
   const pipeline = redis.pipeline().zscore(dueKey(tier), memberOf(recipient)).get(troubleKey(domain))
   for (const site of sites) pipeline.zscore(readyKey(site, tier), memberOf(recipient)).hvals(siteStateKey(site))
   const [due, trouble, ...bySite] = valuesOf(await pipeline.exec())
@@ -103,8 +114,12 @@ async function lookFor(redis: Redis, recipient: Member & { readonly tier: Tier }
   const waits = found.find(({ states }) => states.some(({ waitingNames }) => waitingNames.includes(name)))
   const here = found.find(({ isReady }) => isReady) ?? waits
   return {
-    site: here?.site ?? null, isScheduled: due != null, states: statesFor(name, here?.states ?? []), isWaiting: waits !== undefined,
-    ahead: here === undefined ? {} : await countAhead(redis, here.site, tier), trouble: parse<DomainTrouble>(trouble),
+    site: here?.site ?? null,
+    isScheduled: due != null,
+    states: statesFor(name, here?.states ?? []),
+    isWaiting: waits !== undefined,
+    ahead: here === undefined ? {} : await countAhead(redis, here.site, tier),
+    trouble: parse<DomainTrouble>(trouble),
   }
 }
 
@@ -134,7 +149,7 @@ function statesOf(values: unknown): SiteState[] {
 /** We wrote it; what another version wrote is no reason to fail. */
 function parse<T>(text: unknown): T | null {
   try {
-    return typeof text === 'string' ? JSON.parse(text) as T : null
+    return typeof text === 'string' ? (JSON.parse(text) as T) : null
   } catch {
     return null
   }

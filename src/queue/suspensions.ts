@@ -45,7 +45,8 @@ export const LOOK_MS = 5000
  */
 export function heldByOwner(now: string): string {
   const inForce = `(s.until IS NULL OR s.until > ${now}::timestamptz)`
-  const of = (kind: SuspendableKind): string => `SELECT s.subject::uuid FROM suspensions s WHERE s.kind = '${kind}' AND ${inForce}`
+  const of = (kind: SuspendableKind): string =>
+    `SELECT s.subject::uuid FROM suspensions s WHERE s.kind = '${kind}' AND ${inForce}`
   return `(r.workspace_id = ANY (ARRAY(${of('workspace')})) OR (r.campaign_id IS NOT NULL AND (r.campaign_id = ANY (ARRAY(${of('campaign')}))
     OR EXISTS (SELECT FROM campaigns p WHERE p.id = r.campaign_id AND p.status IN ('PAUSED', 'CANCELLED')))))`
 }
@@ -57,17 +58,27 @@ type Wanted = Pick<Context, 'db' | 'redis'>
 
 /** Those in force. */
 export async function listSuspensions(db: Queryable): Promise<Suspension[]> {
-  return (await db.query<Suspension>(
-    `SELECT kind, subject, reason, created_at AS "createdAt", until FROM suspensions WHERE until IS NULL OR until > now()
-     ORDER BY kind, subject`)).rows
+  return (
+    await db.query<Suspension>(
+      `SELECT kind, subject, reason, created_at AS "createdAt", until FROM suspensions WHERE until IS NULL OR until > now()
+     ORDER BY kind, subject`,
+    )
+  ).rows
 }
 
 /** Stops mail; what is stopped already gets this reason and this time. */
-export async function suspend(ctx: Wanted, stopped: Stopped | string, reason: string, until: Date | null = null): Promise<void> {
+export async function suspend(
+  ctx: Wanted,
+  stopped: Stopped | string,
+  reason: string,
+  until: Date | null = null,
+): Promise<void> {
   const { kind, subject } = stoppedOf(stopped)
   await ctx.db.query(
     `INSERT INTO suspensions (kind, subject, reason, until) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (kind, subject) DO UPDATE SET reason = excluded.reason, until = excluded.until`, [kind, subject, reason, until])
+     ON CONFLICT (kind, subject) DO UPDATE SET reason = excluded.reason, until = excluded.until`,
+    [kind, subject, reason, until],
+  )
   await announce(ctx)
 }
 
@@ -82,7 +93,9 @@ function letGo(which: string): string {
 export async function letGoAgain(tx: Queryable, held: readonly Stopped[]): Promise<void> {
   await tx.query(
     `INSERT INTO let_go (kind, subject, at) SELECT kind, subject, clock_timestamp() FROM unnest($1::text[], $2::text[]) AS e (kind, subject)
-     ON CONFLICT (kind, subject) DO UPDATE SET at = excluded.at`, columnsOf(held, [({ kind }) => kind, ({ subject }) => subject]))
+     ON CONFLICT (kind, subject) DO UPDATE SET at = excluded.at`,
+    columnsOf(held, [({ kind }) => kind, ({ subject }) => subject]),
+  )
 }
 
 /** False when it was not suspended. */
@@ -137,8 +150,12 @@ export async function watchSuspensions(ctx: Context): Promise<SuspensionWatch> {
   await look()
   const timer = setInterval(() => void looks.again(), LOOK_MS)
   return {
-    find: (domain, site) => (known.get(`domain ${domain}`) ?? known.get('domain *') ?? (site === undefined
-      ? undefined : known.get(`site ${site}`)))?.reason,
+    find: (domain, site) =>
+      (
+        known.get(`domain ${domain}`) ??
+        known.get('domain *') ??
+        (site === undefined ? undefined : known.get(`site ${site}`))
+      )?.reason,
     refresh: () => looks.again(),
     settled: () => looks.settled(),
     stop: () => clearInterval(timer),
@@ -153,20 +170,30 @@ interface Mail {
 }
 
 /** What holds a message's recipients of each domain: the narrowest of what is stopped; null when nothing is. */
-export async function findStops(db: Queryable, { messageId, workspaceId, domains }: Mail): Promise<(domain: string) => Suspension | null> {
+export async function findStops(
+  db: Queryable,
+  { messageId, workspaceId, domains }: Mail,
+): Promise<(domain: string) => Suspension | null> {
   const suspensions = await listSuspensions(db)
   if (suspensions.length === 0) return () => null
   const [sites, campaigns] = await Promise.all([findSites(db, domains), findCampaigns(db, messageId)])
   const byName = new Map(suspensions.map((one) => [`${one.kind} ${one.subject}`, one]))
   return (domain) => {
-    const names = [`domain ${domain}`, `site ${sites.get(domain)}`, ...campaigns.map((id) => `campaign ${id}`),
-      `workspace ${workspaceId}`, 'domain *']
+    const names = [
+      `domain ${domain}`,
+      `site ${sites.get(domain)}`,
+      ...campaigns.map((id) => `campaign ${id}`),
+      `workspace ${workspaceId}`,
+      'domain *',
+    ]
     return names.map((name) => byName.get(name)).find((one) => one !== undefined) ?? null
   }
 }
 
 async function findCampaigns(db: Queryable, messageId: string): Promise<string[]> {
   const { rows } = await db.query<{ campaign_id: string }>(
-    'SELECT DISTINCT campaign_id FROM recipients WHERE message_id = $1 AND campaign_id IS NOT NULL', [messageId])
+    'SELECT DISTINCT campaign_id FROM recipients WHERE message_id = $1 AND campaign_id IS NOT NULL',
+    [messageId],
+  )
   return rows.map((row) => row.campaign_id)
 }

@@ -21,10 +21,42 @@ const MINUTE = 60
 const HOUR = 3600
 
 export const TIERS = {
-  instant: { queue: 'instant', estimatedDelivery: '0-5 seconds', retries: 5, backoffSeconds: [5, 20, MINUTE, 5 * MINUTE, 15 * MINUTE], maxAgeSeconds: HOUR, afterUnknown: 'try_again', unknownWaitSeconds: 30 },
-  high:    { queue: 'high', estimatedDelivery: '0-30 seconds', retries: 3, backoffSeconds: [30, 5 * MINUTE, 30 * MINUTE], maxAgeSeconds: 24 * HOUR, afterUnknown: 'try_again', unknownWaitSeconds: 2 * MINUTE },
-  normal:  { queue: 'async', estimatedDelivery: '0-5 minutes', retries: 3, backoffSeconds: [2 * MINUTE, 15 * MINUTE, 2 * HOUR], maxAgeSeconds: 48 * HOUR, afterUnknown: 'try_again', unknownWaitSeconds: 5 * MINUTE },
-  bulk:    { queue: 'bulk', estimatedDelivery: 'when the queue is idle', retries: 3, backoffSeconds: [10 * MINUTE, HOUR, 4 * HOUR], maxAgeSeconds: 72 * HOUR, afterUnknown: 'presume', unknownWaitSeconds: 5 * MINUTE },
+  instant: {
+    queue: 'instant',
+    estimatedDelivery: '0-5 seconds',
+    retries: 5,
+    backoffSeconds: [5, 20, MINUTE, 5 * MINUTE, 15 * MINUTE],
+    maxAgeSeconds: HOUR,
+    afterUnknown: 'try_again',
+    unknownWaitSeconds: 30,
+  },
+  high: {
+    queue: 'high',
+    estimatedDelivery: '0-30 seconds',
+    retries: 3,
+    backoffSeconds: [30, 5 * MINUTE, 30 * MINUTE],
+    maxAgeSeconds: 24 * HOUR,
+    afterUnknown: 'try_again',
+    unknownWaitSeconds: 2 * MINUTE,
+  },
+  normal: {
+    queue: 'async',
+    estimatedDelivery: '0-5 minutes',
+    retries: 3,
+    backoffSeconds: [2 * MINUTE, 15 * MINUTE, 2 * HOUR],
+    maxAgeSeconds: 48 * HOUR,
+    afterUnknown: 'try_again',
+    unknownWaitSeconds: 5 * MINUTE,
+  },
+  bulk: {
+    queue: 'bulk',
+    estimatedDelivery: 'when the queue is idle',
+    retries: 3,
+    backoffSeconds: [10 * MINUTE, HOUR, 4 * HOUR],
+    maxAgeSeconds: 72 * HOUR,
+    afterUnknown: 'presume',
+    unknownWaitSeconds: 5 * MINUTE,
+  },
 } as const satisfies Record<string, TierRow>
 
 export type Tier = keyof typeof TIERS

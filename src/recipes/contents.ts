@@ -30,13 +30,18 @@ export async function storeContent(tx: Queryable, workspaceId: string, content: 
   const id = newId()
   await tx.query(
     `INSERT INTO mail_contents (id, workspace_id, template_id, template_version, subject, html, body_text)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`, [id, workspaceId, templateId, templateVersion, subject, html, text])
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [id, workspaceId, templateId, templateVersion, subject, html, text],
+  )
   return id
 }
 
-const FIND = prepared('mail-content-find', `
+const FIND = prepared(
+  'mail-content-find',
+  `
 SELECT k.id, k.workspace_id AS "workspaceId", w.name AS "workspaceName", k.subject, k.html, k.body_text AS text
-FROM mail_contents k JOIN workspaces w ON w.id = k.workspace_id WHERE k.workspace_id = $1 AND k.id = $2`)
+FROM mail_contents k JOIN workspaces w ON w.id = k.workspace_id WHERE k.workspace_id = $1 AND k.id = $2`,
+)
 
 /** Null when the workspace has none with this id. */
 export async function findContent(db: Queryable, workspaceId: string, id: string): Promise<MailContent | null> {

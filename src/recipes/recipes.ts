@@ -28,21 +28,20 @@ export interface RecipeMail {
 
 export type Filled =
   | {
-    readonly kind: 'filled'
-    readonly source: Source
-    /** A JSON object. */
-    readonly params: string
-    readonly headers: readonly (readonly [name: string, value: string])[]
-    /** Whom its links are about. */
-    readonly ref: MailRef
-  }
+      readonly kind: 'filled'
+      readonly source: Source
+      /** A JSON object. */
+      readonly params: string
+      readonly headers: readonly (readonly [name: string, value: string])[]
+      /** Whom its links are about. */
+      readonly ref: MailRef
+    }
   | Unfillable
 
 /** What no mail can be made of. */
 export type Unfillable =
   /** The contact was deleted. */
-  | { readonly kind: 'contact-gone' }
-  | { readonly kind: 'cannot-render'; readonly reason: string }
+  { readonly kind: 'contact-gone' } | { readonly kind: 'cannot-render'; readonly reason: string }
 
 export interface Recipes {
   fillIn(mail: RecipeMail): Promise<Filled>
@@ -61,8 +60,11 @@ export function createRecipes({ ctx, links, tracking }: RecipeParts): Recipes {
   const campaigns = createKeptAnswers<string>(ctx.clock, KEPT)
   const contentOf = ({ workspaceId, recipe: { contentId } }: RecipeMail): Promise<MailContent | null> =>
     contents.find(contentId, () => findContent(ctx.db, workspaceId, contentId))
-  const campaignOf = async ({ workspaceId, campaignId: id }: RecipeMail): Promise<{ id: string; name: string } | undefined> => id === null
-    ? undefined : { id, name: await campaigns.find(id, () => findCampaignName(ctx.db, workspaceId, id)) }
+  const campaignOf = async ({
+    workspaceId,
+    campaignId: id,
+  }: RecipeMail): Promise<{ id: string; name: string } | undefined> =>
+    id === null ? undefined : { id, name: await campaigns.find(id, () => findCampaignName(ctx.db, workspaceId, id)) }
 
   const uses = new WeakMap<MailContent, Use>()
   const useOf = (content: MailContent): Use => {
@@ -79,11 +81,18 @@ export function createRecipes({ ctx, links, tracking }: RecipeParts): Recipes {
     const { base } = await tracking.find(workspaceId)
     const ref = { base, messageId, n, workspaceId, contactId: recipe.contactId, audienceId: recipe.audienceId }
     const { source, isWanted } = useOf(content)
-    const params = variablesOf(contact, {
-      unsubscribeUrl: links.unsubscribe(ref), preferencesUrl: links.preferences(ref),
-      viewInBrowserUrl: VIEW.some(isWanted) ? links.view(ref) : '',
-      campaign: await campaignOf(mail), workspace: { name: content.workspaceName }, event: eventOf(recipe),
-    }, isWanted)
+    const params = variablesOf(
+      contact,
+      {
+        unsubscribeUrl: links.unsubscribe(ref),
+        preferencesUrl: links.preferences(ref),
+        viewInBrowserUrl: VIEW.some(isWanted) ? links.view(ref) : '',
+        campaign: await campaignOf(mail),
+        workspace: { name: content.workspaceName },
+        event: eventOf(recipe),
+      },
+      isWanted,
+    )
     return { kind: 'filled', source, params: JSON.stringify(params), headers: links.listUnsubscribe(ref), ref }
   }
 
@@ -105,7 +114,7 @@ const VIEW = ['viewInBrowserUrl', 'view_in_browser_url']
 
 function eventOf({ params }: Recipe): Readonly<Record<string, unknown>> | undefined {
   const event = params?.['event']
-  return typeof event === 'object' && event !== null ? event as Readonly<Record<string, unknown>> : undefined
+  return typeof event === 'object' && event !== null ? (event as Readonly<Record<string, unknown>>) : undefined
 }
 
 /** What a contact brings into a subject must not begin a header of its own. */
@@ -113,30 +122,52 @@ function oneLine(subject: string): string {
   return subject.replaceAll(/\p{Cc}+/gu, ' ')
 }
 
-const CAMPAIGN_NAME = prepared('recipes-campaign-name', 'SELECT name FROM campaigns WHERE workspace_id = $1 AND id = $2')
+const CAMPAIGN_NAME = prepared(
+  'recipes-campaign-name',
+  'SELECT name FROM campaigns WHERE workspace_id = $1 AND id = $2',
+)
 
 async function findCampaignName(db: Queryable, workspaceId: string, id: string): Promise<string> {
   const { rows } = await db.query<{ name: string }>(CAMPAIGN_NAME, [workspaceId, id])
   return rows[0]?.name ?? ''
 }
 
-const STORED = prepared('recipes-stored', `
+const STORED = prepared(
+  'recipes-stored',
+  `
 SELECT m.workspace_id AS "workspaceId", m.campaign_id AS "campaignId", m.content_id AS "contentId", m.contact_id AS "contactId",
-  m.audience_id AS "audienceId", m.params FROM messages m WHERE m.id = $1 AND m.content_id IS NOT NULL`)
+  m.audience_id AS "audienceId", m.params FROM messages m WHERE m.id = $1 AND m.content_id IS NOT NULL`,
+)
 
-interface StoredRecipe extends Pick<RecipeMail, 'workspaceId' | 'campaignId'>, Pick<Recipe, 'contentId' | 'contactId' | 'audienceId' | 'params'> {}
+interface StoredRecipe
+  extends
+    Pick<RecipeMail, 'workspaceId' | 'campaignId'>,
+    Pick<Recipe, 'contentId' | 'contactId' | 'audienceId' | 'params'> {}
 
 /** A mail as it reads. */
 export type Made =
-  | { readonly kind: 'mail'; readonly subject: string; readonly html: string | null; readonly text: string | null; readonly ref: MailRef }
+  | {
+      readonly kind: 'mail'
+      readonly subject: string
+      readonly html: string | null
+      readonly text: string | null
+      readonly ref: MailRef
+    }
   | Unfillable
 
 /**
  * What a mail of a campaign or an automation says, for who looks at it again: `n` is its recipient. Made anew of what is known of the
  * contact now; one that has unsubscribed since may still read it. Null: the message is none of these.
  */
-export async function renderRecipe(parts: RecipeParts, renderer: Pick<Renderer, 'renderMany'>, messageId: string, n = 0): Promise<Made | null> {
-  const { rows: [row] } = await parts.ctx.db.query<StoredRecipe>(STORED, [messageId])
+export async function renderRecipe(
+  parts: RecipeParts,
+  renderer: Pick<Renderer, 'renderMany'>,
+  messageId: string,
+  n = 0,
+): Promise<Made | null> {
+  const {
+    rows: [row],
+  } = await parts.ctx.db.query<StoredRecipe>(STORED, [messageId])
   if (row === undefined) return null
   const { workspaceId, campaignId, ...recipe } = row
   const [contact = null] = await loadMailContacts(parts.ctx.db, [row])

@@ -44,7 +44,9 @@ export function factorsOf({ isWellFormed, domain, isDisposable, isRole, suppress
     disposable: isDisposable,
     implicitMx: domain === 'address',
     role: isRole,
-    refusedOnce: refusals >= 1, refusedTwice: refusals >= 2, refusedOften: refusals >= REFUSALS.length,
+    refusedOnce: refusals >= 1,
+    refusedTwice: refusals >= 2,
+    refusedOften: refusals >= REFUSALS.length,
     unproven: lastDelivery < 0,
   }
   return (Object.keys(FACTORS) as Factor[]).filter((factor) => isTrue[factor])

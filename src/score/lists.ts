@@ -9,11 +9,41 @@ import wildcards from 'disposable-email-domains/wildcard.json' with { type: 'jso
 
 /** Business, network, support and mail (RFC 2142 sections 3 to 5), then what is common. */
 const ROLES = new Set([
-  'info', 'marketing', 'sales', 'support',
-  'abuse', 'noc', 'security',
-  'postmaster', 'hostmaster', 'usenet', 'news', 'webmaster', 'www', 'uucp', 'ftp',
-  'admin', 'administrator', 'billing', 'contact', 'help', 'helpdesk', 'hello', 'hr', 'jobs', 'mail', 'mailer-daemon', 'no-reply', 'noreply',
-  'office', 'orders', 'press', 'privacy', 'root', 'service', 'team',
+  'info',
+  'marketing',
+  'sales',
+  'support',
+  'abuse',
+  'noc',
+  'security',
+  'postmaster',
+  'hostmaster',
+  'usenet',
+  'news',
+  'webmaster',
+  'www',
+  'uucp',
+  'ftp',
+  'admin',
+  'administrator',
+  'billing',
+  'contact',
+  'help',
+  'helpdesk',
+  'hello',
+  'hr',
+  'jobs',
+  'mail',
+  'mailer-daemon',
+  'no-reply',
+  'noreply',
+  'office',
+  'orders',
+  'press',
+  'privacy',
+  'root',
+  'service',
+  'team',
 ])
 
 /** What stands behind a plus is the person's own business. */
@@ -27,7 +57,8 @@ export type IsDisposable = (domain: string) => boolean
 export function loadDisposable(): IsDisposable {
   const list = readFileSync(fileURLToPath(import.meta.resolve('disposable-email-domains')), 'utf8')
   const parents = new Set<string>(wildcards)
-  return (domain) => isInLines(list, domain) || domain.split('.').some((_, i, labels) => parents.has(labels.slice(i).join('.')))
+  return (domain) =>
+    isInLines(list, domain) || domain.split('.').some((_, i, labels) => parents.has(labels.slice(i).join('.')))
 }
 
 /** `lines`: in each a string in quotes, or none, which stands before all others or after them. */

@@ -14,7 +14,10 @@ const MAX_KEPT = 50_000
 /** So many domains without an answer, one after the other: it is DNS that is away. */
 const GIVE_UP_AFTER = 40
 
-interface Kept { readonly verdict: MailDomain; readonly untilMs: number }
+interface Kept {
+  readonly verdict: MailDomain
+  readonly untilMs: number
+}
 
 /** Verdicts on all of them. */
 export type MailDomains = (domains: ReadonlySet<string>) => Promise<ReadonlyMap<string, MailDomain>>
@@ -60,7 +63,8 @@ export function createMailDomains(dns: Pick<DomainDns, 'mx' | 'addresses'>, cloc
 async function ask(dns: Pick<DomainDns, 'mx' | 'addresses'>, domain: string): Promise<MailDomain> {
   const mx = await dns.mx(domain)
   if (mx.kind === 'failed') return 'unknown'
-  if (mx.records.length > 0) return mx.records.some(({ exchange }) => exchange !== '' && exchange !== '.') ? 'mx' : 'none'
+  if (mx.records.length > 0)
+    return mx.records.some(({ exchange }) => exchange !== '' && exchange !== '.') ? 'mx' : 'none'
   const addresses = await dns.addresses(domain)
   if (addresses.kind === 'failed') return 'unknown'
   return addresses.records.length > 0 ? 'address' : 'none'

@@ -11,7 +11,14 @@ import { createMailDomains } from './mail-domains.ts'
 import { FIRST, scoreBatch, type ScoreMeans, type ScoreResult, type Sweep } from './scoring.ts'
 
 const DAY_MS = 24 * 3600 * 1000
-const GOOD: Facts = { isWellFormed: true, domain: 'mx', isDisposable: false, isRole: false, suppression: null, outcomes: ['delivered'] }
+const GOOD: Facts = {
+  isWellFormed: true,
+  domain: 'mx',
+  isDisposable: false,
+  isRole: false,
+  suppression: null,
+  outcomes: ['delivered'],
+}
 
 describe('the score', () => {
   const CASES: readonly (readonly [string, Partial<Facts>, number])[] = [
@@ -29,23 +36,43 @@ describe('the score', () => {
     ['refused twice since', { outcomes: ['failed', 'bounced', 'delivered'] }, 0.36],
     ['refused again and again, never delivered', { outcomes: ['failed', 'failed', 'failed', 'failed'] }, 0.173],
   ]
-  for (const [name, facts, expected] of CASES) it(`${name}: ${expected}`, () => assert.equal(scoreOf({ ...GOOD, ...facts }), expected))
+  for (const [name, facts, expected] of CASES)
+    it(`${name}: ${expected}`, () => assert.equal(scoreOf({ ...GOOD, ...facts }), expected))
 
   it('what is told is what is counted', () => {
-    assert.deepEqual(factorsOf({ ...GOOD, isRole: true, domain: 'address', outcomes: [] }), ['implicitMx', 'role', 'unproven'])
+    assert.deepEqual(factorsOf({ ...GOOD, isRole: true, domain: 'address', outcomes: [] }), [
+      'implicitMx',
+      'role',
+      'unproven',
+    ])
   })
 
   it('roles and disposable domains are known', () => {
     const isDisposable = loadDisposable()
-    assert.deepEqual(['postmaster', 'Info', 'sales+list', 'anna', 'information'].map(isRole), [true, true, true, false, false])
-    assert.deepEqual(['mailinator.com', 'x.33mail.com', '33mail.com', 'gmail.com', 'example.com', 'mail'].map(isDisposable), [true, true, true, false, false, false])
+    assert.deepEqual(['postmaster', 'Info', 'sales+list', 'anna', 'information'].map(isRole), [
+      true,
+      true,
+      true,
+      false,
+      false,
+    ])
+    assert.deepEqual(
+      ['mailinator.com', 'x.33mail.com', '33mail.com', 'gmail.com', 'example.com', 'mail'].map(isDisposable),
+      [true, true, true, false, false, false],
+    )
   })
 
   it('each of the list is found, and nothing beside it: it is in order', () => {
     const isDisposable = loadDisposable()
     const listed = [...new Set<string>(disposable)]
-    assert.deepEqual(listed.filter((domain) => !isDisposable(domain)), [])
-    assert.deepEqual(['', '0', '~.example', ...listed.slice(0, 1000).map((domain) => `${domain}.x-example`)].filter(isDisposable), [])
+    assert.deepEqual(
+      listed.filter((domain) => !isDisposable(domain)),
+      [],
+    )
+    assert.deepEqual(
+      ['', '0', '~.example', ...listed.slice(0, 1000).map((domain) => `${domain}.x-example`)].filter(isDisposable),
+      [],
+    )
   })
 })
 
@@ -66,7 +93,10 @@ describe('scores of contacts', () => {
     ctx = await createContext({ DNS_SERVERS: dns.server })
   })
   beforeEach(async () => {
-    means = { domains: createMailDomains(createDomainDns(ctx.config), ctx.clock), isDisposable: (domain) => domain === 'bare.example' }
+    means = {
+      domains: createMailDomains(createDomainDns(ctx.config), ctx.clock),
+      isDisposable: (domain) => domain === 'bare.example',
+    }
     await ctx.db.query('DELETE FROM contacts')
     workspaceId = await ctx.newWorkspace()
     dns.zone['broken.example'] = { MX: [[10, 'mx.broken.example']], trouble: 'servfail' }
@@ -77,34 +107,69 @@ describe('scores of contacts', () => {
   })
 
   async function save(...emails: string[]): Promise<void> {
-    await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId: null, now: new Date() }, emails.map((email) => ({ email }))))
+    await ctx.db.transaction((tx) =>
+      saveContacts(
+        tx,
+        { workspaceId, audienceId: null, now: new Date() },
+        emails.map((email) => ({ email })),
+      ),
+    )
   }
   async function run(sweep: Sweep, after = FIRST): Promise<ScoreResult> {
     const result = await scoreBatch(ctx, means, sweep, after)
     return result.kind === 'batch' && result.scored + result.unanswered === 1000 ? run(sweep, result.last) : result
   }
   async function scores(): Promise<Record<string, number | null>> {
-    const { rows } = await ctx.db.query<{ email: string; score: number | null }>('SELECT email, score FROM contacts WHERE workspace_id = $1 ORDER BY email', [workspaceId])
+    const { rows } = await ctx.db.query<{ email: string; score: number | null }>(
+      'SELECT email, score FROM contacts WHERE workspace_id = $1 ORDER BY email',
+      [workspaceId],
+    )
     return Object.fromEntries(rows.map(({ email, score }) => [email, score]))
   }
   async function sent(email: string, state: string, from = workspaceId): Promise<void> {
     await ctx.db.query(
       `INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at)
-       VALUES ($1, 0, $2, 'bulk', 'to', $3, 'x', $4, false, now(), true, now())`, [newId(), from, email, state])
+       VALUES ($1, 0, $2, 'bulk', 'to', $3, 'x', $4, false, now(), true, now())`,
+      [newId(), from, email, state],
+    )
   }
-  const suppress = (email: string, kind: string): Promise<unknown> => ctx.db.query(
-    `INSERT INTO suppressions (workspace_id, address, cause, kind, created_at) VALUES ($1, $2, 'test', $3, $4)`,
-    [workspaceId, email, kind, new Date(ctx.clock.now())])
+  const suppress = (email: string, kind: string): Promise<unknown> =>
+    ctx.db.query(
+      `INSERT INTO suppressions (workspace_id, address, cause, kind, created_at) VALUES ($1, $2, 'test', $3, $4)`,
+      [workspaceId, email, kind, new Date(ctx.clock.now())],
+    )
 
   it('come from the domain, the lists and the own history of the address', async () => {
-    await save('new@good.example', 'known@good.example', 'tired@good.example', 'info@good.example', 'a@bare.example', 'a@six.example', 'a@null.example', 'a@empty.example', 'a@gone.example')
+    await save(
+      'new@good.example',
+      'known@good.example',
+      'tired@good.example',
+      'info@good.example',
+      'a@bare.example',
+      'a@six.example',
+      'a@null.example',
+      'a@empty.example',
+      'a@gone.example',
+    )
     await sent('Known@good.example', 'delivered')
     for (const state of ['delivered', 'bounced', 'failed']) await sent('tired@good.example', state)
     await sent('new@good.example', 'delivered', await ctx.newWorkspace())
-    assert.deepEqual(await run('unscored'), { kind: 'batch', scored: 9, unanswered: 0, last: (await ctx.db.query<{ id: string }>('SELECT id FROM contacts ORDER BY id DESC LIMIT 1')).rows[0]?.id })
+    assert.deepEqual(await run('unscored'), {
+      kind: 'batch',
+      scored: 9,
+      unanswered: 0,
+      last: (await ctx.db.query<{ id: string }>('SELECT id FROM contacts ORDER BY id DESC LIMIT 1')).rows[0]?.id,
+    })
     assert.deepEqual(await scores(), {
-      'a@bare.example': 0.168, 'a@empty.example': 0, 'a@gone.example': 0, 'a@null.example': 0, 'a@six.example': 0.56, 'info@good.example': 0.56,
-      'known@good.example': 1, 'new@good.example': 0.8, 'tired@good.example': 0.36,
+      'a@bare.example': 0.168,
+      'a@empty.example': 0,
+      'a@gone.example': 0,
+      'a@null.example': 0,
+      'a@six.example': 0.56,
+      'info@good.example': 0.56,
+      'known@good.example': 1,
+      'new@good.example': 0.8,
+      'tired@good.example': 0.36,
     })
     assert.deepEqual(await run('unscored'), { kind: 'none left' })
   })
@@ -153,12 +218,15 @@ describe('scores of contacts', () => {
     assert.equal((await scores())['c@good.example'], 1)
   })
 
-  it('two workers at once write each score once, and a contact that is deleted meanwhile is nobody\'s trouble', async () => {
+  it("two workers at once write each score once, and a contact that is deleted meanwhile is nobody's trouble", async () => {
     await save(...Array.from({ length: 50 }, (_, i) => `p${i}@good.example`))
-    const slow: ScoreMeans = { ...means, domains: async (domains) => {
-      await ctx.db.query(`DELETE FROM contacts WHERE email = 'p1@good.example'`)
-      return means.domains(domains)
-    } }
+    const slow: ScoreMeans = {
+      ...means,
+      domains: async (domains) => {
+        await ctx.db.query(`DELETE FROM contacts WHERE email = 'p1@good.example'`)
+        return means.domains(domains)
+      },
+    }
     await Promise.all([scoreBatch(ctx, slow, 'unscored', FIRST), scoreBatch(ctx, slow, 'unscored', FIRST)])
     const found = Object.values(await scores())
     assert.deepEqual([found.length, found.every((score) => score === 0.8)], [49, true])

@@ -51,7 +51,12 @@ const PICKS: Readonly<Record<Sweep, string>> = {
 }
 
 /** One batch, behind the contact `after`. */
-export async function scoreBatch(ctx: Pick<Context, 'db' | 'clock'>, means: ScoreMeans, sweep: Sweep, after: string): Promise<ScoreResult> {
+export async function scoreBatch(
+  ctx: Pick<Context, 'db' | 'clock'>,
+  means: ScoreMeans,
+  sweep: Sweep,
+  after: string,
+): Promise<ScoreResult> {
   const now = new Date(ctx.clock.now())
   const parameters = sweep === 'unscored' ? [after] : [after, now]
   const { rows: picked } = await ctx.db.query<Picked>(PICKS[sweep], parameters)
@@ -60,7 +65,9 @@ export async function scoreBatch(ctx: Pick<Context, 'db' | 'clock'>, means: Scor
   const verdicts = await means.domains(new Set(picked.map(({ email }) => domainOf(email))))
   const known = picked.filter(({ email }) => (verdicts.get(domainOf(email)) ?? 'unknown') !== 'unknown')
   const histories = known.length === 0 ? [] : await readHistories(ctx.db, known, now)
-  const scores = known.map((contact, i) => judge(contact.email, verdicts, histories[i] ?? NO_HISTORY, means.isDisposable))
+  const scores = known.map((contact, i) =>
+    judge(contact.email, verdicts, histories[i] ?? NO_HISTORY, means.isDisposable),
+  )
   if (known.length > 0) await writeScores(ctx.db, known, scores, now)
   return { kind: 'batch', scored: known.length, unanswered: picked.length - known.length, last }
 }
@@ -69,20 +76,33 @@ function domainOf(email: string): string {
   return email.slice(email.lastIndexOf('@') + 1)
 }
 
-function judge(email: string, verdicts: ReadonlyMap<string, MailDomain>, history: History, isDisposable: IsDisposable): number {
+function judge(
+  email: string,
+  verdicts: ReadonlyMap<string, MailDomain>,
+  history: History,
+  isDisposable: IsDisposable,
+): number {
   const domain = domainOf(email)
   const verdict = verdicts.get(domain) ?? 'unknown'
   if (verdict === 'unknown') throw new Error('a contact was judged without its domain')
   return scoreOf({
-    ...history, domain: verdict, isWellFormed: parseAddress(email).ok, isDisposable: isDisposable(domain),
+    ...history,
+    domain: verdict,
+    isWellFormed: parseAddress(email).ok,
+    isDisposable: isDisposable(domain),
     isRole: isRole(email.slice(0, email.lastIndexOf('@'))),
   })
 }
 
-interface History { readonly suppression: string | null; readonly outcomes: readonly string[] }
+interface History {
+  readonly suppression: string | null
+  readonly outcomes: readonly string[]
+}
 const NO_HISTORY: History = { suppression: null, outcomes: [] }
 
-const HISTORIES = prepared('score-histories', `
+const HISTORIES = prepared(
+  'score-histories',
+  `
 SELECT s.kind AS suppression, ARRAY(
   SELECT r.state FROM recipients r
   WHERE r.workspace_id = q.workspace_id AND lower(r.address) COLLATE "C" = q.email AND r.message_id >= $3
@@ -90,7 +110,8 @@ SELECT s.kind AS suppression, ARRAY(
   ORDER BY r.message_id DESC LIMIT ${MAX_OUTCOMES}) AS outcomes
 FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS q (workspace_id, email, n)
 LEFT JOIN suppressions s ON s.workspace_id = q.workspace_id AND s.address = q.email
-ORDER BY q.n`)
+ORDER BY q.n`,
+)
 
 async function readHistories(db: Queryable, contacts: readonly Picked[], now: Date): Promise<History[]> {
   const columns = columnsOf(contacts, [(c) => c.workspaceId, (c) => c.email])
@@ -98,16 +119,24 @@ async function readHistories(db: Queryable, contacts: readonly Picked[], now: Da
 }
 
 /** Locked in the order of addresses, as everywhere; a trigger carries the score to the memberships. */
-const WRITE = prepared('score-write', `
+const WRITE = prepared(
+  'score-write',
+  `
 WITH given AS (
   SELECT * FROM unnest($1::uuid[], $2::real[], $3::timestamptz[]) AS g (id, score, verified_at)
 ), locked AS MATERIALIZED (
   SELECT c.id FROM contacts c WHERE c.id = ANY ($1) ORDER BY c.workspace_id, c.email FOR UPDATE
 )
 UPDATE contacts c SET score = g.score, verified_at = $4 FROM given g
-WHERE c.id = g.id AND c.verified_at IS NOT DISTINCT FROM g.verified_at AND (SELECT count(*) FROM locked) > 0`)
+WHERE c.id = g.id AND c.verified_at IS NOT DISTINCT FROM g.verified_at AND (SELECT count(*) FROM locked) > 0`,
+)
 
-async function writeScores(db: Queryable, contacts: readonly Picked[], scores: readonly number[], now: Date): Promise<void> {
+async function writeScores(
+  db: Queryable,
+  contacts: readonly Picked[],
+  scores: readonly number[],
+  now: Date,
+): Promise<void> {
   const [ids, verified] = columnsOf(contacts, [(c) => c.id, (c) => c.verifiedAt])
   await db.query(WRITE, [ids, scores, verified, now])
 }

@@ -5,7 +5,17 @@
  * What was sent is found by address and time (recipients_address, events_engaged): a bound on the days is a bound on the partitions.
  */
 import { idAt } from '#src/id.ts'
-import type { ActivityLeaf, AttributeLeaf, FieldLeaf, FieldName, Filter, Leaf, Operator, StatusLeaf, TagLeaf } from './filter.ts'
+import type {
+  ActivityLeaf,
+  AttributeLeaf,
+  FieldLeaf,
+  FieldName,
+  Filter,
+  Leaf,
+  Operator,
+  StatusLeaf,
+  TagLeaf,
+} from './filter.ts'
 
 export interface Condition {
   readonly sql: string
@@ -31,8 +41,18 @@ export function compileSegment(filter: Filter, { nowMs, first = 1 }: CompileOpti
 }
 
 function compile(filter: Filter, bind: Bind, nowMs: number): string {
-  if ('all' in filter) return join(filter.all.map((one) => compile(one, bind, nowMs)), ' AND ', 'true')
-  if ('any' in filter) return join(filter.any.map((one) => compile(one, bind, nowMs)), ' OR ', 'false')
+  if ('all' in filter)
+    return join(
+      filter.all.map((one) => compile(one, bind, nowMs)),
+      ' AND ',
+      'true',
+    )
+  if ('any' in filter)
+    return join(
+      filter.any.map((one) => compile(one, bind, nowMs)),
+      ' OR ',
+      'false',
+    )
   if ('not' in filter) return `NOT ${compile(filter.not, bind, nowMs)}`
   return `(${compileLeaf(filter, bind, nowMs)})`
 }
@@ -60,7 +80,12 @@ const COMPARISONS: Readonly<Record<Exclude<Operator, 'exists'>, (stored: string,
   contains: (stored, given) => `coalesce(strpos(lower(${stored}), lower(${given})) > 0, false)`,
 }
 
-function compare(stored: string, type: string, { op, value }: { readonly op: Operator; readonly value: unknown }, bind: Bind): string {
+function compare(
+  stored: string,
+  type: string,
+  { op, value }: { readonly op: Operator; readonly value: unknown },
+  bind: Bind,
+): string {
   if (op === 'exists') return `(${stored} IS NOT NULL) = ${bind(value)}::boolean`
   return COMPARISONS[op](stored, `${bind(value)}::${type}`)
 }
@@ -69,8 +94,18 @@ function compare(stored: string, type: string, { op, value }: { readonly op: Ope
 const attribute: Compile<AttributeLeaf> = (leaf, bind) => {
   const stored = `(c.custom_attributes ->> ${bind(leaf.attribute)}::text)`
   if (typeof leaf.value !== 'number' || leaf.op === 'contains')
-    return compare(`${stored} COLLATE "C"`, 'text', leaf.op === 'exists' ? leaf : { ...leaf, value: String(leaf.value) }, bind)
-  return compare(`CASE WHEN ${stored} ~ '^-?[0-9]{1,100}([.][0-9]{1,100})?$' THEN ${stored}::numeric END`, 'numeric', leaf, bind)
+    return compare(
+      `${stored} COLLATE "C"`,
+      'text',
+      leaf.op === 'exists' ? leaf : { ...leaf, value: String(leaf.value) },
+      bind,
+    )
+  return compare(
+    `CASE WHEN ${stored} ~ '^-?[0-9]{1,100}([.][0-9]{1,100})?$' THEN ${stored}::numeric END`,
+    'numeric',
+    leaf,
+    bind,
+  )
 }
 
 const COLUMNS: Readonly<Record<FieldName, { readonly stored: string; readonly type: string }>> = {
@@ -87,12 +122,17 @@ const COLUMNS: Readonly<Record<FieldName, { readonly stored: string; readonly ty
   updatedAt: { stored: 'c.updated_at', type: 'timestamptz' },
 }
 
-const field: Compile<FieldLeaf> = (leaf, bind) => compare(COLUMNS[leaf.field].stored, COLUMNS[leaf.field].type, leaf, bind)
+const field: Compile<FieldLeaf> = (leaf, bind) =>
+  compare(COLUMNS[leaf.field].stored, COLUMNS[leaf.field].type, leaf, bind)
 
 const MEMBER = `EXISTS (
   SELECT 1 FROM memberships sm JOIN audiences sa ON sa.id = sm.audience_id AND sa.deleted_at IS NULL WHERE sm.contact_id = c.id`
 const BLOCKED = 'EXISTS (SELECT 1 FROM suppressions ss WHERE ss.workspace_id = c.workspace_id AND ss.address = c.email)'
-const OF_STATUS = { subscribed: ' AND sm.is_subscribed', unsubscribed: ' AND NOT sm.is_subscribed', member: '' } as const
+const OF_STATUS = {
+  subscribed: ' AND sm.is_subscribed',
+  unsubscribed: ' AND NOT sm.is_subscribed',
+  member: '',
+} as const
 
 const status: Compile<StatusLeaf> = (leaf, bind) => {
   if (leaf.status === 'blocked') return BLOCKED

@@ -19,17 +19,36 @@ function filterOf(given: unknown): Filter {
 describe('filters', () => {
   const FOLDED: readonly (readonly [unknown, Filter])[] = [
     [{ tag: 'vip' }, { tag: 'vip', has: true }],
-    [{ attribute: 'plan', value: 'pro' }, { attribute: 'plan', op: 'eq', value: 'pro' }],
-    [{ attribute: 'plan', op: 'exists' }, { attribute: 'plan', op: 'exists', value: true }],
-    [{ field: 'first_name', op: 'contains', value: 'a' }, { field: 'firstName', op: 'contains', value: 'a' }],
-    [{ field: 'deliverability_score', op: 'gt', value: 0.5 }, { field: 'score', op: 'gt', value: 0.5 }],
-    [{ field: 'created_at', op: 'before', value: '2026-01-01' }, { field: 'createdAt', op: 'lt', value: '2026-01-01T00:00:00.000Z' }],
+    [
+      { attribute: 'plan', value: 'pro' },
+      { attribute: 'plan', op: 'eq', value: 'pro' },
+    ],
+    [
+      { attribute: 'plan', op: 'exists' },
+      { attribute: 'plan', op: 'exists', value: true },
+    ],
+    [
+      { field: 'first_name', op: 'contains', value: 'a' },
+      { field: 'firstName', op: 'contains', value: 'a' },
+    ],
+    [
+      { field: 'deliverability_score', op: 'gt', value: 0.5 },
+      { field: 'score', op: 'gt', value: 0.5 },
+    ],
+    [
+      { field: 'created_at', op: 'before', value: '2026-01-01' },
+      { field: 'createdAt', op: 'lt', value: '2026-01-01T00:00:00.000Z' },
+    ],
     [{ status: 'subscribed' }, { status: 'subscribed', audienceId: null }],
-    [{ activity: 'opened', within_days: 30 }, { activity: 'opened', withinDays: 30 }],
+    [
+      { activity: 'opened', within_days: 30 },
+      { activity: 'opened', withinDays: 30 },
+    ],
     [{ not: { any: [{ tag: 'a', has: false }] } }, { not: { any: [{ tag: 'a', has: false }] } }],
     [{ all: [] }, { all: [] }],
   ]
-  for (const [given, expected] of FOLDED) it(`${JSON.stringify(given)} is read`, () => assert.deepEqual(filterOf(given), expected))
+  for (const [given, expected] of FOLDED)
+    it(`${JSON.stringify(given)} is read`, () => assert.deepEqual(filterOf(given), expected))
 
   const nested = (levels: number): unknown => (levels === 0 ? { tag: 'a' } : { not: nested(levels - 1) })
   const WRONG: readonly (readonly [unknown, string, RegExp])[] = [
@@ -68,33 +87,71 @@ describe('filters', () => {
   }
 
   it('any JSON is read or refused', () => {
-    fc.assert(fc.property(fc.jsonValue(), (given) => { readFilter(given) }))
+    fc.assert(
+      fc.property(fc.jsonValue(), (given) => {
+        readFilter(given)
+      }),
+    )
   })
 })
 
 /** Filters of all kinds; names and values are drawn from `texts`. */
 function filters(texts: fc.Arbitrary<string>, audiences: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
   const value = fc.oneof(texts, fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }), fc.boolean())
-  const textFields = Object.entries(FIELDS).filter(([, type]) => type === 'text').map(([name]) => name)
+  const textFields = Object.entries(FIELDS)
+    .filter(([, type]) => type === 'text')
+    .map(([name]) => name)
   const leaf = fc.oneof(
     fc.record({ tag: texts, has: fc.boolean() }),
     fc.record({ attribute: texts, op: fc.constantFrom(...OPERATORS.filter((op) => op !== 'exists')), value }),
     fc.record({ attribute: texts, op: fc.constant('exists'), value: fc.boolean() }),
-    fc.record({ field: fc.constantFrom(...textFields), op: fc.constantFrom('eq', 'ne', 'gt', 'lt', 'contains'), value: texts }),
+    fc.record({
+      field: fc.constantFrom(...textFields),
+      op: fc.constantFrom('eq', 'ne', 'gt', 'lt', 'contains'),
+      value: texts,
+    }),
     fc.record({ field: fc.constantFrom(...Object.keys(FIELDS)), op: fc.constant('exists'), value: fc.boolean() }),
-    fc.record({ field: fc.constant('score'), op: fc.constantFrom('eq', 'ne', 'gt', 'lt'), value: fc.constantFrom(0, 0.5, 1) }),
-    fc.record({ field: fc.constantFrom('createdAt', 'updatedAt'), op: fc.constantFrom('before', 'after'), value: fc.constant('2026-01-01T00:00:00Z') }),
+    fc.record({
+      field: fc.constant('score'),
+      op: fc.constantFrom('eq', 'ne', 'gt', 'lt'),
+      value: fc.constantFrom(0, 0.5, 1),
+    }),
+    fc.record({
+      field: fc.constantFrom('createdAt', 'updatedAt'),
+      op: fc.constantFrom('before', 'after'),
+      value: fc.constant('2026-01-01T00:00:00Z'),
+    }),
     fc.record({ status: fc.constantFrom(...STATUSES), audienceId: fc.option(audiences) }),
     fc.record({ activity: fc.constantFrom(...ACTIVITIES), withinDays: fc.option(fc.integer({ min: 1, max: 100 })) }),
   )
-  const group = (inner: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> => fc.oneof(
-    fc.record({ all: fc.array(inner, { maxLength: 3 }) }), fc.record({ any: fc.array(inner, { maxLength: 3 }) }), fc.record({ not: inner }))
+  const group = (inner: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+    fc.oneof(
+      fc.record({ all: fc.array(inner, { maxLength: 3 }) }),
+      fc.record({ any: fc.array(inner, { maxLength: 3 }) }),
+      fc.record({ not: inner }),
+    )
   return fc.oneof(leaf, group(leaf), group(group(leaf)))
 }
 
 describe('segments', () => {
   const NASTY = fc.constantFrom(
-    `'`, `''; DROP TABLE contacts; --`, `$1`, `\\`, `") OR true --`, `%`, `_`, `{}`, `]`, 'a', 'plan', 'vip', '42', 'ß', '__proto__', 'constructor')
+    `'`,
+    `''; DROP TABLE contacts; --`,
+    `$1`,
+    `\\`,
+    `") OR true --`,
+    `%`,
+    `_`,
+    `{}`,
+    `]`,
+    'a',
+    'plan',
+    'vip',
+    '42',
+    'ß',
+    '__proto__',
+    'constructor',
+  )
   const AUDIENCE = newId()
   let ctx: TestContext
   let workspaceId: string
@@ -103,32 +160,61 @@ describe('segments', () => {
   before(async () => {
     ctx = await createContext()
     workspaceId = await ctx.newWorkspace()
-    audienceId = (await createAudience(ctx.db, workspaceId, { name: 'a', description: null, isDoubleOptIn: false }, new Date())).id
+    audienceId = (
+      await createAudience(ctx.db, workspaceId, { name: 'a', description: null, isDoubleOptIn: false }, new Date())
+    ).id
     const rows: ContactRow[] = [
-      { email: 'anna@x.example', firstName: 'Anna', tags: ['vip', 'it'], customAttributes: { plan: 'pro', age: 42, size: '9', deep: { a: 1 } } },
-      { email: 'ben@x.example', firstName: `O'Ben`, tags: ['vip'], customAttributes: { plan: 'free', age: 9, ok: true } },
+      {
+        email: 'anna@x.example',
+        firstName: 'Anna',
+        tags: ['vip', 'it'],
+        customAttributes: { plan: 'pro', age: 42, size: '9', deep: { a: 1 } },
+      },
+      {
+        email: 'ben@x.example',
+        firstName: `O'Ben`,
+        tags: ['vip'],
+        customAttributes: { plan: 'free', age: 9, ok: true },
+      },
       { email: 'cleo@y.example', customAttributes: { plan: null, age: 'old' } },
     ]
     await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId, now: new Date() }, rows))
-    await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId: null, now: new Date() }, [{ email: 'dora@y.example' }]))
+    await ctx.db.transaction((tx) =>
+      saveContacts(tx, { workspaceId, audienceId: null, now: new Date() }, [{ email: 'dora@y.example' }]),
+    )
     await ctx.db.query(`UPDATE memberships SET is_subscribed = false WHERE email = 'ben@x.example'`)
     await ctx.db.query(`UPDATE contacts SET created_at = '2025-12-31T00:00:00Z' WHERE email = 'dora@y.example'`)
     await ctx.db.query(`UPDATE contacts SET score = 0.5 WHERE email = 'anna@x.example'`)
-    await ctx.db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'cleo@y.example', 'test')`, [workspaceId])
-    await ctx.db.query(`
+    await ctx.db.query(
+      `INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'cleo@y.example', 'test')`,
+      [workspaceId],
+    )
+    await ctx.db.query(
+      `
       INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at)
       SELECT $1, n, $2, 'bulk', 'to', address, 'x.example', state, false, now(), false, now()
       FROM (VALUES (0, 'Anna@x.example', 'delivered'), (1, 'ben@x.example', 'bounced'), (2, 'cleo@y.example', 'suppressed')) v (n, address, state)`,
-    [newId(), workspaceId])
-    await ctx.db.query(`INSERT INTO events (id, workspace_id, type, recipient, created_at) VALUES ($1, $2, 'email.opened', 'anna@x.example', now())`, [newId(), workspaceId])
+      [newId(), workspaceId],
+    )
+    await ctx.db.query(
+      `INSERT INTO events (id, workspace_id, type, recipient, created_at) VALUES ($1, $2, 'email.opened', 'anna@x.example', now())`,
+      [newId(), workspaceId],
+    )
     // a scanner is nobody
-    await ctx.db.query(`INSERT INTO events (id, workspace_id, type, recipient, data, created_at) VALUES ($1, $2, 'email.opened', 'ben@x.example', '{"machine": true}', now())`,
-      [newId(), workspaceId])
+    await ctx.db.query(
+      `INSERT INTO events (id, workspace_id, type, recipient, data, created_at) VALUES ($1, $2, 'email.opened', 'ben@x.example', '{"machine": true}', now())`,
+      [newId(), workspaceId],
+    )
   })
   after(() => ctx.close())
 
   async function find(given: unknown, inAudience = false): Promise<string[]> {
-    const selection = { workspaceId, audienceId: inAudience ? audienceId : null, filter: filterOf(given), isSubscribedOnly: false }
+    const selection = {
+      workspaceId,
+      audienceId: inAudience ? audienceId : null,
+      filter: filterOf(given),
+      isSubscribedOnly: false,
+    }
     const order = { columns: 'c.email', after: null, limit: 100, nowMs: Date.now() }
     const rows = await readSlice<{ email: string }>(ctx.db, selection, order)
     assert.equal(await countSelection(ctx.db, selection, Date.now()), rows.length)
@@ -171,37 +257,73 @@ describe('segments', () => {
   for (const [given, expected] of CASES) {
     it(`${JSON.stringify(given)}: ${expected.join(', ') || 'nobody'}`, async () => {
       assert.deepEqual(await find(given), expected)
-      assert.deepEqual(await find(given, true), expected.filter((name) => name !== 'dora'))
+      assert.deepEqual(
+        await find(given, true),
+        expected.filter((name) => name !== 'dora'),
+      )
     })
   }
 
   it('what was sent long ago is not within a few days', async () => {
     ctx.advance(40 * DAY_MS)
-    const filter = filterOf({ any: [{ activity: 'delivered', withinDays: 30 }, { activity: 'opened', withinDays: 30 }] })
-    assert.equal(await countSelection(ctx.db, { workspaceId, audienceId: null, filter, isSubscribedOnly: false }, ctx.clock.now()), 0)
+    const filter = filterOf({
+      any: [
+        { activity: 'delivered', withinDays: 30 },
+        { activity: 'opened', withinDays: 30 },
+      ],
+    })
+    assert.equal(
+      await countSelection(ctx.db, { workspaceId, audienceId: null, filter, isSubscribedOnly: false }, ctx.clock.now()),
+      0,
+    )
   })
 
   it('another workspace has none of them', async () => {
-    const selection = { workspaceId: await ctx.newWorkspace(), audienceId, filter: filterOf({ all: [] }), isSubscribedOnly: false }
+    const selection = {
+      workspaceId: await ctx.newWorkspace(),
+      audienceId,
+      filter: filterOf({ all: [] }),
+      isSubscribedOnly: false,
+    }
     assert.equal(await countSelection(ctx.db, selection, NOW), 0)
     assert.equal(await countSelection(ctx.db, { ...selection, audienceId: null }, NOW), 0)
   })
 
   it('the SQL text depends on the shape alone: no name and no value of a caller is in it', () => {
-    fc.assert(fc.property(filters(NASTY, fc.constant(AUDIENCE)), (given) => {
-      const plain = filterOf(JSON.parse(JSON.stringify(given), (key, value: unknown) =>
-        typeof value === 'string' && (key === 'tag' || key === 'attribute' || (key === 'value' && !value.startsWith('2026'))) ? 'x' : value))
-      const [hostile, harmless] = [compileSegment(filterOf(given), { nowMs: NOW, first: 3 }), compileSegment(plain, { nowMs: NOW, first: 3 })]
-      assert.equal(hostile.sql, harmless.sql)
-      assert.deepEqual([...hostile.sql.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n)).filter((n, i, all) => all.indexOf(n) === i),
-        hostile.values.map((_, i) => i + 3))
-    }), { numRuns: 500 })
+    fc.assert(
+      fc.property(filters(NASTY, fc.constant(AUDIENCE)), (given) => {
+        const plain = filterOf(
+          JSON.parse(JSON.stringify(given), (key, value: unknown) =>
+            typeof value === 'string' &&
+            (key === 'tag' || key === 'attribute' || (key === 'value' && !value.startsWith('2026')))
+              ? 'x'
+              : value,
+          ),
+        )
+        const [hostile, harmless] = [
+          compileSegment(filterOf(given), { nowMs: NOW, first: 3 }),
+          compileSegment(plain, { nowMs: NOW, first: 3 }),
+        ]
+        assert.equal(hostile.sql, harmless.sql)
+        assert.deepEqual(
+          [...hostile.sql.matchAll(/\$(\d+)/g)].map(([, n]) => Number(n)).filter((n, i, all) => all.indexOf(n) === i),
+          hostile.values.map((_, i) => i + 3),
+        )
+      }),
+      { numRuns: 500 },
+    )
   })
 
   it('every filter runs, and everybody is in it or in its opposite', async () => {
-    await fc.assert(fc.asyncProperty(filters(NASTY, fc.constantFrom(AUDIENCE, audienceId)), async (given) => {
-      const both = [...await find(given), ...await find({ not: given })].toSorted()
-      assert.deepEqual(both, emails.map((email) => email.slice(0, email.indexOf('@'))))
-    }), { numRuns: 60 })
+    await fc.assert(
+      fc.asyncProperty(filters(NASTY, fc.constantFrom(AUDIENCE, audienceId)), async (given) => {
+        const both = [...(await find(given)), ...(await find({ not: given }))].toSorted()
+        assert.deepEqual(
+          both,
+          emails.map((email) => email.slice(0, email.indexOf('@'))),
+        )
+      }),
+      { numRuns: 60 },
+    )
   })
 })

@@ -30,28 +30,50 @@ export async function createSegment(db: Queryable, workspaceId: string, order: S
   const { rows } = await db.query<Segment>(
     `INSERT INTO segments (id, workspace_id, name, description, audience_id, filter)
      SELECT $2, $1, $3, $4, $5, $6 WHERE (SELECT count(*) FROM segments WHERE workspace_id = $1) < ${MAX_SEGMENTS} RETURNING ${COLUMNS}`,
-    [workspaceId, newId(), order.name, order.description, order.audienceId, JSON.stringify(order.filter)])
+    [workspaceId, newId(), order.name, order.description, order.audienceId, JSON.stringify(order.filter)],
+  )
   return rows[0] ?? null
 }
 
 export async function findSegment(db: Queryable, workspaceId: string, id: string): Promise<Segment | null> {
-  const { rows } = await db.query<Segment>(`SELECT ${COLUMNS} FROM segments WHERE workspace_id = $1 AND id = $2`, [workspaceId, id])
+  const { rows } = await db.query<Segment>(`SELECT ${COLUMNS} FROM segments WHERE workspace_id = $1 AND id = $2`, [
+    workspaceId,
+    id,
+  ])
   return rows[0] ?? null
 }
 
 /** The newest first. */
 export function listSegments(db: Queryable, workspaceId: string, wish: PageWish): Promise<Page<Segment>> {
-  return readPage(db, { columns: COLUMNS, from: 'segments', where: 'workspace_id = $1', order: 'id DESC', values: [workspaceId] }, wish)
+  return readPage(
+    db,
+    { columns: COLUMNS, from: 'segments', where: 'workspace_id = $1', order: 'id DESC', values: [workspaceId] },
+    wish,
+  )
 }
 
 /** Null when there is none. */
-export async function updateSegment(db: Queryable, workspaceId: string, id: string, change: SegmentChange): Promise<Segment | null> {
+export async function updateSegment(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  change: SegmentChange,
+): Promise<Segment | null> {
   const { rows } = await db.query<Segment>(
     `UPDATE segments SET name = coalesce($3, name), description = CASE WHEN $4 THEN $5 ELSE description END,
        audience_id = CASE WHEN $6 THEN $7::uuid ELSE audience_id END, filter = coalesce($8::jsonb, filter), updated_at = now()
      WHERE workspace_id = $1 AND id = $2 RETURNING ${COLUMNS}`,
-    [workspaceId, id, change.name ?? null, change.description !== undefined, change.description ?? null,
-      change.audienceId !== undefined, change.audienceId ?? null, change.filter === undefined ? null : JSON.stringify(change.filter)])
+    [
+      workspaceId,
+      id,
+      change.name ?? null,
+      change.description !== undefined,
+      change.description ?? null,
+      change.audienceId !== undefined,
+      change.audienceId ?? null,
+      change.filter === undefined ? null : JSON.stringify(change.filter),
+    ],
+  )
   return rows[0] ?? null
 }
 

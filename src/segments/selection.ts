@@ -27,7 +27,9 @@ export interface SliceOrder {
 }
 
 /** The cursor behind this row. */
-export interface Cursored { readonly cursor: string }
+export interface Cursored {
+  readonly cursor: string
+}
 
 const BY_MEMBER = { key: 'm.contact_id', type: 'uuid', first: '00000000-0000-0000-0000-000000000000' }
 const BY_ADDRESS = { key: 'c.email', type: 'text', first: '' }
@@ -40,20 +42,30 @@ const LATEST = `LEFT JOIN LATERAL (
   SELECT lm.* FROM memberships lm JOIN audiences la ON la.id = lm.audience_id AND la.deleted_at IS NULL
   WHERE lm.contact_id = c.id ORDER BY lm.created_at DESC, lm.audience_id DESC LIMIT 1) m ON true`
 
-interface Parts { readonly from: string; readonly where: string; readonly values: readonly unknown[] }
+interface Parts {
+  readonly from: string
+  readonly where: string
+  readonly values: readonly unknown[]
+}
 
 /** $1 is the workspace, $2 the audience where there is one. */
 function partsOf(selection: Selection, nowMs: number, needsLatest: boolean): Parts {
   const { workspaceId, audienceId, filter, isSubscribedOnly } = selection
   const own = audienceId === null ? [workspaceId] : [workspaceId, audienceId]
-  const condition = filter === null ? { sql: 'true', values: [] } : compileSegment(filter, { nowMs, first: own.length + 1 })
+  const condition =
+    filter === null ? { sql: 'true', values: [] } : compileSegment(filter, { nowMs, first: own.length + 1 })
   const values = [...own, ...condition.values]
   if (audienceId === null)
-    return { from: `contacts c ${needsLatest ? LATEST : ''}`, where: `c.workspace_id = $1 AND NOT ${GHOST} AND ${condition.sql}`, values }
+    return {
+      from: `contacts c ${needsLatest ? LATEST : ''}`,
+      where: `c.workspace_id = $1 AND NOT ${GHOST} AND ${condition.sql}`,
+      values,
+    }
   const status = isSubscribedOnly ? ' AND m.is_subscribed' : ''
   return {
     from: 'memberships m JOIN contacts c ON c.id = m.contact_id',
-    where: `m.workspace_id = $1 AND m.audience_id = $2${status} AND ${condition.sql}`, values,
+    where: `m.workspace_id = $1 AND m.audience_id = $2${status} AND ${condition.sql}`,
+    values,
   }
 }
 
@@ -62,13 +74,18 @@ export function isCursor(selection: Selection, text: string): boolean {
   return orderOf(selection) === BY_ADDRESS ? text.length <= 400 : /^[0-9a-f-]{36}$/.test(text)
 }
 
-export async function readSlice<R extends object>(db: Queryable, selection: Selection, order: SliceOrder): Promise<(R & Cursored)[]> {
+export async function readSlice<R extends object>(
+  db: Queryable,
+  selection: Selection,
+  order: SliceOrder,
+): Promise<(R & Cursored)[]> {
   const { from, where, values } = partsOf(selection, order.nowMs, true)
   const { key, type, first } = orderOf(selection)
   const [after, limit] = [`$${values.length + 1}`, `$${values.length + 2}`]
   const { rows } = await db.query<R & Cursored>(
     `SELECT ${key} AS cursor, ${order.columns} FROM ${from} WHERE ${where} AND ${key} > ${after}::${type} ORDER BY ${key} LIMIT ${limit}`,
-    [...values, order.after ?? first, order.limit])
+    [...values, order.after ?? first, order.limit],
+  )
   return rows
 }
 
@@ -80,7 +97,9 @@ const QUERY_CANCELED = '57014'
 export function countSelection(db: Db, selection: Selection, nowMs: number): Promise<number | null> {
   return bounded(db, async (tx) => {
     const { from, where, values } = partsOf(selection, nowMs, false)
-    const { rows } = await tx.query<{ total: number }>(`SELECT count(*) AS total FROM ${from} WHERE ${where}`, [...values])
+    const { rows } = await tx.query<{ total: number }>(`SELECT count(*) AS total FROM ${from} WHERE ${where}`, [
+      ...values,
+    ])
     return rows[0]?.total ?? 0
   })
 }

@@ -92,7 +92,9 @@ const hostPattern = z.string().regex(/^(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*$/, HOST)
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,40}$/, 'a name has lower-case letters, digits and hyphens')
 
 function oneOrMore<T extends z.ZodType>(item: T) {
-  return z.union([item, z.array(item).min(1)]).transform((given) => (Array.isArray(given) ? given : [given]) as z.output<T>[])
+  return z
+    .union([item, z.array(item).min(1)])
+    .transform((given) => (Array.isArray(given) ? given : [given]) as z.output<T>[])
 }
 
 const receiverSchema = z.strictObject({
@@ -106,22 +108,26 @@ const receiverSchema = z.strictObject({
   message_rate: rate.optional(),
   connection_rate: rate.optional(),
 })
-const ruleSchema = z.strictObject({
-  name,
-  receiver: oneOrMore(name).optional(),
-  code: oneOrMore(z.number().int().min(400, 'only refusals are looked at: 400 to 599').max(599)).optional(),
-  enhanced: oneOrMore(z.string().regex(/^[45]\.\d{1,3}\.\d{1,3}$/, 'an enhanced code is written like 4.7.0')).optional(),
-  text: regex.optional(),
-  action: z.enum(['suspend', 'slow', 'tell']),
-  for: duration.optional(),
-  of: z.enum(['receiver', 'workspace', 'source']).optional(),
-}).superRefine((rule, ctx) => {
-  const isSuspend = rule.action === 'suspend'
-  const object = (field: string, message: string): void => ctx.addIssue({ code: 'custom', path: [field], message })
-  if (isSuspend && rule.for === undefined) object('action', 'suspend needs a time: for: 2h')
-  if (!isSuspend && rule.for !== undefined) object('for', `only suspend takes a time; this is ${rule.action}`)
-  if (!isSuspend && rule.of !== undefined) object('of', `only suspend says of what; this is ${rule.action}`)
-})
+const ruleSchema = z
+  .strictObject({
+    name,
+    receiver: oneOrMore(name).optional(),
+    code: oneOrMore(z.number().int().min(400, 'only refusals are looked at: 400 to 599').max(599)).optional(),
+    enhanced: oneOrMore(
+      z.string().regex(/^[45]\.\d{1,3}\.\d{1,3}$/, 'an enhanced code is written like 4.7.0'),
+    ).optional(),
+    text: regex.optional(),
+    action: z.enum(['suspend', 'slow', 'tell']),
+    for: duration.optional(),
+    of: z.enum(['receiver', 'workspace', 'source']).optional(),
+  })
+  .superRefine((rule, ctx) => {
+    const isSuspend = rule.action === 'suspend'
+    const object = (field: string, message: string): void => ctx.addIssue({ code: 'custom', path: [field], message })
+    if (isSuspend && rule.for === undefined) object('action', 'suspend needs a time: for: 2h')
+    if (!isSuspend && rule.for !== undefined) object('for', `only suspend takes a time; this is ${rule.action}`)
+    if (!isSuspend && rule.of !== undefined) object('of', `only suspend says of what; this is ${rule.action}`)
+  })
 const fileSchema = z.strictObject({ receivers: z.record(name, receiverSchema), rules: z.array(ruleSchema).default([]) })
 
 /** @param text YAML */
@@ -129,20 +135,25 @@ export function readShaping(text: string): Read {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   if (document.errors.length > 0)
-    return { kind: 'wrong', problems: document.errors.map((error) => ({ line: lines.linePos(error.pos[0]).line, text: error.message })) }
+    return {
+      kind: 'wrong',
+      problems: document.errors.map((error) => ({ line: lines.linePos(error.pos[0]).line, text: error.message })),
+    }
   const lineOf: Place = (path) => findLine(document, lines, path)
   const plain = readPlain(document)
   if (!plain.ok) return { kind: 'wrong', problems: [{ line: 0, text: plain.text }] }
   const parsed = fileSchema.safeParse(plain.value)
-  if (!parsed.success)
-    return { kind: 'wrong', problems: parsed.error.issues.map((issue) => problemOf(issue, lineOf)) }
+  if (!parsed.success) return { kind: 'wrong', problems: parsed.error.issues.map((issue) => problemOf(issue, lineOf)) }
   const missing = [FALLBACK, OWN_HOSTS].filter((one) => parsed.data.receivers[one] === undefined)
-  if (missing.length > 0) return { kind: 'wrong', problems: missing.map((one) => ({ line: 0, text: `receivers: there is no ${one}` })) }
+  if (missing.length > 0)
+    return { kind: 'wrong', problems: missing.map((one) => ({ line: 0, text: `receivers: there is no ${one}` })) }
   return { kind: 'shaping', shaping: shapingOf(parsed.data), lineOf }
 }
 
 /** An alias that names nothing, or too many of them, is only found when the values are taken. */
-function readPlain(document: Document): { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string } {
+function readPlain(
+  document: Document,
+): { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly text: string } {
   try {
     return { ok: true, value: document.toJS({ maxAliasCount: 50 }) }
   } catch (error) {
@@ -168,13 +179,26 @@ function findLine(document: Document, lines: LineCounter, path: readonly (string
 function shapingOf({ receivers, rules }: z.output<typeof fileSchema>): Shaping {
   return {
     receivers: Object.entries(receivers).map(([key, one]) => ({
-      name: key, title: one.title ?? key, mx: one.mx, domains: one.domains, isProviderWide: one.provider_wide,
-      isForAllSources: one.all_sources, connections: one.connections, messagesPerConnection: one.messages_per_connection,
-      messageRate: one.message_rate ?? null, connectionRate: one.connection_rate ?? null,
+      name: key,
+      title: one.title ?? key,
+      mx: one.mx,
+      domains: one.domains,
+      isProviderWide: one.provider_wide,
+      isForAllSources: one.all_sources,
+      connections: one.connections,
+      messagesPerConnection: one.messages_per_connection,
+      messageRate: one.message_rate ?? null,
+      connectionRate: one.connection_rate ?? null,
     })),
     rules: rules.map((one) => ({
-      name: one.name, receivers: one.receiver ?? [], codes: one.code ?? [], enhanced: one.enhanced ?? [], text: one.text ?? null,
-      action: one.action, durationMs: one.for ?? 0, scope: one.of ?? 'receiver',
+      name: one.name,
+      receivers: one.receiver ?? [],
+      codes: one.code ?? [],
+      enhanced: one.enhanced ?? [],
+      text: one.text ?? null,
+      action: one.action,
+      durationMs: one.for ?? 0,
+      scope: one.of ?? 'receiver',
     })),
   }
 }

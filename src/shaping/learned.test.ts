@@ -25,38 +25,64 @@ describe('what is learned of a limit', () => {
     assert.equal(allowed(startOver(MINUTE), 10), 1)
   })
   it('is never above the limit, never below one, and never stuck: without complaints it is whole again', () => {
-    const step = fc.record({ passMs: fc.nat(200_000), what: fc.oneof(fc.constant('slow' as const), fc.constant('over' as const), fc.nat(500)) })
-    fc.assert(fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 100 }), fc.double({ min: 0.01, max: 1, noNaN: true }), (steps, limit, scale) => {
-      let learned: Learned = UNLEARNED
-      let nowMs = MINUTE
-      for (const { passMs, what } of steps) {
-        nowMs += passMs
-        const before = allowed(learned, limit)
-        if (what === 'over') learned = startOver(nowMs)
-        else learned = what === 'slow' ? halve(learned, limit, { nowMs, scale }) : recover(learned, what, limit, { nowMs, scale })
-        const after = allowed(learned, limit)
-        assert.ok(after >= 1 && after <= limit && Number.isInteger(after))
-        if (what === 'slow') assert.ok(after <= before)
-        if (typeof what === 'number') assert.ok(after >= before)
-      }
-      for (let i = 0; i <= limit; i++) learned = recover(learned, 50, limit, { nowMs: nowMs + MINUTE, scale })
-      assert.equal(learned, UNLEARNED)
-    }))
+    const step = fc.record({
+      passMs: fc.nat(200_000),
+      what: fc.oneof(fc.constant('slow' as const), fc.constant('over' as const), fc.nat(500)),
+    })
+    fc.assert(
+      fc.property(
+        fc.array(step, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 100 }),
+        fc.double({ min: 0.01, max: 1, noNaN: true }),
+        (steps, limit, scale) => {
+          let learned: Learned = UNLEARNED
+          let nowMs = MINUTE
+          for (const { passMs, what } of steps) {
+            nowMs += passMs
+            const before = allowed(learned, limit)
+            if (what === 'over') learned = startOver(nowMs)
+            else
+              learned =
+                what === 'slow'
+                  ? halve(learned, limit, { nowMs, scale })
+                  : recover(learned, what, limit, { nowMs, scale })
+            const after = allowed(learned, limit)
+            assert.ok(after >= 1 && after <= limit && Number.isInteger(after))
+            if (what === 'slow') assert.ok(after <= before)
+            if (typeof what === 'number') assert.ok(after >= before)
+          }
+          for (let i = 0; i <= limit; i++) learned = recover(learned, 50, limit, { nowMs: nowMs + MINUTE, scale })
+          assert.equal(learned, UNLEARNED)
+        },
+      ),
+    )
   })
 })
 
 describe('what was learned', () => {
   let ctx: TestContext
-  before(async () => { ctx = await createContext() })
+  before(async () => {
+    ctx = await createContext()
+  })
   after(() => ctx.close())
 
-  const row = (pace: string, connections: number, slowedAtMs: number) => ({ pace, source: 'default', connections, slowedAtMs, knownAtMs: slowedAtMs })
+  const row = (pace: string, connections: number, slowedAtMs: number) => ({
+    pace,
+    source: 'default',
+    connections,
+    slowedAtMs,
+    knownAtMs: slowedAtMs,
+  })
 
   it('is kept, the later halving of two processes stays, and what came back is forgotten', async () => {
     const now = Date.now()
     await storeLearned(ctx.db, [row('google', 2.5, now), row('yahoo', 1, now)])
-    await Promise.all([storeLearned(ctx.db, [row('google', 1, now + 1000)]), storeLearned(ctx.db, [row('yahoo', 5, now - 1000)])])
-    const read = async () => (await loadLearned(ctx.db)).map(({ pace, connections }) => `${pace} ${connections}`).toSorted()
+    await Promise.all([
+      storeLearned(ctx.db, [row('google', 1, now + 1000)]),
+      storeLearned(ctx.db, [row('yahoo', 5, now - 1000)]),
+    ])
+    const read = async () =>
+      (await loadLearned(ctx.db)).map(({ pace, connections }) => `${pace} ${connections}`).toSorted()
     assert.deepEqual(await read(), ['google 1', 'yahoo 1'])
     const whole = (knownAtMs: number) => ({ pace: 'google', source: 'default', ...UNLEARNED, knownAtMs })
     await storeLearned(ctx.db, [whole(now)])

@@ -65,9 +65,16 @@ export interface LearnedRow extends Learned {
 
 export async function loadLearned(db: Queryable): Promise<LearnedRow[]> {
   const { rows } = await db.query<{ pace: string; source: string; connections: number; changed_at: Date }>(
-    `SELECT pace, source, connections, changed_at FROM learned_limits WHERE changed_at > now() - $1 * interval '1 day'`, [FORGET_DAYS])
-  return rows.map((row) => ({ pace: row.pace, source: row.source, connections: row.connections, slowedAtMs: row.changed_at.getTime(),
-    knownAtMs: row.changed_at.getTime() }))
+    `SELECT pace, source, connections, changed_at FROM learned_limits WHERE changed_at > now() - $1 * interval '1 day'`,
+    [FORGET_DAYS],
+  )
+  return rows.map((row) => ({
+    pace: row.pace,
+    source: row.source,
+    connections: row.connections,
+    slowedAtMs: row.changed_at.getTime(),
+    knownAtMs: row.changed_at.getTime(),
+  }))
 }
 
 /**
@@ -76,17 +83,24 @@ export async function loadLearned(db: Queryable): Promise<LearnedRow[]> {
  */
 export async function storeLearned(db: Queryable, rows: readonly LearnedRow[]): Promise<void> {
   const [below, whole] = [rows.filter((row) => row.slowedAtMs > 0), rows.filter((row) => row.slowedAtMs === 0)]
-  const sorted = below.toSorted((one, other) => one.pace < other.pace ? -1 : 1)
+  const sorted = below.toSorted((one, other) => (one.pace < other.pace ? -1 : 1))
   if (sorted.length > 0)
     await db.query(
       `INSERT INTO learned_limits (pace, source, connections, changed_at)
        SELECT * FROM unnest($1::text[], $2::text[], $3::real[], $4::timestamptz[])
        ON CONFLICT (pace, source) DO UPDATE SET connections = excluded.connections, changed_at = excluded.changed_at
        WHERE learned_limits.changed_at <= excluded.changed_at`,
-      columnsOf(sorted, [(row) => row.pace, (row) => row.source, (row) => row.connections, (row) => new Date(row.slowedAtMs)]))
+      columnsOf(sorted, [
+        (row) => row.pace,
+        (row) => row.source,
+        (row) => row.connections,
+        (row) => new Date(row.slowedAtMs),
+      ]),
+    )
   if (whole.length > 0)
     await db.query(
       `DELETE FROM learned_limits l USING unnest($1::text[], $2::text[], $3::timestamptz[]) AS gone (pace, source, known_at)
        WHERE l.pace = gone.pace AND l.source = gone.source AND l.changed_at <= gone.known_at`,
-      columnsOf(whole, [(row) => row.pace, (row) => row.source, (row) => new Date(row.knownAtMs)]))
+      columnsOf(whole, [(row) => row.pace, (row) => row.source, (row) => new Date(row.knownAtMs)]),
+    )
 }

@@ -3,7 +3,16 @@
  * that they would, alone or together. It says nothing wrong about a rule that can match; of two patterns it knows that one takes all of the
  * other only where that is certain (the same pattern, none at all, or a plain text that the other matches).
  */
-import { FALLBACK, OWN_HOSTS, readShaping, type Place, type Problem, type Receiver, type ReplyRule, type Shaping } from './file.ts'
+import {
+  FALLBACK,
+  OWN_HOSTS,
+  readShaping,
+  type Place,
+  type Problem,
+  type Receiver,
+  type ReplyRule,
+  type Shaping,
+} from './file.ts'
 import { covers } from './match.ts'
 import { matches } from './pattern.ts'
 
@@ -12,7 +21,9 @@ export function lintShaping(text: string): Problem[] {
   const read = readShaping(text)
   if (read.kind === 'wrong') return [...read.problems]
   const { shaping, lineOf } = read
-  return [...lintReceivers(shaping, lineOf), ...lintRules(shaping, lineOf)].toSorted((one, other) => one.line - other.line)
+  return [...lintReceivers(shaping, lineOf), ...lintRules(shaping, lineOf)].toSorted(
+    (one, other) => one.line - other.line,
+  )
 }
 
 function lintReceivers({ receivers }: Shaping, lineOf: Place): Problem[] {
@@ -22,8 +33,12 @@ function lintReceivers({ receivers }: Shaping, lineOf: Place): Problem[] {
     const isSpecial = name === FALLBACK || name === OWN_HOSTS
     const count = mx.length + domains.length
     if (isSpecial && count > 0) return [{ line, text: `receiver ${name} is not found by hosts or domains` }]
-    if (!isSpecial && count === 0) return [{ line, text: `receiver ${name} has neither mx nor domains: it is never met` }]
-    return [...lintHosts(receivers.slice(0, at), receiver, 'mx', lineOf), ...lintHosts(receivers.slice(0, at), receiver, 'domains', lineOf)]
+    if (!isSpecial && count === 0)
+      return [{ line, text: `receiver ${name} has neither mx nor domains: it is never met` }]
+    return [
+      ...lintHosts(receivers.slice(0, at), receiver, 'mx', lineOf),
+      ...lintHosts(receivers.slice(0, at), receiver, 'domains', lineOf),
+    ]
   })
 }
 
@@ -50,10 +65,17 @@ function lintRules({ receivers, rules }: Shaping, lineOf: Place): Problem[] {
     const takers = takersOf(earlier, rule, known)
     const strangers = rule.receivers.filter((name) => !known.has(name))
     return [
-      ...earlier.some(({ name }) => name === rule.name) ? [{ line, text: `rule ${rule.name}: the name is taken by an earlier rule` }] : [],
-      ...strangers.map((name) => ({ line: lineOf(['rules', at, 'receiver']), text: `rule ${rule.name}: there is no receiver ${name}` })),
-      ...takers === null ? [] : [{ line, text: `rule ${rule.name} can never match: ${takersText(takers)}` }],
-      ...canBeFound(rule.text) ? [] : [{ line, text: `rule ${rule.name} can never match: no text has its beginning or end in the middle` }],
+      ...(earlier.some(({ name }) => name === rule.name)
+        ? [{ line, text: `rule ${rule.name}: the name is taken by an earlier rule` }]
+        : []),
+      ...strangers.map((name) => ({
+        line: lineOf(['rules', at, 'receiver']),
+        text: `rule ${rule.name}: there is no receiver ${name}`,
+      })),
+      ...(takers === null ? [] : [{ line, text: `rule ${rule.name} can never match: ${takersText(takers)}` }]),
+      ...(canBeFound(rule.text)
+        ? []
+        : [{ line, text: `rule ${rule.name} can never match: no text has its beginning or end in the middle` }]),
     ]
   })
 }
@@ -65,7 +87,11 @@ function takersText(takers: readonly string[]): string {
 }
 
 /** The earlier rules that take, together, whatever this one matches; null where something is left for it. */
-function takersOf(earlier: readonly ReplyRule[], rule: ReplyRule, known: ReadonlySet<string>): readonly string[] | null {
+function takersOf(
+  earlier: readonly ReplyRule[],
+  rule: ReplyRule,
+  known: ReadonlySet<string>,
+): readonly string[] | null {
   const whole = earlier.find((one) => takesAll(one, rule))
   if (whole !== undefined) return [whole.name]
   const takers = new Set<string>()
@@ -80,7 +106,8 @@ function takersOf(earlier: readonly ReplyRule[], rule: ReplyRule, known: Readonl
 /** The same as several rules of one receiver, one code and one alternative of the pattern each. */
 function piecesOf(rule: ReplyRule, known: ReadonlySet<string>): ReplyRule[] {
   const receivers = rule.receivers.length === 0 ? [...known] : rule.receivers
-  return receivers.map((receiver) => ({ ...rule, receivers: [receiver] }))
+  return receivers
+    .map((receiver) => ({ ...rule, receivers: [receiver] }))
     .flatMap((one) => singly(rule.codes).map((codes) => ({ ...one, codes })))
     .flatMap((one) => singly(rule.enhanced).map((enhanced) => ({ ...one, enhanced })))
     .flatMap((one) => alternativesOf(rule.text).map((text) => ({ ...one, text })))
@@ -104,13 +131,19 @@ const PLAIN_SIGN = /\\.|\[(?:\\.|[^\]\\])*\]/gu
 
 /** False where each alternative has a letter before its beginning, or behind its end. */
 function canBeFound(pattern: RegExp | null): boolean {
-  return alternativesOf(pattern).some((one) => one === null || !/[\w ]\^|\$[\w ]/.test(one.source.replaceAll(PLAIN_SIGN, 'x')))
+  return alternativesOf(pattern).some(
+    (one) => one === null || !/[\w ]\^|\$[\w ]/.test(one.source.replaceAll(PLAIN_SIGN, 'x')),
+  )
 }
 
 /** Whatever `rule` matches, `earlier` matches too. */
 function takesAll(earlier: ReplyRule, rule: ReplyRule): boolean {
-  return hasAll(earlier.receivers, rule.receivers) && hasAll(earlier.codes, rule.codes) && hasAll(earlier.enhanced, rule.enhanced)
-    && takesText(earlier.text, rule.text)
+  return (
+    hasAll(earlier.receivers, rule.receivers) &&
+    hasAll(earlier.codes, rule.codes) &&
+    hasAll(earlier.enhanced, rule.enhanced) &&
+    takesText(earlier.text, rule.text)
+  )
 }
 
 /** An empty list stands for everything. */

@@ -3,7 +3,15 @@
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const UNITS: Readonly<Record<string, number>> = {
-  ms: 1, s: 1000, sec: 1000, m: MINUTE, min: MINUTE, h: HOUR, hour: HOUR, d: 24 * HOUR, day: 24 * HOUR,
+  ms: 1,
+  s: 1000,
+  sec: 1000,
+  m: MINUTE,
+  min: MINUTE,
+  h: HOUR,
+  hour: HOUR,
+  d: 24 * HOUR,
+  day: 24 * HOUR,
 }
 
 export interface Rate {

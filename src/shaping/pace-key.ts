@@ -16,7 +16,7 @@ export function paceKeyOf({ name, isProviderWide }: Pick<Receiver, 'name' | 'isP
 
 /** @param source the name of an egress source; null = the system's choice */
 export function paceSourceOf({ isForAllSources }: Pick<Receiver, 'isForAllSources'>, source: string | null): string {
-  return isForAllSources ? ANY_SOURCE : source ?? ANY_SOURCE
+  return isForAllSources ? ANY_SOURCE : (source ?? ANY_SOURCE)
 }
 
 /** ` from <source>`, where a pace or what stops it is of one of ours; for people. */

@@ -34,21 +34,32 @@ export function workspaceStopText({ pace }: Pick<ReceiverSuspension, 'pace'>): s
 
 /** Those that hold at `now`, the first to end first. */
 export async function listReceiverSuspensions(db: Queryable, now: Date): Promise<ReceiverSuspension[]> {
-  return (await db.query<ReceiverSuspension>(`SELECT ${COLUMNS} FROM receiver_suspensions WHERE until > $1 ORDER BY until`, [now])).rows
+  return (
+    await db.query<ReceiverSuspension>(`SELECT ${COLUMNS} FROM receiver_suspensions WHERE until > $1 ORDER BY until`, [
+      now,
+    ])
+  ).rows
 }
 
-async function suspendReceiver(ctx: Pick<Context, 'db' | 'redis'>, order: Omit<ReceiverSuspension, 'createdAt'>): Promise<void> {
+async function suspendReceiver(
+  ctx: Pick<Context, 'db' | 'redis'>,
+  order: Omit<ReceiverSuspension, 'createdAt'>,
+): Promise<void> {
   await ctx.db.query(
     `INSERT INTO receiver_suspensions (id, pace, source, workspace_id, rule, reply, until) VALUES ($1, $2, $3, $4, $5, $6, $7)
      ON CONFLICT ON CONSTRAINT receiver_suspensions_once DO UPDATE
      SET rule = excluded.rule, reply = excluded.reply, until = excluded.until WHERE receiver_suspensions.until < excluded.until`,
-    [newId(), order.pace, order.source, order.workspaceId, order.rule, order.reply.slice(0, MOST_REPLY), order.until])
+    [newId(), order.pace, order.source, order.workspaceId, order.rule, order.reply.slice(0, MOST_REPLY), order.until],
+  )
   await announce(ctx)
 }
 
 /** Ends those of a pace, or of a receiver with all of its sites, before their time; answers how many. */
 export async function resumeReceiver(ctx: Pick<Context, 'db' | 'redis'>, pace: string): Promise<number> {
-  const { rowCount } = await ctx.db.query(`DELETE FROM receiver_suspensions WHERE (pace = $1 OR starts_with(pace, $1 || '/')) AND until > now()`, [pace])
+  const { rowCount } = await ctx.db.query(
+    `DELETE FROM receiver_suspensions WHERE (pace = $1 OR starts_with(pace, $1 || '/')) AND until > now()`,
+    [pace],
+  )
   if (rowCount !== 0) await announce(ctx)
   return rowCount ?? 0
 }
@@ -77,17 +88,22 @@ export async function watchReceiverSuspensions(ctx: Context, onChange: () => voi
     return new Map([...stored.map((one) => [nameOf(one), one] as const), ...mine, ...unstored])
   }
   let known = await look()
-  const looks = createLooks(async () => {
-    const found = await look()
-    const isOther = found.size !== known.size || [...found].some(([name, one]) => known.get(name)?.until.getTime() !== one.until.getTime())
-    known = found
-    if (isOther) onChange()
-  }, (error) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'))
+  const looks = createLooks(
+    async () => {
+      const found = await look()
+      const isOther =
+        found.size !== known.size ||
+        [...found].some(([name, one]) => known.get(name)?.until.getTime() !== one.until.getTime())
+      known = found
+      if (isOther) onChange()
+    },
+    (error) => ctx.log.debug({ err: error }, 'suspensions of receivers could not be read'),
+  )
   const timer = setInterval(() => void looks.again(), LOOK_MS)
   return {
     find: (pace, source, workspaceId) => {
       if (known.size === 0) return null
-      const ofWorkspace = workspaceId === null ? [] : [[pace, EVERYWHERE, workspaceId]] as const
+      const ofWorkspace = workspaceId === null ? [] : ([[pace, EVERYWHERE, workspaceId]] as const)
       const places = [[pace, source, null], [EVERYWHERE, source, null], ...ofWorkspace] as const
       const found = places.map(([key, by, owner]) => known.get(nameOf({ pace: key, source: by, workspaceId: owner })))
       return found.find((one) => one !== undefined && one.until.getTime() > ctx.clock.now()) ?? null
@@ -109,7 +125,9 @@ async function store(ctx: Context, suspension: ReceiverSuspension): Promise<void
       return await suspendReceiver(ctx, suspension)
     } catch (error) {
       ctx.log.debug({ err: error }, 'a suspension could not be stored; tried again')
-      await new Promise((resolve) => { setTimeout(resolve, RETRY_MS).unref() })
+      await new Promise((resolve) => {
+        setTimeout(resolve, RETRY_MS).unref()
+      })
     }
   }
 }

@@ -71,12 +71,15 @@ export async function replayShaping(db: Queryable, { before, after, mapped, sinc
       counts.replies += row.count
       counts.before[was.did] += row.count
       counts.after[is.did] += row.count
-      if (was.rule !== is.rule || was.did !== is.did) addChange(changes, row, { receiver: is.receiver, before: was.rule, after: is.rule })
+      if (was.rule !== is.rule || was.did !== is.did)
+        addChange(changes, row, { receiver: is.receiver, before: was.rule, after: is.rule })
     }
   }
   return {
     replies,
-    receivers: [...receivers].map(([receiver, counts]) => ({ receiver, ...counts })).toSorted((one, other) => other.replies - one.replies),
+    receivers: [...receivers]
+      .map(([receiver, counts]) => ({ receiver, ...counts }))
+      .toSorted((one, other) => other.replies - one.replies),
     changes: [...changes.values()].toSorted((one, other) => other.count - one.count).slice(0, MOST_CHANGES),
   }
 }
@@ -93,12 +96,17 @@ interface Judged {
 
 function judge(shaping: Shaping, row: ReplyRow, isOurs: boolean): Judged {
   const hosts = row.host === null ? [] : [{ name: row.host, isOurs }]
-  const receiver = accountAt(row.domain) === null ? findReceiver(shaping, { domain: row.domain, hosts }).name : ACCOUNT_RECEIVER
+  const receiver =
+    accountAt(row.domain) === null ? findReceiver(shaping, { domain: row.domain, hosts }).name : ACCOUNT_RECEIVER
   const rule = findRule(shaping, receiver, row)
   return { receiver, rule: rule?.name ?? null, did: rule?.action ?? 'nothing' }
 }
 
-function addChange(changes: Map<string, Change>, row: ReplyRow, found: Pick<Change, 'receiver' | 'before' | 'after'>): void {
+function addChange(
+  changes: Map<string, Change>,
+  row: ReplyRow,
+  found: Pick<Change, 'receiver' | 'before' | 'after'>,
+): void {
   const reply = `${row.code} ${row.enhanced === null ? '' : `${row.enhanced} `}${row.text.slice(0, 200)}`
   // numbers and addresses differ, the reply is the same
   const name = JSON.stringify([found, reply.replaceAll(/[0-9a-f.:]{4,}/gi, '#')])
@@ -112,6 +120,8 @@ async function readReplies(db: Queryable, from: Date, until: Date): Promise<Repl
     `SELECT r.domain, a.host, a.reply_code AS code, a.reply_status AS enhanced, left(coalesce(a.reply_text, ''), 500) AS text,
        count(*)::int AS count
      FROM attempts a JOIN recipients r ON r.message_id = a.message_id AND r.n = a.n
-     WHERE a.at >= $1 AND a.at < $2 AND a.reply_code >= 400 GROUP BY 1, 2, 3, 4, 5`, [from, until])
+     WHERE a.at >= $1 AND a.at < $2 AND a.reply_code >= 400 GROUP BY 1, 2, 3, 4, 5`,
+    [from, until],
+  )
   return rows
 }

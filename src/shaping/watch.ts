@@ -23,7 +23,10 @@ export function shapingFileOf({ shapingFile }: Pick<Config, 'shapingFile'>): str
 }
 
 /** @throws ConfigError when the file is wrong or not there: it says all that is. `onChange` follows each change that holds. */
-export function watchShaping(ctx: { readonly config: Pick<Config, 'shapingFile'>; readonly log: Log }, onChange: () => void): ShapingWatch {
+export function watchShaping(
+  ctx: { readonly config: Pick<Config, 'shapingFile'>; readonly log: Log },
+  onChange: () => void,
+): ShapingWatch {
   const file = shapingFileOf(ctx.config)
   // in this order: what is written meanwhile is read again
   let changedAt = changeTime(file)
@@ -43,14 +46,21 @@ export function watchShaping(ctx: { readonly config: Pick<Config, 'shapingFile'>
     changedAt = found
     reload()
   }, LOOK_MS)
-  return { get current() { return current }, stop: () => clearInterval(timer) }
+  return {
+    get current() {
+      return current
+    },
+    stop: () => clearInterval(timer),
+  }
 }
 
 function loadFirst(file: string): Shaping {
   try {
     return loadShaping(file)
   } catch (error) {
-    throw new ConfigError(`SHAPING_FILE cannot be used: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new ConfigError(`SHAPING_FILE cannot be used: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
   }
 }
 

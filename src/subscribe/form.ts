@@ -12,9 +12,15 @@ export interface SubscribeForm {
 
 const TOKEN = /^[0-9a-f]{32}$/
 const COLUMNS = 'workspace_id AS "workspaceId", id AS "audienceId", name, is_double_opt_in AS "isDoubleOptIn"'
-const FIND = prepared('subscribe-form-by-token', `SELECT ${COLUMNS} FROM audiences WHERE subscribe_token = $1 AND deleted_at IS NULL`)
-const FIND_BY_ID = prepared('subscribe-form-by-id', `
-SELECT ${COLUMNS} FROM audiences WHERE id = $2 AND workspace_id = $1 AND deleted_at IS NULL`)
+const FIND = prepared(
+  'subscribe-form-by-token',
+  `SELECT ${COLUMNS} FROM audiences WHERE subscribe_token = $1 AND deleted_at IS NULL`,
+)
+const FIND_BY_ID = prepared(
+  'subscribe-form-by-id',
+  `
+SELECT ${COLUMNS} FROM audiences WHERE id = $2 AND workspace_id = $1 AND deleted_at IS NULL`,
+)
 
 /** Null for a token that is not known, or whose audience was deleted. */
 export async function findForm(db: Queryable, token: string): Promise<SubscribeForm | null> {
@@ -23,7 +29,10 @@ export async function findForm(db: Queryable, token: string): Promise<SubscribeF
   return rows[0] ?? null
 }
 
-export async function findFormOf(db: Queryable, at: Pick<SubscribeForm, 'workspaceId' | 'audienceId'>): Promise<SubscribeForm | null> {
+export async function findFormOf(
+  db: Queryable,
+  at: Pick<SubscribeForm, 'workspaceId' | 'audienceId'>,
+): Promise<SubscribeForm | null> {
   const { rows } = await db.query<SubscribeForm>(FIND_BY_ID, [at.workspaceId, at.audienceId])
   return rows[0] ?? null
 }

@@ -76,7 +76,8 @@ function domainOf(email: string): string {
 
 function contentOf(name: string, link: string): { readonly html: string; readonly text: string } {
   const asked = `You, or somebody in your name, asked to be subscribed to “${name}”.`
-  const ignore = 'If it was not you, do nothing: without your confirmation nothing is stored. The link works for 7 days.'
+  const ignore =
+    'If it was not you, do nothing: without your confirmation nothing is stored. The link works for 7 days.'
   return {
     text: `${asked}\n\nTo confirm, open this address and press the button there:\n\n${link}\n\n${ignore}\n`,
     html: [

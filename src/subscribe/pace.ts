@@ -17,7 +17,10 @@ const PER_LETTER: AttemptLimit = { max: 1, windowMs: TEN_MINUTES_MS }
 
 /** Seconds to wait; null when it may go on. `address` is an IP address. */
 export function paceNetwork(ctx: Pacing, address: string): Promise<number | null> {
-  return ctx.attempts.take(nameOf(ctx, `network ${networkOf(address)}`), { max: ctx.config.subscribesPerNetwork, windowMs: TEN_MINUTES_MS })
+  return ctx.attempts.take(nameOf(ctx, `network ${networkOf(address)}`), {
+    max: ctx.config.subscribesPerNetwork,
+    windowMs: TEN_MINUTES_MS,
+  })
 }
 
 /** The address for all forms together; `a+anything@b` is `a@b`: it is one inbox that would be flooded. */

@@ -27,7 +27,9 @@ const content = z.tuple([uuid, uuid, z.string(), z.string().nullable(), z.string
 export function makeProof(ctx: Pick<Context, 'vault' | 'clock'>, wish: Wish): string {
   const until = ctx.clock.now() + LIFETIME_MS
   const { workspaceId, audienceId, email, firstName, lastName } = wish
-  return ctx.vault.seal(PURPOSE, JSON.stringify([workspaceId, audienceId, email, firstName, lastName, until])).toString('base64url')
+  return ctx.vault
+    .seal(PURPOSE, JSON.stringify([workspaceId, audienceId, email, firstName, lastName, until]))
+    .toString('base64url')
 }
 
 /** Null for anything that we did not make, and when its time is over. */

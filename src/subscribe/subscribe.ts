@@ -48,7 +48,10 @@ export async function enter(ctx: Subscribing, entry: Entry): Promise<Outcome> {
   if (entry.isTrapped) return { kind: 'taken', form }
   const inbox = await paceEmail(ctx, entry.person.email)
   if (inbox !== null) return { kind: 'too often', retryAfter: inbox }
-  const [outcome] = await Promise.all([form.isDoubleOptIn ? ask(ctx, form, entry.person) : store(ctx, form, entry.person), sleep(FLOOR_MS)])
+  const [outcome] = await Promise.all([
+    form.isDoubleOptIn ? ask(ctx, form, entry.person) : store(ctx, form, entry.person),
+    sleep(FLOOR_MS),
+  ])
   return outcome
 }
 
@@ -64,7 +67,10 @@ async function store(ctx: Subscribing, form: SubscribeForm, person: Subscriber):
 async function ask(ctx: Subscribing, form: SubscribeForm, person: Required<Subscriber>): Promise<Outcome> {
   const sender = await findSender(ctx.db, form.workspaceId)
   if (sender === null) {
-    ctx.log.warn({ workspaceId: form.workspaceId, audienceId: form.audienceId }, 'a form asks for confirmation, and no domain may send it')
+    ctx.log.warn(
+      { workspaceId: form.workspaceId, audienceId: form.audienceId },
+      'a form asks for confirmation, and no domain may send it',
+    )
     return { kind: 'no sender' }
   }
   if (!(await mayAsk(ctx, form.audienceId, person.email))) return { kind: 'taken', form }
@@ -74,7 +80,10 @@ async function ask(ctx: Subscribing, form: SubscribeForm, person: Required<Subsc
 }
 
 /** Whose confirmation a link asks for; null when it is not ours, its time is over, or the audience is gone. Changes nothing. */
-export async function readLink(ctx: Context, proof: string): Promise<{ readonly form: SubscribeForm; readonly wish: Wish } | null> {
+export async function readLink(
+  ctx: Context,
+  proof: string,
+): Promise<{ readonly form: SubscribeForm; readonly wish: Wish } | null> {
   const wish = readProof(ctx, proof)
   const form = wish === null ? null : await findFormOf(ctx.db, wish)
   return wish === null || form === null ? null : { form, wish }

@@ -5,7 +5,9 @@ import { CAUSES } from './cause.ts'
 describe('causes of suppression', () => {
   it('stand in the docs as they are here, strongest first', () => {
     const rows = readFileSync('docs/suppression.md', 'utf8').matchAll(/^\| `(\w+)` \| (.+) \|$/gm)
-    assert.deepEqual([...rows].map(([, kind, meaning]) => [kind, meaning]),
-      Object.entries(CAUSES).map(([kind, { meaning }]) => [kind, meaning]))
+    assert.deepEqual(
+      [...rows].map(([, kind, meaning]) => [kind, meaning]),
+      Object.entries(CAUSES).map(([kind, { meaning }]) => [kind, meaning]),
+    )
   })
 })

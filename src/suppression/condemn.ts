@@ -35,14 +35,25 @@ export interface Results {
 
 /** Inside a transaction. */
 export async function condemn(tx: Queryable, { refused, deliveries }: Results, now: Date): Promise<void> {
-  const judged = distinct(refused.flatMap((one): Judged[] => {
-    const rule = ruleFor(one.class, one.reply.status)
-    return rule === null ? [] : [{ ...one, rule }]
-  }))
+  const judged = distinct(
+    refused.flatMap((one): Judged[] => {
+      const rule = ruleFor(one.class, one.reply.status)
+      return rule === null ? [] : [{ ...one, rule }]
+    }),
+  )
   await countResults(tx, addHard(deliveries, judged), now)
-  const jumped = await findJumps(tx, judged.map(({ receiver }) => receiver), now)
+  const jumped = await findJumps(
+    tx,
+    judged.map(({ receiver }) => receiver),
+    now,
+  )
   const isAtOnce = (one: Judged): boolean => BOUNCE_RULES[one.rule].proofs === 1 && !jumped.has(one.receiver)
-  const proved = await hold(tx, judged.filter((one) => !isAtOnce(one)), jumped, now)
+  const proved = await hold(
+    tx,
+    judged.filter((one) => !isAtOnce(one)),
+    jumped,
+    now,
+  )
   const condemned = judged.filter((one) => isAtOnce(one) || proved.has(keyOf(one)))
   if (condemned.length > 0) await tx.query(FREE, columnsOf(condemned, [(c) => c.workspaceId, (c) => c.address]))
   await suppress(tx, condemned.map(entryOf), now)
@@ -68,14 +79,22 @@ function addHard(deliveries: ReadonlyMap<string, Hours>, judged: readonly Judged
 
 function entryOf(one: Judged): Suppressing {
   return {
-    workspaceId: one.workspaceId, address: one.address, kind: 'hard_bounce', reason: `hard bounce: ${one.reply.text}`.slice(0, MAX_REASON),
-    reply: one.reply, rule: ruleName(one.rule), eventId: one.eventId, messageId: one.messageId,
+    workspaceId: one.workspaceId,
+    address: one.address,
+    kind: 'hard_bounce',
+    reason: `hard bounce: ${one.reply.text}`.slice(0, MAX_REASON),
+    reply: one.reply,
+    rule: ruleName(one.rule),
+    eventId: one.eventId,
+    messageId: one.messageId,
   }
 }
 
 const MAX_REASON = 500
 
-const HOLD = prepared('suppressions-hold', `
+const HOLD = prepared(
+  'suppressions-hold',
+  `
 INSERT INTO held_suppressions AS h (workspace_id, address, hold, receiver, cause, reply_code, reply_status, reply_text, rule, event_id,
   message_id, held_at)
 SELECT workspace_id, lower(address), hold, receiver, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, $12
@@ -83,19 +102,41 @@ FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smal
   $11::uuid[]) AS i (workspace_id, address, hold, receiver, cause, reply_code, reply_status, reply_text, rule, event_id, message_id)
 ORDER BY workspace_id, lower(address) COLLATE "C"
 ON CONFLICT (workspace_id, address) DO UPDATE SET hold = CASE WHEN h.hold = 'outage' THEN h.hold ELSE excluded.hold END
-RETURNING workspace_id AS "workspaceId", address, held_at AS "heldAt"`)
+RETURNING workspace_id AS "workspaceId", address, held_at AS "heldAt"`,
+)
 
-const FREE = prepared('suppressions-unhold', `
+const FREE = prepared(
+  'suppressions-unhold',
+  `
 DELETE FROM held_suppressions h USING unnest($1::uuid[], $2::text[]) AS i (workspace_id, address)
-WHERE h.workspace_id = i.workspace_id AND h.address = lower(i.address)`)
+WHERE h.workspace_id = i.workspace_id AND h.address = lower(i.address)`,
+)
 
 /** Writes down what waits; answers those that this was the second proof of, which wait no more. */
-async function hold(tx: Queryable, judged: readonly Judged[], jumped: ReadonlySet<string>, now: Date): Promise<ReadonlySet<string>> {
+async function hold(
+  tx: Queryable,
+  judged: readonly Judged[],
+  jumped: ReadonlySet<string>,
+  now: Date,
+): Promise<ReadonlySet<string>> {
   if (judged.length === 0) return new Set()
-  const rows = judged.map((one) => ({ ...one, hold: jumped.has(one.receiver) ? 'outage' : 'proof', entry: entryOf(one) }))
+  const rows = judged.map((one) => ({
+    ...one,
+    hold: jumped.has(one.receiver) ? 'outage' : 'proof',
+    entry: entryOf(one),
+  }))
   const columns = columnsOf(rows, [
-    (r) => r.workspaceId, (r) => r.address, (r) => r.hold, (r) => r.receiver, (r) => r.entry.reason, (r) => r.reply.code,
-    (r) => r.reply.status, (r) => r.reply.text, (r) => r.entry.rule, (r) => r.eventId, (r) => r.messageId,
+    (r) => r.workspaceId,
+    (r) => r.address,
+    (r) => r.hold,
+    (r) => r.receiver,
+    (r) => r.entry.reason,
+    (r) => r.reply.code,
+    (r) => r.reply.status,
+    (r) => r.reply.text,
+    (r) => r.entry.rule,
+    (r) => r.eventId,
+    (r) => r.messageId,
   ])
   const { rows: held } = await tx.query<{ workspaceId: string; address: string; heldAt: Date }>(HOLD, [...columns, now])
   const proved = held.filter(({ heldAt }) => now.getTime() - heldAt.getTime() >= PROOF_GAP_MS)

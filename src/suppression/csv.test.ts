@@ -6,13 +6,17 @@ import type { Suppression } from './list.ts'
 import { gather } from '#test/support/gather.ts'
 
 const read = (text: string): Promise<ListRow[]> => gather(readList(Readable.from([Buffer.from(text)])))
-const brief = (row: ListRow): string => row.kind === 'broken' ? 'broken'
-  : `${row.line} ${row.entry.address} ${row.entry.kind} ${row.entry.reason ?? '-'}`
+const brief = (row: ListRow): string =>
+  row.kind === 'broken' ? 'broken' : `${row.line} ${row.entry.address} ${row.entry.kind} ${row.entry.reason ?? '-'}`
 
 const FILES: readonly (readonly [name: string, text: string, rows: readonly string[]])[] = [
   ['addresses alone', 'a@b.example\nc@d.example\n', ['1 a@b.example import -', '2 c@d.example import -']],
   ['a header', 'email,reason\r\na@b.example,asked us\r\n', ['2 a@b.example import asked us']],
-  ['columns in another order, other names', 'created;Type;Email Address\n2020;Hard Bounce;a@b.example\n', ['2 a@b.example hard_bounce -']],
+  [
+    'columns in another order, other names',
+    'created;Type;Email Address\n2020;Hard Bounce;a@b.example\n',
+    ['2 a@b.example hard_bounce -'],
+  ],
   ['a kind that nobody knows', 'address,kind\na@b.example,spamtrap\n', ['2 a@b.example import -']],
   ['a byte order mark and blank lines', '\ufeffemail\n\n a@b.example \n', ['3 a@b.example import -']],
   ['quotes', 'email,reason\n"a@b.example","x, ""y"""\n', ['2 a@b.example import x, "y"']],
@@ -27,21 +31,35 @@ describe('files of suppressions', () => {
 
   it('what is written is read back, whatever an address or a cause looks like', async () => {
     const texts = fc.string({ unit: fc.constantFrom('=', '+', '@', "'", '"', ',', 'a', 'ß', '-'), minLength: 1 })
-    await fc.assert(fc.asyncProperty(fc.array(fc.tuple(texts, texts), { minLength: 1, maxLength: 5 }), async (pairs) => {
-      const at = new Date(0)
-      const list = pairs.map(([address, cause]): Suppression => ({
-        address, kind: 'complaint', cause, reply: null, rule: null, eventId: null, messageId: null, apiKeyId: null, createdAt: at,
-        updatedAt: at,
-      }))
-      const rows = await read(`${HEADER.join(',')}\r\n${writeList(list)}`)
-      assert.deepEqual(rows.map((row) => row.kind === 'entry' && [row.entry.address, row.entry.reason, row.entry.kind]),
-        pairs.map(([address, cause]) => [address, cause, 'complaint']))
-    }))
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(texts, texts), { minLength: 1, maxLength: 5 }), async (pairs) => {
+        const at = new Date(0)
+        const list = pairs.map(([address, cause]): Suppression => ({
+          address,
+          kind: 'complaint',
+          cause,
+          reply: null,
+          rule: null,
+          eventId: null,
+          messageId: null,
+          apiKeyId: null,
+          createdAt: at,
+          updatedAt: at,
+        }))
+        const rows = await read(`${HEADER.join(',')}\r\n${writeList(list)}`)
+        assert.deepEqual(
+          rows.map((row) => row.kind === 'entry' && [row.entry.address, row.entry.reason, row.entry.kind]),
+          pairs.map(([address, cause]) => [address, cause, 'complaint']),
+        )
+      }),
+    )
   })
 
   it('nothing that is in a file is an exception', async () => {
-    await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
-      await gather(readList(Readable.from([Buffer.from(bytes)])))
-    }))
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), async (bytes) => {
+        await gather(readList(Readable.from([Buffer.from(bytes)])))
+      }),
+    )
   })
 })

@@ -26,7 +26,11 @@ const ADDRESS_NAMES = ['email', 'address', 'email_address', 'emailaddress', 'e-m
 const REASON_NAMES = ['reason', 'cause', 'description']
 const KIND_NAMES = ['kind', 'type']
 
-interface Columns { readonly address: number; readonly reason: number; readonly kind: number }
+interface Columns {
+  readonly address: number
+  readonly reason: number
+  readonly kind: number
+}
 
 /** Ends where the file does, or after a broken row. */
 export async function* readList(source: Readable): AsyncGenerator<ListRow> {
@@ -49,7 +53,12 @@ const BROKEN: ListRow = { kind: 'broken', reason: 'cannot be read on: a row is t
 function openParser(rows: ListRow[]): Parser {
   let columns: Columns | null = null
   const parser = new Parser({
-    bom: true, relax_quotes: true, relax_column_count: true, skip_empty_lines: true, trim: true, max_record_size: MAX_ROW,
+    bom: true,
+    relax_quotes: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    trim: true,
+    max_record_size: MAX_ROW,
     delimiter: [',', ';', '\t'],
     on_record: (record: string[], { lines }: Info) => {
       const isFirst = columns === null
@@ -94,12 +103,31 @@ export function kindOf(text: string): CauseKind {
   return CAUSE_KINDS.find((kind) => kind === name) ?? 'import'
 }
 
-export const HEADER = ['email', 'kind', 'reason', 'reply_code', 'reply_status', 'reply_text', 'rule', 'message_id', 'created_at'] as const
+export const HEADER = [
+  'email',
+  'kind',
+  'reason',
+  'reply_code',
+  'reply_status',
+  'reply_text',
+  'rule',
+  'message_id',
+  'created_at',
+] as const
 
 /** Rows of a file that begins with HEADER. */
 export function writeList(suppressions: readonly Suppression[]): string {
-  return writeRows(suppressions.map(({ address, kind, cause, reply, rule, messageId, createdAt }) => [
-    address, kind, cause, String(reply?.code ?? ''), reply?.status ?? '', reply?.text ?? '', rule ?? '', messageId ?? '',
-    createdAt.toISOString(),
-  ]))
+  return writeRows(
+    suppressions.map(({ address, kind, cause, reply, rule, messageId, createdAt }) => [
+      address,
+      kind,
+      cause,
+      String(reply?.code ?? ''),
+      reply?.status ?? '',
+      reply?.text ?? '',
+      rule ?? '',
+      messageId ?? '',
+      createdAt.toISOString(),
+    ]),
+  )
 }

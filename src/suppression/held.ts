@@ -39,9 +39,19 @@ export function endOf({ hold, ageMs, tookMail, isJump, wasJump }: HeldState): En
 }
 
 interface HeldRow {
-  readonly workspaceId: string; readonly address: string; readonly hold: 'proof' | 'outage'; readonly receiver: string
-  readonly cause: string; readonly code: number | null; readonly status: string | null; readonly text: string | null; readonly rule: string
-  readonly eventId: string | null; readonly messageId: string | null; readonly heldAt: Date; readonly tookMail: boolean
+  readonly workspaceId: string
+  readonly address: string
+  readonly hold: 'proof' | 'outage'
+  readonly receiver: string
+  readonly cause: string
+  readonly code: number | null
+  readonly status: string | null
+  readonly text: string | null
+  readonly rule: string
+  readonly eventId: string | null
+  readonly messageId: string | null
+  readonly heldAt: Date
+  readonly tookMail: boolean
 }
 
 const READ = `
@@ -65,7 +75,10 @@ WHERE h.workspace_id = i.workspace_id AND h.address = i.address`
 export async function endHolds(db: Db, now: Date): Promise<number> {
   let written = 0
   for (let at: [Date, string, string] = [new Date(0), NOBODY, '']; ;) {
-    const { rows } = await db.query<HeldRow>(READ, [idAt(Math.max(0, now.getTime() - LONGEST_MS - MESSAGE_AGE_MS)), ...at])
+    const { rows } = await db.query<HeldRow>(READ, [
+      idAt(Math.max(0, now.getTime() - LONGEST_MS - MESSAGE_AGE_MS)),
+      ...at,
+    ])
     written += await endSlice(db, rows, now)
     const last = rows.at(-1)
     if (last === undefined || rows.length < SLICE) return written
@@ -77,15 +90,25 @@ const NOBODY = '00000000-0000-0000-0000-000000000000'
 
 async function endSlice(db: Db, rows: readonly HeldRow[], now: Date): Promise<number> {
   const outages = rows.filter(({ hold }) => hold === 'outage')
-  const jumps = await findJumps(db, outages.map(({ receiver }) => receiver), now)
+  const jumps = await findJumps(
+    db,
+    outages.map(({ receiver }) => receiver),
+    now,
+  )
   const endings = new Map<Ending, HeldRow[]>()
   const before = new Map<string, boolean>()
   for (const row of rows) {
     const hour = `${row.receiver} ${row.heldAt.toISOString().slice(0, 13)}`
-    if (row.hold === 'outage' && !before.has(hour)) before.set(hour, (await findJumps(db, [row.receiver], row.heldAt)).has(row.receiver))
+    if (row.hold === 'outage' && !before.has(hour))
+      before.set(hour, (await findJumps(db, [row.receiver], row.heldAt)).has(row.receiver))
     const wasJump = before.get(hour) ?? false
-    const ending = endOf({ ...row, ageMs: now.getTime() - row.heldAt.getTime(), isJump: jumps.has(row.receiver), wasJump })
-    endings.set(ending, [...endings.get(ending) ?? [], row])
+    const ending = endOf({
+      ...row,
+      ageMs: now.getTime() - row.heldAt.getTime(),
+      isJump: jumps.has(row.receiver),
+      wasJump,
+    })
+    endings.set(ending, [...(endings.get(ending) ?? []), row])
   }
   await askAgain(db, endings.get('ask-again') ?? [])
   await end(db, endings.get('drop') ?? [])
@@ -109,11 +132,20 @@ function write(db: Db, rows: readonly HeldRow[], now: Date): Promise<number> {
   if (rows.length === 0) return Promise.resolve(0)
   return db.transaction(async (tx) => {
     const ended = await end(tx, rows)
-    await suppress(tx, ended.map((row) => ({
-      workspaceId: row.workspaceId, address: row.address, kind: 'hard_bounce', reason: row.cause, rule: row.rule,
-      reply: { code: row.code, status: row.status, text: row.text ?? '' },
-      ...(row.eventId === null ? {} : { eventId: row.eventId }), ...(row.messageId === null ? {} : { messageId: row.messageId }),
-    })), now)
+    await suppress(
+      tx,
+      ended.map((row) => ({
+        workspaceId: row.workspaceId,
+        address: row.address,
+        kind: 'hard_bounce',
+        reason: row.cause,
+        rule: row.rule,
+        reply: { code: row.code, status: row.status, text: row.text ?? '' },
+        ...(row.eventId === null ? {} : { eventId: row.eventId }),
+        ...(row.messageId === null ? {} : { messageId: row.messageId }),
+      })),
+      now,
+    )
     return ended.length
   })
 }

@@ -24,7 +24,8 @@ const MAX_SHOWN = 100
 export const MAX_REASON = 500
 
 export async function importList(
-  ctx: Pick<Context, 'db' | 'clock'>, to: { readonly workspaceId: string; readonly apiKeyId: string },
+  ctx: Pick<Context, 'db' | 'clock'>,
+  to: { readonly workspaceId: string; readonly apiKeyId: string },
   rows: AsyncIterable<ListRow> | Iterable<ListRow>,
 ): Promise<ImportReport> {
   const report: ImportReport = { added: 0, strengthened: 0, unchanged: 0, invalid: 0, errors: [] }
@@ -54,5 +55,10 @@ function complain(report: ImportReport, row: ListRow, message: string): void {
   report.invalid++
   if (report.errors.length >= MAX_ERRORS) return
   if (row.kind === 'broken') report.errors.push({ line: null, value: '', message })
-  else report.errors.push({ line: row.line, value: row.entry.address.slice(0, MAX_SHOWN).replaceAll(/\p{Cc}/gu, '?'), message })
+  else
+    report.errors.push({
+      line: row.line,
+      value: row.entry.address.slice(0, MAX_SHOWN).replaceAll(/\p{Cc}/gu, '?'),
+      message,
+    })
 }

@@ -32,12 +32,22 @@ export interface ListFilter {
 }
 
 interface Row {
-  readonly address: string; readonly kind: CauseKind; readonly cause: string; readonly reply_code: number | null
-  readonly reply_status: string | null; readonly reply_text: string | null; readonly rule: string | null; readonly event_id: string | null
-  readonly message_id: string | null; readonly api_key_id: string | null; readonly created_at: Date; readonly updated_at: Date
+  readonly address: string
+  readonly kind: CauseKind
+  readonly cause: string
+  readonly reply_code: number | null
+  readonly reply_status: string | null
+  readonly reply_text: string | null
+  readonly rule: string | null
+  readonly event_id: string | null
+  readonly message_id: string | null
+  readonly api_key_id: string | null
+  readonly created_at: Date
+  readonly updated_at: Date
 }
 
-const COLUMNS = 'address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id, created_at, updated_at'
+const COLUMNS =
+  'address, kind, cause, reply_code, reply_status, reply_text, rule, event_id, message_id, api_key_id, created_at, updated_at'
 const WHERE = `workspace_id = $1 AND ($2::text IS NULL OR address ^@ lower($2)) AND ($3::text IS NULL OR kind = $3)
   AND ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)`
 
@@ -47,31 +57,51 @@ export interface SuppressionPage {
 }
 
 export async function listSuppressions(
-  db: Queryable, workspaceId: string, filter: ListFilter, wish: PageWish,
+  db: Queryable,
+  workspaceId: string,
+  filter: ListFilter,
+  wish: PageWish,
 ): Promise<SuppressionPage> {
   const values = [workspaceId, filter.prefix, filter.kind, filter.after, filter.before]
-  const listing = { columns: COLUMNS, from: 'suppressions', where: WHERE, order: 'created_at DESC, address DESC', values }
+  const listing = {
+    columns: COLUMNS,
+    from: 'suppressions',
+    where: WHERE,
+    order: 'created_at DESC, address DESC',
+    values,
+  }
   const { items, total } = await readPage<Row>(db, listing, wish)
   return { suppressions: items.map(suppressionOf), total }
 }
 
 /** Those of the addresses that are on the list, by address. */
-export async function findSuppressions(db: Queryable, workspaceId: string, addresses: readonly string[]): Promise<Suppression[]> {
+export async function findSuppressions(
+  db: Queryable,
+  workspaceId: string,
+  addresses: readonly string[],
+): Promise<Suppression[]> {
   const { rows } = await db.query<Row>(
     `SELECT ${COLUMNS} FROM suppressions WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a))
      ORDER BY address`,
-    [workspaceId, addresses])
+    [workspaceId, addresses],
+  )
   return rows.map(suppressionOf)
 }
 
 const SLICE = 1000
 
 /** All that fit the filter, by address. What is added or removed meanwhile may or may not be in it. */
-export async function* readSuppressions(db: Queryable, workspaceId: string, filter: ListFilter): AsyncGenerator<readonly Suppression[]> {
+export async function* readSuppressions(
+  db: Queryable,
+  workspaceId: string,
+  filter: ListFilter,
+): AsyncGenerator<readonly Suppression[]> {
   const which = [workspaceId, filter.prefix, filter.kind, filter.after, filter.before]
   for (let last = ''; ;) {
     const { rows } = await db.query<Row>(
-      `SELECT ${COLUMNS} FROM suppressions WHERE ${WHERE} AND address > $6 ORDER BY address LIMIT $7`, [...which, last, SLICE])
+      `SELECT ${COLUMNS} FROM suppressions WHERE ${WHERE} AND address > $6 ORDER BY address LIMIT $7`,
+      [...which, last, SLICE],
+    )
     if (rows.length > 0) yield rows.map(suppressionOf)
     if (rows.length < SLICE) return
     last = rows.at(-1)?.address ?? last
@@ -80,9 +110,15 @@ export async function* readSuppressions(db: Queryable, workspaceId: string, filt
 
 function suppressionOf(row: Row): Suppression {
   return {
-    address: row.address, kind: row.kind, cause: row.cause, rule: row.rule, eventId: row.event_id, messageId: row.message_id,
+    address: row.address,
+    kind: row.kind,
+    cause: row.cause,
+    rule: row.rule,
+    eventId: row.event_id,
+    messageId: row.message_id,
     apiKeyId: row.api_key_id,
     reply: row.reply_text === null ? null : { code: row.reply_code, status: row.reply_status, text: row.reply_text },
-    createdAt: row.created_at, updatedAt: row.updated_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   }
 }

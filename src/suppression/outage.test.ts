@@ -21,9 +21,17 @@ describe('outages of receivers', () => {
     ['little known', hours(30, 0), hours(100, 99), true],
     ['nothing at all', hours(0, 0), hours(0, 0), false],
   ]
-  for (const [what, now, week, isSo] of JUMPS) it(`${what}: ${isSo ? 'a jump' : 'none'}`, () => assert.equal(isJump(now, week), isSo))
+  for (const [what, now, week, isSo] of JUMPS)
+    it(`${what}: ${isSo ? 'a jump' : 'none'}`, () => assert.equal(isJump(now, week), isSo))
 
-  const held = (change: Partial<HeldState> = {}): HeldState => ({ hold: 'outage', ageMs: HOUR_MS, tookMail: false, isJump: true, wasJump: true, ...change })
+  const held = (change: Partial<HeldState> = {}): HeldState => ({
+    hold: 'outage',
+    ageMs: HOUR_MS,
+    tookMail: false,
+    isJump: true,
+    wasJump: true,
+    ...change,
+  })
   const ENDS: readonly (readonly [what: string, state: HeldState, ending: Ending])[] = [
     ['the outage goes on', held(), 'keep'],
     ['the outage goes on for a day', held({ ageMs: 24 * HOUR_MS }), 'write'],
@@ -40,23 +48,47 @@ describe('outages of receivers', () => {
     const deliveries = createDeliveries()
     for (const receiver of ['a', 'b', 'a']) deliveries.count(receiver)
     const taken = deliveries.take()
-    assert.deepEqual([...taken], [['a', hours(0, 2)], ['b', hours(0, 1)]])
+    assert.deepEqual(
+      [...taken],
+      [
+        ['a', hours(0, 2)],
+        ['b', hours(0, 1)],
+      ],
+    )
     deliveries.count('a')
     deliveries.restore(taken)
-    assert.deepEqual([...deliveries.take()], [['a', hours(0, 3)], ['b', hours(0, 1)]])
+    assert.deepEqual(
+      [...deliveries.take()],
+      [
+        ['a', hours(0, 3)],
+        ['b', hours(0, 1)],
+      ],
+    )
     assert.equal(deliveries.take().size, 0)
   })
 
   const RECEIVERS: readonly (readonly [host: string | null, receiver: string])[] = [
-    ['alt1.aspmx.l.google.com', 'google.com'], ['mx1.mail.example.co.uk', 'example.co.uk'], ['192.0.2.1', '192.0.2.1'], ['MX', 'mx'], [null, 'b.example'],
+    ['alt1.aspmx.l.google.com', 'google.com'],
+    ['mx1.mail.example.co.uk', 'example.co.uk'],
+    ['192.0.2.1', '192.0.2.1'],
+    ['MX', 'mx'],
+    [null, 'b.example'],
   ]
-  for (const [host, receiver] of RECEIVERS) it(`${host ?? 'no host'} is ${receiver}`, () => assert.equal(receiverOf(host, 'b.example'), receiver))
+  for (const [host, receiver] of RECEIVERS)
+    it(`${host ?? 'no host'} is ${receiver}`, () => assert.equal(receiverOf(host, 'b.example'), receiver))
 })
 
 describe('rules of bounces', () => {
   const ROWS: readonly (readonly [name: string, status: string | null, rule: string | null])[] = [
-    ['no-such-user', '5.1.1', 'no-such-user@1'], ['no-such-user', null, 'no-such-user@1'], ['no-such-user', '5.7.1', null], ['no-such-user', '4.7.0', null],
-    ['mailbox-full', '5.2.2', null], ['mailbox-disabled', '5.2.1', null], ['policy', null, null], ['constructor', null, null], ['', null, null],
+    ['no-such-user', '5.1.1', 'no-such-user@1'],
+    ['no-such-user', null, 'no-such-user@1'],
+    ['no-such-user', '5.7.1', null],
+    ['no-such-user', '4.7.0', null],
+    ['mailbox-full', '5.2.2', null],
+    ['mailbox-disabled', '5.2.1', null],
+    ['policy', null, null],
+    ['constructor', null, null],
+    ['', null, null],
   ]
   for (const [name, status, rule] of ROWS) {
     it(`${name || 'nothing'} with ${status ?? 'no status'}: ${rule ?? 'none'}`, () => {

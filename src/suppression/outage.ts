@@ -34,12 +34,15 @@ export function isJump(now: Hours, week: Hours): boolean {
   return shareOf(now) > Math.min(JUMP * usual, (1 + usual) / 2)
 }
 
-const COUNT = prepared('receiver-hours-count', `
+const COUNT = prepared(
+  'receiver-hours-count',
+  `
 INSERT INTO receiver_hours AS h (receiver, hour, delivered, hard)
 SELECT receiver, date_trunc('hour', $4::timestamptz), delivered, hard
 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS i (receiver, delivered, hard)
 ORDER BY receiver COLLATE "C"
-ON CONFLICT (receiver, hour) DO UPDATE SET delivered = h.delivered + excluded.delivered, hard = h.hard + excluded.hard`)
+ON CONFLICT (receiver, hour) DO UPDATE SET delivered = h.delivered + excluded.delivered, hard = h.hard + excluded.hard`,
+)
 
 /** Adds to the hour. Rows are touched in one order, so that two batches cannot deadlock. */
 export async function countResults(tx: Queryable, results: ReadonlyMap<string, Hours>, now: Date): Promise<void> {
@@ -48,7 +51,9 @@ export async function countResults(tx: Queryable, results: ReadonlyMap<string, H
   await tx.query(COUNT, [...columnsOf(rows, [(r) => r.receiver, (r) => r.delivered, (r) => r.hard]), now])
 }
 
-const HOURS = prepared('receiver-hours-read', `
+const HOURS = prepared(
+  'receiver-hours-read',
+  `
 SELECT receiver,
   coalesce(sum(hard) FILTER (WHERE is_now), 0)::bigint AS hard_now,
   coalesce(sum(delivered) FILTER (WHERE is_now), 0)::bigint AS delivered_now,
@@ -57,10 +62,14 @@ SELECT receiver,
 FROM (
   SELECT receiver, hard, delivered, hour > $2::timestamptz - interval '2 hours' AS is_now FROM receiver_hours
   WHERE receiver = ANY ($1::text[]) AND hour > $2::timestamptz - interval '${BASELINE_HOURS} hours' AND hour <= $2
-) h GROUP BY receiver`)
+) h GROUP BY receiver`,
+)
 
 interface HoursRow {
-  readonly receiver: string; readonly hard_now: number; readonly delivered_now: number; readonly hard_week: number
+  readonly receiver: string
+  readonly hard_now: number
+  readonly delivered_now: number
+  readonly hard_week: number
   readonly delivered_week: number
 }
 
@@ -68,8 +77,12 @@ interface HoursRow {
 export async function findJumps(db: Queryable, receivers: readonly string[], at: Date): Promise<ReadonlySet<string>> {
   if (receivers.length === 0) return new Set()
   const { rows } = await db.query<HoursRow>(HOURS, [[...new Set(receivers)], at])
-  const jumped = rows.filter((row) => isJump(
-    { hard: row.hard_now, delivered: row.delivered_now }, { hard: row.hard_week, delivered: row.delivered_week }))
+  const jumped = rows.filter((row) =>
+    isJump(
+      { hard: row.hard_now, delivered: row.delivered_now },
+      { hard: row.hard_week, delivered: row.delivered_week },
+    ),
+  )
   return new Set(jumped.map(({ receiver }) => receiver))
 }
 
@@ -83,7 +96,9 @@ export interface Deliveries {
 
 export function createDeliveries(): Deliveries {
   let counts = new Map<string, number>()
-  const add = (receiver: string, by: number): void => { counts.set(receiver, (counts.get(receiver) ?? 0) + by) }
+  const add = (receiver: string, by: number): void => {
+    counts.set(receiver, (counts.get(receiver) ?? 0) + by)
+  }
   return {
     count: (receiver) => add(receiver, 1),
     take: () => {

@@ -24,10 +24,16 @@ describe('the suppression list', () => {
   })
   after(() => ctx.close())
 
-  const entry = (address: string, kind: CauseKind = 'manual', more: Partial<Suppressing> = {}): Suppressing =>
-    ({ workspaceId, address, kind, reason: `because of ${kind}`, ...more })
+  const entry = (address: string, kind: CauseKind = 'manual', more: Partial<Suppressing> = {}): Suppressing => ({
+    workspaceId,
+    address,
+    kind,
+    reason: `because of ${kind}`,
+    ...more,
+  })
   const now = (): Date => new Date(ctx.clock.now())
-  const kindOf = async (address: string): Promise<string | undefined> => (await findSuppressions(ctx.db, workspaceId, [address]))[0]?.kind
+  const kindOf = async (address: string): Promise<string | undefined> =>
+    (await findSuppressions(ctx.db, workspaceId, [address]))[0]?.kind
 
   for (const [i, there] of CAUSE_KINDS.entries()) {
     for (const [k, comes] of CAUSE_KINDS.entries()) {
@@ -41,26 +47,52 @@ describe('the suppression list', () => {
   }
 
   it('keeps the whole cause, and since when it is there', async () => {
-    const cause = { reply: { code: 550, status: '5.1.1', text: 'no such user' }, rule: 'no-such-user',
-      messageId: '00000000-0000-7000-8000-000000000001' }
+    const cause = {
+      reply: { code: 550, status: '5.1.1', text: 'no such user' },
+      rule: 'no-such-user',
+      messageId: '00000000-0000-7000-8000-000000000001',
+    }
     await suppress(ctx.db, [entry('Gone@b.example')], new Date(1_000_000))
     await suppress(ctx.db, [entry('gone@b.example', 'hard_bounce', cause)], new Date(2_000_000))
-    assert.deepEqual(await findSuppressions(ctx.db, workspaceId, ['GONE@b.example']), [{
-      address: 'gone@b.example', kind: 'hard_bounce', cause: 'because of hard_bounce', ...cause, eventId: null, apiKeyId: null,
-      createdAt: new Date(1_000_000), updatedAt: new Date(2_000_000),
-    }])
+    assert.deepEqual(await findSuppressions(ctx.db, workspaceId, ['GONE@b.example']), [
+      {
+        address: 'gone@b.example',
+        kind: 'hard_bounce',
+        cause: 'because of hard_bounce',
+        ...cause,
+        eventId: null,
+        apiKeyId: null,
+        createdAt: new Date(1_000_000),
+        updatedAt: new Date(2_000_000),
+      },
+    ])
   })
 
   it('twins in a batch are one entry, the strongest of them', async () => {
-    const done = await suppress(ctx.db, [entry('a@b.example'), entry('A@B.example', 'complaint'), entry('a@b.example', 'import')], now())
+    const done = await suppress(
+      ctx.db,
+      [entry('a@b.example'), entry('A@B.example', 'complaint'), entry('a@b.example', 'import')],
+      now(),
+    )
     assert.deepEqual([done, await kindOf('a@b.example')], [{ added: 1, strengthened: 0, unchanged: 0 }, 'complaint'])
   })
 
   it('many at once with the same addresses in other orders: each is added once, none fails', async () => {
     const addresses = Array.from({ length: 200 }, (_, i) => `${i}@b.example`)
     const orders = [addresses, addresses.toReversed(), addresses, addresses.toReversed()]
-    const done = await Promise.all(orders.map((order) => suppress(ctx.db, order.map((address) => entry(address)), now())))
-    assert.equal(done.reduce((sum, { added }) => sum + added, 0), 200)
+    const done = await Promise.all(
+      orders.map((order) =>
+        suppress(
+          ctx.db,
+          order.map((address) => entry(address)),
+          now(),
+        ),
+      ),
+    )
+    assert.equal(
+      done.reduce((sum, { added }) => sum + added, 0),
+      200,
+    )
   })
 
   it('another workspace has its own list', async () => {
@@ -86,16 +118,26 @@ describe('the suppression list', () => {
     assert.deepEqual(await search({ prefix: '%' }), [0])
     assert.deepEqual(await search({ kind: 'complaint' }), [1, 'anna'])
     assert.deepEqual(await search({ after: new Date(2000), before: new Date(3000) }), [1, 'bob'])
-    await suppress(ctx.db, Array.from({ length: 2500 }, (_, i) => entry(`x${i}@b.example`)), now())
+    await suppress(
+      ctx.db,
+      Array.from({ length: 2500 }, (_, i) => entry(`x${i}@b.example`)),
+      now(),
+    )
     const slices = await gather(readSuppressions(ctx.db, workspaceId, ALL))
-    assert.deepEqual(slices.map(({ length }) => length), [1000, 1000, 503])
+    assert.deepEqual(
+      slices.map(({ length }) => length),
+      [1000, 1000, 503],
+    )
     assert.equal(new Set(slices.flat().map(({ address }) => address)).size, 2503)
   })
 
   describe('an address that came on it after the mail was accepted', () => {
     const LEASE = 900
-    before(() => ctx.db.query(
-      `INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '1 hour')`))
+    before(() =>
+      ctx.db.query(
+        `INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '1 hour')`,
+      ),
+    )
 
     it('scheduled: is not sent to; another recipient is', async () => {
       const scheduledAt = new Date(ctx.clock.now() + 60_000)
@@ -104,28 +146,62 @@ describe('the suppression list', () => {
       const [, listed] = submission.recipients
       assert.ok(listed !== undefined)
       await suppress(ctx.db, [entry(listed.address.toUpperCase(), 'hard_bounce')], now())
-      const claimed = await claimRecipients(ctx.db, LEASE, [0, 1].map((n) => ({ messageId: submission.id, n })), scheduledAt)
+      const claimed = await claimRecipients(
+        ctx.db,
+        LEASE,
+        [0, 1].map((n) => ({ messageId: submission.id, n })),
+        scheduledAt,
+      )
       const suppression = { cause: 'because of hard_bounce', kind: 'hard_bounce' }
-      assert.deepEqual(claimed.toSorted((a, b) => a.n - b.n).map((one) => one.suppression), [null, suppression])
+      assert.deepEqual(
+        claimed.toSorted((a, b) => a.n - b.n).map((one) => one.suppression),
+        [null, suppression],
+      )
       const one = claimed.find(({ n }) => n === 1)
       assert.ok(one !== undefined)
-      const outcome = { kind: 'suppressed', reason: 'suppressed', detail: 'it is', cause: suppression.cause,
-        causeKind: suppression.kind } as const
-      const attempt = { outcome, host: null, address: null, source: null, tls: null, startedAt: ctx.clock.now(), durationMs: 0,
-        conversation: '' }
-      await moveRecipients(ctx.db, [moveFor(one, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })], now())
+      const outcome = {
+        kind: 'suppressed',
+        reason: 'suppressed',
+        detail: 'it is',
+        cause: suppression.cause,
+        causeKind: suppression.kind,
+      } as const
+      const attempt = {
+        outcome,
+        host: null,
+        address: null,
+        source: null,
+        tls: null,
+        startedAt: ctx.clock.now(),
+        durationMs: 0,
+        conversation: '',
+      }
+      await moveRecipients(
+        ctx.db,
+        [moveFor(one, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })],
+        now(),
+      )
       const message = await readMessage(ctx.db, workspaceId, submission.id)
-      assert.deepEqual(message?.recipients.map(({ state }) => state), ['sending', 'suppressed'])
+      assert.deepEqual(
+        message?.recipients.map(({ state }) => state),
+        ['sending', 'suppressed'],
+      )
       const told = message?.events.at(-1)
-      assert.deepEqual([told?.type, told?.recipient, told?.data], ['email.failed', listed.address,
-        { reason: 'suppressed', cause: suppression.cause, cause_kind: 'hard_bounce' }])
+      assert.deepEqual(
+        [told?.type, told?.recipient, told?.data],
+        ['email.failed', listed.address, { reason: 'suppressed', cause: suppression.cause, cause_kind: 'hard_bounce' }],
+      )
     })
 
     it('taken off again before it is sent: is sent to', async () => {
       const submission = submissionOf(workspaceId, { recipients: addressees(1) })
       await createAcceptor(ctx).accept(submission)
       const addresses = submission.recipients.map(({ address }) => address)
-      await suppress(ctx.db, addresses.map((address) => entry(address)), now())
+      await suppress(
+        ctx.db,
+        addresses.map((address) => entry(address)),
+        now(),
+      )
       await unsuppress(ctx.db, workspaceId, addresses)
       const [claimed] = await claimRecipients(ctx.db, LEASE, [{ messageId: submission.id, n: 0 }], now())
       assert.equal(claimed?.suppression, null)

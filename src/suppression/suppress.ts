@@ -21,7 +21,9 @@ export interface Suppressed {
 const rank = (kind: string): string => `array_position('{${CAUSE_KINDS.join(',')}}', ${kind})`
 
 // xmax is 0 in a row that this statement inserted
-const SUPPRESS = prepared('suppressions-add', `
+const SUPPRESS = prepared(
+  'suppressions-add',
+  `
 WITH input AS (
   SELECT DISTINCT ON (workspace_id, lower(address)) i.*
   FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::text[], $9::uuid[], $10::uuid[],
@@ -41,24 +43,37 @@ WITH input AS (
   RETURNING xmax = 0 AS is_new
 )
 SELECT (SELECT count(*) FROM input) AS entries, count(*) FILTER (WHERE is_new) AS added, count(*) FILTER (WHERE NOT is_new) AS strengthened
-FROM written`)
+FROM written`,
+)
 
 /** Inside a transaction of the caller's, or alone. `entries` may be of several workspaces. */
 export async function suppress(tx: Queryable, entries: readonly Suppressing[], now: Date): Promise<Suppressed> {
   if (entries.length === 0) return { added: 0, strengthened: 0, unchanged: 0 }
   const columns = columnsOf(entries, [
-    (e) => e.workspaceId, (e) => e.address, (e) => e.kind, (e) => e.reason ?? CAUSES[e.kind].sentence, (e) => e.reply?.code ?? null,
-    (e) => e.reply?.status ?? null, (e) => e.reply?.text ?? null, (e) => e.rule ?? null, (e) => e.eventId ?? null,
+    (e) => e.workspaceId,
+    (e) => e.address,
+    (e) => e.kind,
+    (e) => e.reason ?? CAUSES[e.kind].sentence,
+    (e) => e.reply?.code ?? null,
+    (e) => e.reply?.status ?? null,
+    (e) => e.reply?.text ?? null,
+    (e) => e.rule ?? null,
+    (e) => e.eventId ?? null,
     (e) => e.messageId ?? null,
     (e) => e.apiKeyId ?? null,
   ])
-  const { rows: [row] } = await tx.query<{ entries: number; added: number; strengthened: number }>(SUPPRESS, [...columns, now])
+  const {
+    rows: [row],
+  } = await tx.query<{ entries: number; added: number; strengthened: number }>(SUPPRESS, [...columns, now])
   const { entries: all, added, strengthened } = row ?? { entries: 0, added: 0, strengthened: 0 }
   return { added, strengthened, unchanged: all - added - strengthened }
 }
 
-const REMOVE = prepared('suppressions-remove', `
-DELETE FROM suppressions WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a)) RETURNING address`)
+const REMOVE = prepared(
+  'suppressions-remove',
+  `
+DELETE FROM suppressions WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a)) RETURNING address`,
+)
 
 /** Mail goes to them again. Answers those that were on the list. */
 export async function unsuppress(db: Queryable, workspaceId: string, addresses: readonly string[]): Promise<string[]> {

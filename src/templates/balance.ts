@@ -5,10 +5,36 @@
 import type { Expression } from './expressions.ts'
 import type { Tags } from './tags.ts'
 
-const VOID: ReadonlySet<string> = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input',
-  'link', 'meta', 'source', 'track', 'wbr'])
+const VOID: ReadonlySet<string> = new Set([
+  'area',
+  'base',
+  'br',
+  'col',
+  'embed',
+  'hr',
+  'img',
+  'input',
+  'link',
+  'meta',
+  'source',
+  'track',
+  'wbr',
+])
 /** Their end tags are often left out. */
-const OPTIONAL: ReadonlySet<string> = new Set(['p', 'li', 'dt', 'dd', 'td', 'th', 'tr', 'thead', 'tbody', 'tfoot', 'option', 'colgroup'])
+const OPTIONAL: ReadonlySet<string> = new Set([
+  'p',
+  'li',
+  'dt',
+  'dd',
+  'td',
+  'th',
+  'tr',
+  'thead',
+  'tbody',
+  'tfoot',
+  'option',
+  'colgroup',
+])
 
 interface Step {
   readonly at: number
@@ -21,10 +47,12 @@ const BLOCK = '{{'
 
 export function isBalanced({ tags, ends }: Pick<Tags, 'tags' | 'ends'>, expressions: readonly Expression[]): boolean {
   const steps: Step[] = [
-    ...tags.filter(({ name, isClosed }) => !isClosed && !VOID.has(name))
+    ...tags
+      .filter(({ name, isClosed }) => !isClosed && !VOID.has(name))
       .map(({ name, start }) => ({ at: start, kind: 'tag' as const, name })),
     ...ends.map(({ name, start }) => ({ at: start, kind: 'end' as const, name })),
-    ...expressions.filter(({ start }) => !tags.some((tag) => start > tag.start && start < tag.end))
+    ...expressions
+      .filter(({ start }) => !tags.some((tag) => start > tag.start && start < tag.end))
       .map(({ start, kind }) => ({ at: start, kind, name: BLOCK })),
   ].toSorted((a, b) => a.at - b.at)
   const open: string[] = []

@@ -4,12 +4,36 @@ import { inspect } from './check.ts'
 import { TemplateError } from './helpers.ts'
 
 const GOOD: readonly string[] = [
-  '', 'no variables', '{{name}}', '{{{name}}}', '{{&name}}', '{{a.b.c}}', '{{../a}}', '{{@root.a}}', '{{this}}', '{{[odd name]}}', '{{! a comment }}',
-  '{{#if a}}x{{else}}y{{/if}}', '{{#if a}}x{{else if b}}y{{/if}}', '{{#unless a}}x{{/unless}}', '{{#each list as |item i|}}{{i}}{{item.name}}{{else}}none{{/each}}',
-  '{{#with a}}{{b}}{{/with}}', '{{lookup list 1}}', '{{#section}}x{{/section}}', '{{^section}}x{{/section}}', '{{~name~}}', '\\{{name}}',
-  '{{#if (eq a "b")}}x{{/if}}', '{{#eq a "b"}}x{{else}}y{{/eq}}', '{{upper (default name "friend")}}', '{{date at}}', '{{date at "yyyy" zone="UTC"}}',
+  '',
+  'no variables',
+  '{{name}}',
+  '{{{name}}}',
+  '{{&name}}',
+  '{{a.b.c}}',
+  '{{../a}}',
+  '{{@root.a}}',
+  '{{this}}',
+  '{{[odd name]}}',
+  '{{! a comment }}',
+  '{{#if a}}x{{else}}y{{/if}}',
+  '{{#if a}}x{{else if b}}y{{/if}}',
+  '{{#unless a}}x{{/unless}}',
+  '{{#each list as |item i|}}{{i}}{{item.name}}{{else}}none{{/each}}',
+  '{{#with a}}{{b}}{{/with}}',
+  '{{lookup list 1}}',
+  '{{#section}}x{{/section}}',
+  '{{^section}}x{{/section}}',
+  '{{~name~}}',
+  '\\{{name}}',
+  '{{#if (eq a "b")}}x{{/if}}',
+  '{{#eq a "b"}}x{{else}}y{{/eq}}',
+  '{{upper (default name "friend")}}',
+  '{{date at}}',
+  '{{date at "yyyy" zone="UTC"}}',
   // variables that happen to be called like a helper
-  '{{date}}', '{{number}}', '{{date.start}}',
+  '{{date}}',
+  '{{number}}',
+  '{{date.start}}',
 ]
 
 const BAD: readonly [source: string, reason: RegExp][] = [
@@ -62,23 +86,60 @@ describe('what may stand in a template', () => {
 
   for (const [source, reason] of BAD) {
     it(`refuses ${source.slice(0, 60).replaceAll('\n', '\\n')}`, () => {
-      assert.throws(() => inspect(source), (error) => error instanceof TemplateError && reason.test(error.message))
+      assert.throws(
+        () => inspect(source),
+        (error) => error instanceof TemplateError && reason.test(error.message),
+      )
     })
   }
 
   it('refuses what has too many expressions before it reads them', () => {
     inspect('{{a}}'.repeat(15_000))
-    for (const piece of ['{{a}}', '{{#if a}}', '{{{{a']) assert.throws(() => inspect(piece.repeat(200_000)), /more than 15000 expressions/)
+    for (const piece of ['{{a}}', '{{#if a}}', '{{{{a'])
+      assert.throws(() => inspect(piece.repeat(200_000)), /more than 15000 expressions/)
   })
   it('says what is wrong with anything, in one line', () => {
-    const piece = fc.constantFrom('{{', '}}', '{{#', '{{/', '{{>', '{{{', '}}}', '(', ')', 'if', 'each', 'x', '"', '|', ' as |', '=', '\n', '~', '&', '@', '..', '.', '[', ']', '!--', '\\')
-    fc.assert(fc.property(fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join('')), (source) => {
-      try {
-        inspect(source)
-      } catch (error) {
-        if (!(error instanceof TemplateError)) throw error
-        assert.equal(error.message.includes('\n'), false, error.message)
-      }
-    }), { numRuns: 2000 })
+    const piece = fc.constantFrom(
+      '{{',
+      '}}',
+      '{{#',
+      '{{/',
+      '{{>',
+      '{{{',
+      '}}}',
+      '(',
+      ')',
+      'if',
+      'each',
+      'x',
+      '"',
+      '|',
+      ' as |',
+      '=',
+      '\n',
+      '~',
+      '&',
+      '@',
+      '..',
+      '.',
+      '[',
+      ']',
+      '!--',
+      '\\',
+    )
+    fc.assert(
+      fc.property(
+        fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join('')),
+        (source) => {
+          try {
+            inspect(source)
+          } catch (error) {
+            if (!(error instanceof TemplateError)) throw error
+            assert.equal(error.message.includes('\n'), false, error.message)
+          }
+        },
+      ),
+      { numRuns: 2000 },
+    )
   })
 })

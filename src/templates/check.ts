@@ -34,7 +34,9 @@ type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpr
 function ruleOf(name: string): Rule | undefined {
   if (Object.hasOwn(BUILT_IN, name)) return BUILT_IN[name]
   const helper = Object.hasOwn(HELPERS, name) ? HELPERS[name] : undefined
-  return helper === undefined ? undefined : { arity: helper.arity, forms: helper.isTest === true ? ['block', 'value'] : ['value'] }
+  return helper === undefined
+    ? undefined
+    : { arity: helper.arity, forms: helper.isTest === true ? ['block', 'value'] : ['value'] }
 }
 
 function nameOf(path: hbs.AST.Expression): string {
@@ -84,8 +86,10 @@ class Inspector extends Handlebars.Visitor {
   override PartialStatement(node: hbs.AST.PartialStatement): void {
     const name = nameOf(node.name)
     if (!this.mayUsePartials) refuse(node, `partials ({{> ${name}}}) are not supported here`)
-    if (node.name.type !== 'PathExpression' || !PARTIAL_NAME.test(name)) refuse(node, 'a partial is named as it is called: {{> footer}}')
-    if (node.params.length > 0 || (node.hash as hbs.AST.Hash | undefined) !== undefined) refuse(node, `the partial ${name} takes no values`)
+    if (node.name.type !== 'PathExpression' || !PARTIAL_NAME.test(name))
+      refuse(node, 'a partial is named as it is called: {{> footer}}')
+    if (node.params.length > 0 || (node.hash as hbs.AST.Hash | undefined) !== undefined)
+      refuse(node, `the partial ${name} takes no values`)
     this.partials.push({ name, line: node.loc.start.line })
   }
 
@@ -113,7 +117,10 @@ class Inspector extends Handlebars.Visitor {
     const places = `${least === most ? least : `${least} to ${most}`} value${most === 1 ? '' : 's'}`
     if (count < least || count > most) refuse(call, `${name} takes ${places}, not ${count}`)
     if (rule.forms.includes(form)) return
-    refuse(call, form === 'value' ? `${name} is a block: {{#${name} …}}…{{/${name}}}` : `${name} is no block: {{${name} …}}`)
+    refuse(
+      call,
+      form === 'value' ? `${name} is a block: {{#${name} …}}…{{/${name}}}` : `${name} is no block: {{${name} …}}`,
+    )
   }
 }
 
@@ -131,7 +138,8 @@ export function inspectWritten(source: string): readonly PartialUse[] {
 
 /** @throws TemplateError that names the line. */
 export function parse(source: string): hbs.AST.Program {
-  if (source.split('{{', MAX_EXPRESSIONS + 2).length > MAX_EXPRESSIONS + 1) throw new TemplateError(`it has more than ${MAX_EXPRESSIONS} expressions`)
+  if (source.split('{{', MAX_EXPRESSIONS + 2).length > MAX_EXPRESSIONS + 1)
+    throw new TemplateError(`it has more than ${MAX_EXPRESSIONS} expressions`)
   try {
     return Handlebars.parse(source)
   } catch (error) {
@@ -141,9 +149,11 @@ export function parse(source: string): hbs.AST.Program {
 
 /** The parser's words, shortened: where it stands and what was there. The list of all tokens it could have taken helps nobody. */
 function explain(message: string): string {
-  const [, line, excerpt, rest] = /^(?:Parse|Lexical) error on line (\d+)[:.][^\n]*\n([^\n]*)\n-*\^\n?(.*)$/s.exec(message) ?? []
+  const [, line, excerpt, rest] =
+    /^(?:Parse|Lexical) error on line (\d+)[:.][^\n]*\n([^\n]*)\n-*\^\n?(.*)$/s.exec(message) ?? []
   if (line !== undefined && excerpt !== undefined) {
-    const hint = rest?.includes("got 'EOF'") === true ? ' (the template ends too early: is a block or a "}}" missing?)' : ''
+    const hint =
+      rest?.includes("got 'EOF'") === true ? ' (the template ends too early: is a block or a "}}" missing?)' : ''
     return `line ${line}: cannot be read at the end of "${excerpt}"${hint}`
   }
   const [, problem, at] = /^(.*) - (\d+):\d+$/s.exec(message) ?? []

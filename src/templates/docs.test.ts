@@ -15,10 +15,16 @@ function rowsBelow(heading: string): string[] {
 
 const TABLES: readonly [heading: string, rows: string[]][] = [
   ['Helpers', Object.entries(HELPERS).map(([name, { use, does }]) => `| \`${name}\` | \`${use}\` | ${does} |`)],
-  ['Variables', Object.entries(VARIABLES).map(([name, { does }]) => `| \`${name}\` | ${snakeOf(name) === name ? '' : `\`${snakeOf(name)}\``} | ${does} |`)],
+  [
+    'Variables',
+    Object.entries(VARIABLES).map(
+      ([name, { does }]) => `| \`${name}\` | ${snakeOf(name) === name ? '' : `\`${snakeOf(name)}\``} | ${does} |`,
+    ),
+  ],
   ['Before it is sent', Object.entries(RULES).map(([name, { level, does }]) => `| \`${name}\` | ${level} | ${does} |`)],
 ]
 
 describe('docs/templates.md', () => {
-  for (const [heading, rows] of TABLES) it(`lists what there is: ${heading}`, () => assert.deepEqual(rowsBelow(heading), rows))
+  for (const [heading, rows] of TABLES)
+    it(`lists what there is: ${heading}`, () => assert.deepEqual(rowsBelow(heading), rows))
 })

@@ -66,17 +66,30 @@ export function createEngine(): Engine {
     const part = (name: Part, text: string | null, noEscape: boolean): Template | null =>
       text === null ? null : within(name, () => build(handlebars, text, noEscape))
     const subject = within('subject', () => build(handlebars, source.subject, true))
-    return keep({ source, subject, html: part('body', source.html, false), text: part(nameOfText(source), source.text, true) })
+    return keep({
+      source,
+      subject,
+      html: part('body', source.html, false),
+      text: part(nameOfText(source), source.text, true),
+    })
   }
 
   return {
     has: (source) => recall(source) !== undefined,
-    compile: (source) => attempt(() => { compile(source) }, () => null, (reason) => reason),
-    render: (source, params) => attempt(
-      () => renderBoth(recall(source) ?? compile(source), readParams(params)),
-      (rendered) => rendered,
-      (reason) => ({ ok: false, reason }),
-    ),
+    compile: (source) =>
+      attempt(
+        () => {
+          compile(source)
+        },
+        () => null,
+        (reason) => reason,
+      ),
+    render: (source, params) =>
+      attempt(
+        () => renderBoth(recall(source) ?? compile(source), readParams(params)),
+        (rendered) => rendered,
+        (reason) => ({ ok: false, reason }),
+      ),
   }
 }
 
@@ -117,7 +130,8 @@ function adapt(name: string, helper: Helper): Handlebars.HelperDelegate {
   return function (this: unknown, ...args: unknown[]): unknown {
     const options = args.pop() as CallOptions
     // {{date}} with nothing behind it is the variable of that name, which a helper must not hide
-    if (args.length === 0) return typeof this === 'object' && this !== null ? options.lookupProperty(this, name) : undefined
+    if (args.length === 0)
+      return typeof this === 'object' && this !== null ? options.lookupProperty(this, name) : undefined
     try {
       const result = helper.run(args, options.hash)
       if (options.fn === undefined) return result
@@ -132,7 +146,9 @@ function adapt(name: string, helper: Helper): Handlebars.HelperDelegate {
 function build(handlebars: typeof Handlebars, text: string, noEscape: boolean): Template {
   inspect(text)
   const code: unknown = handlebars.precompile(text, { noEscape })
-  return handlebars.template<unknown>(new Script(`(${String(code)})`, { filename: 'template' }).runInThisContext() as TemplateSpecification)
+  return handlebars.template<unknown>(
+    new Script(`(${String(code)})`, { filename: 'template' }).runInThisContext() as TemplateSpecification,
+  )
 }
 
 function run(template: Template, params: unknown): string {
@@ -148,7 +164,7 @@ function bounded(text: string): string {
 /** Own keys called `__proto__` are dropped: where an object is copied they would become its prototype. */
 function readParams(json: string): unknown {
   if (!json.includes('"__proto__"')) return JSON.parse(json)
-  return JSON.parse(json, (key, value: unknown) => key === '__proto__' ? undefined : value)
+  return JSON.parse(json, (key, value: unknown) => (key === '__proto__' ? undefined : value))
 }
 
 /** Says which part a problem is in. */
@@ -161,11 +177,14 @@ function within<T>(part: Part, work: () => T): T {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof TemplateError) return error.message.startsWith('line ') ? `, ${error.message}` : ` ${error.message}`
+  if (error instanceof TemplateError)
+    return error.message.startsWith('line ') ? `, ${error.message}` : ` ${error.message}`
   const message = error instanceof Error ? error.message : String(error)
-  if (error instanceof RangeError && message === 'Invalid string length') return ` is longer than ${MAX_OUTPUT} characters when rendered`
+  if (error instanceof RangeError && message === 'Invalid string length')
+    return ` is longer than ${MAX_OUTPUT} characters when rendered`
   if (error instanceof RangeError) return ' is nested too deeply'
-  if (/convert object to primitive|toHTML|toString|valueOf/.test(message)) return ' prints a value that is an object and cannot be a text'
+  if (/convert object to primitive|toHTML|toString|valueOf/.test(message))
+    return ' prints a value that is an object and cannot be a text'
   return `: ${message}`
 }
 

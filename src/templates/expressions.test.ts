@@ -20,30 +20,64 @@ const CASES: readonly [source: string, found: string][] = [
 describe('expressions in a source', () => {
   for (const [source, found] of CASES) {
     it(`are found in ${source}`, () => {
-      assert.equal(findExpressions(source).map(({ kind, start, end }) => `${kind}:${source.slice(start, end)}`).join(' '), found)
+      assert.equal(
+        findExpressions(source)
+          .map(({ kind, start, end }) => `${kind}:${source.slice(start, end)}`)
+          .join(' '),
+        found,
+      )
     })
   }
 
   it('leave nothing to evaluate when they are masked, and every offset where it was', () => {
-    const piece = fc.constantFrom('{{a}}', '{{{a}}}', '{{#if a}}', '{{/if}}', '{{else}}', '{{! x }}', '{{!-- }} --}}', '{{upper "}}"}}', '{{lookup a "\\""}}', "{{upper 'it\\'s'}}",
-      '\\', '"', 'text', '\n', '{', '}', '<p>', '{{&a}}', '{{~a~}}', '{{[a }} b]}}')
-    fc.assert(fc.property(fc.array(piece, { maxLength: 10 }).map((pieces) => pieces.join('')), (source) => {
-      try {
-        inspect(source)
-      } catch {
-        return
-      }
-      const expressions = findExpressions(source)
-      const masked = maskExpressions(source, expressions)
-      assert.equal(masked.length, source.length)
-      assert.equal(lineAt(masked, masked.length), lineAt(source, source.length))
-      assert.deepEqual(Handlebars.parse(masked).body.filter(({ type }) => type !== 'ContentStatement'), [])
-      // what is between them is all text
-      let from = 0
-      for (const { start, end } of expressions) {
-        assert.equal(masked.slice(from, start), source.slice(from, start))
-        from = end
-      }
-    }), { numRuns: 3000 })
+    const piece = fc.constantFrom(
+      '{{a}}',
+      '{{{a}}}',
+      '{{#if a}}',
+      '{{/if}}',
+      '{{else}}',
+      '{{! x }}',
+      '{{!-- }} --}}',
+      '{{upper "}}"}}',
+      '{{lookup a "\\""}}',
+      "{{upper 'it\\'s'}}",
+      '\\',
+      '"',
+      'text',
+      '\n',
+      '{',
+      '}',
+      '<p>',
+      '{{&a}}',
+      '{{~a~}}',
+      '{{[a }} b]}}',
+    )
+    fc.assert(
+      fc.property(
+        fc.array(piece, { maxLength: 10 }).map((pieces) => pieces.join('')),
+        (source) => {
+          try {
+            inspect(source)
+          } catch {
+            return
+          }
+          const expressions = findExpressions(source)
+          const masked = maskExpressions(source, expressions)
+          assert.equal(masked.length, source.length)
+          assert.equal(lineAt(masked, masked.length), lineAt(source, source.length))
+          assert.deepEqual(
+            Handlebars.parse(masked).body.filter(({ type }) => type !== 'ContentStatement'),
+            [],
+          )
+          // what is between them is all text
+          let from = 0
+          for (const { start, end } of expressions) {
+            assert.equal(masked.slice(from, start), source.slice(from, start))
+            from = end
+          }
+        },
+      ),
+      { numRuns: 3000 },
+    )
   })
 })

@@ -19,7 +19,12 @@ const PIECE = /"(?:\\"|[^"])*"|'(?:\\'|[^'])*'|\[(?:\\\]|[^\]])*\]|\}~?\}\}|~?\}
 const END = /^\}?~?\}\}$/
 /** The first that fits what stands behind the braces. */
 const KINDS: readonly (readonly [sign: RegExp, kind: ExpressionKind])[] = [
-  [/^>/, 'partial'], [/^#/, 'open'], [/^\//, 'close'], [/^\^\s*~?\}/, 'else'], [/^\s*else\b/, 'else'], [/^\^/, 'open'],
+  [/^>/, 'partial'],
+  [/^#/, 'open'],
+  [/^\//, 'close'],
+  [/^\^\s*~?\}/, 'else'],
+  [/^\s*else\b/, 'else'],
+  [/^\^/, 'open'],
   [/^[{&]/, 'raw-value'],
 ]
 

@@ -41,10 +41,19 @@ export async function finish(engine: Engine, written: Written, partials: Partial
     const text = written.text === null ? null : read('text part', written.text, partials)
     const format = written.format ?? detect(body.text)
     // a text needs no other beside it
-    const parts = format === 'text' ? { html: null, text: body.text } : { html: await toHtml(format, body), text: text?.text ?? null }
+    const parts =
+      format === 'text'
+        ? { html: null, text: body.text }
+        : { html: await toHtml(format, body), text: text?.text ?? null }
     const wrong = engine.compile({ key: 'finish', subject: written.subject, ...parts })
     if (wrong !== null) return { ok: false, reason: wrong }
-    return { ok: true, format, subject: written.subject, ...parts, partials: [...new Set([...body.uses, ...text?.uses ?? []])] }
+    return {
+      ok: true,
+      format,
+      subject: written.subject,
+      ...parts,
+      partials: [...new Set([...body.uses, ...(text?.uses ?? [])])],
+    }
   } catch (error) {
     if (error instanceof TemplateError) return { ok: false, reason: error.message }
     throw error
@@ -62,11 +71,16 @@ function detect(body: string): TemplateFormat {
   return isHtml(body) ? 'html' : 'text'
 }
 
-function read(part: 'body' | 'text part', source: string, partials: Partials): Expanded & { readonly uses: readonly string[] } {
+function read(
+  part: 'body' | 'text part',
+  source: string,
+  partials: Partials,
+): Expanded & { readonly uses: readonly string[] } {
   return within(part, () => {
     const uses = inspectWritten(source)
     const expanded = expandPartials(source, uses, partials)
-    if (expanded.text.length > MAX_FINISHED) throw new TemplateError(`is longer than ${MAX_FINISHED} characters with its partials`)
+    if (expanded.text.length > MAX_FINISHED)
+      throw new TemplateError(`is longer than ${MAX_FINISHED} characters with its partials`)
     return { ...expanded, uses: uses.map(({ name }) => name) }
   })
 }

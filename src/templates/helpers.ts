@@ -32,23 +32,63 @@ function textHelper(use: string, does: string, run: (text: string) => string): H
 }
 
 export const HELPERS: Readonly<Record<string, Helper>> = {
-  eq:  test('{{#if (eq status "paid")}}', 'both are the same text, number or boolean', (a, b) => plain(a) === plain(b)),
-  ne:  test('{{#if (ne status "paid")}}', 'they are not the same', (a, b) => plain(a) !== plain(b)),
-  gt:  test('{{#if (gt total 100)}}', 'the first number is greater', (a, b) => numberOf(a) > numberOf(b)),
+  eq: test('{{#if (eq status "paid")}}', 'both are the same text, number or boolean', (a, b) => plain(a) === plain(b)),
+  ne: test('{{#if (ne status "paid")}}', 'they are not the same', (a, b) => plain(a) !== plain(b)),
+  gt: test('{{#if (gt total 100)}}', 'the first number is greater', (a, b) => numberOf(a) > numberOf(b)),
   gte: test('{{#if (gte total 100)}}', 'the first number is greater or equal', (a, b) => numberOf(a) >= numberOf(b)),
-  lt:  test('{{#if (lt total 100)}}', 'the first number is smaller', (a, b) => numberOf(a) < numberOf(b)),
+  lt: test('{{#if (lt total 100)}}', 'the first number is smaller', (a, b) => numberOf(a) < numberOf(b)),
   lte: test('{{#if (lte total 100)}}', 'the first number is smaller or equal', (a, b) => numberOf(a) <= numberOf(b)),
-  and: { use: '{{#if (and paid shipped)}}', does: 'all of them are there (not empty, not zero, not false)', arity: [1, 20], isTest: true, run: (values) => values.every(isThere) },
-  or:  { use: '{{#if (or phone mobile)}}', does: 'at least one of them is there', arity: [1, 20], isTest: true, run: (values) => values.some(isThere) },
-  not: { use: '{{#if (not paid)}}', does: 'it is not there', arity: [1, 1], isTest: true, run: ([value]) => !isThere(value) },
-  default:    { use: '{{default firstName "friend"}}', does: 'the first value that is not missing and not an empty text', arity: [2, 20], run: (values) => values.find((value) => value !== undefined && value !== null && value !== '') },
-  upper:      textHelper('{{upper code}}', 'in upper case', (text) => text.toUpperCase()),
-  lower:      textHelper('{{lower code}}', 'in lower case', (text) => text.toLowerCase()),
-  capitalize: textHelper('{{capitalize name}}', 'with its first letter in upper case', (text) => text.replace(/^./su, (letter) => letter.toUpperCase())),
-  trim:       textHelper('{{trim name}}', 'without white space around it', (text) => text.trim()),
-  truncate:   { use: '{{truncate title 60}}', does: 'at most so many characters, with "…" where something was cut off', arity: [2, 2], run: ([text, length]) => truncate(textOf(text), numberOf(length)) },
-  number:     { use: '{{number total decimals=2 locale="de-DE" currency="EUR"}}', does: 'a number as people write it; locale (en-US), decimals and currency are optional', arity: [1, 1], run: ([value], hash) => formatNumber(value, hash) },
-  date:       { use: '{{date orderedAt "d LLLL yyyy" zone="Europe/Berlin" locale="de-DE"}}', does: 'an ISO 8601 time, or milliseconds since 1970, in a Luxon format (yyyy-MM-dd); zone (UTC) and locale (en-US) are optional', arity: [1, 2], run: ([value, format], hash) => formatDate(value, format, hash) },
+  and: {
+    use: '{{#if (and paid shipped)}}',
+    does: 'all of them are there (not empty, not zero, not false)',
+    arity: [1, 20],
+    isTest: true,
+    run: (values) => values.every(isThere),
+  },
+  or: {
+    use: '{{#if (or phone mobile)}}',
+    does: 'at least one of them is there',
+    arity: [1, 20],
+    isTest: true,
+    run: (values) => values.some(isThere),
+  },
+  not: {
+    use: '{{#if (not paid)}}',
+    does: 'it is not there',
+    arity: [1, 1],
+    isTest: true,
+    run: ([value]) => !isThere(value),
+  },
+  default: {
+    use: '{{default firstName "friend"}}',
+    does: 'the first value that is not missing and not an empty text',
+    arity: [2, 20],
+    run: (values) => values.find((value) => value !== undefined && value !== null && value !== ''),
+  },
+  upper: textHelper('{{upper code}}', 'in upper case', (text) => text.toUpperCase()),
+  lower: textHelper('{{lower code}}', 'in lower case', (text) => text.toLowerCase()),
+  capitalize: textHelper('{{capitalize name}}', 'with its first letter in upper case', (text) =>
+    text.replace(/^./su, (letter) => letter.toUpperCase()),
+  ),
+  trim: textHelper('{{trim name}}', 'without white space around it', (text) => text.trim()),
+  truncate: {
+    use: '{{truncate title 60}}',
+    does: 'at most so many characters, with "…" where something was cut off',
+    arity: [2, 2],
+    run: ([text, length]) => truncate(textOf(text), numberOf(length)),
+  },
+  number: {
+    use: '{{number total decimals=2 locale="de-DE" currency="EUR"}}',
+    does: 'a number as people write it; locale (en-US), decimals and currency are optional',
+    arity: [1, 1],
+    run: ([value], hash) => formatNumber(value, hash),
+  },
+  date: {
+    use: '{{date orderedAt "d LLLL yyyy" zone="Europe/Berlin" locale="de-DE"}}',
+    does: 'an ISO 8601 time, or milliseconds since 1970, in a Luxon format (yyyy-MM-dd); zone (UTC) and locale (en-US) are optional',
+    arity: [1, 2],
+    run: ([value, format], hash) => formatDate(value, format, hash),
+  },
 }
 
 /** As `if` sees it: an empty list is not there. */
@@ -81,7 +121,12 @@ function show(value: unknown): string {
 function truncate(text: string, length: number): string {
   if (Number.isNaN(length)) return text
   const letters = Array.from(text.slice(0, 2 * length + 2)) // whole characters, of one or two units
-  return letters.length <= length ? text : `${letters.slice(0, Math.max(0, length - 1)).join('').trimEnd()}…`
+  return letters.length <= length
+    ? text
+    : `${letters
+        .slice(0, Math.max(0, length - 1))
+        .join('')
+        .trimEnd()}…`
 }
 
 function optionOf(hash: Hash, name: string): string | undefined {
@@ -103,9 +148,13 @@ function formatNumber(value: unknown, hash: Hash): string {
   if (Number.isNaN(number)) return ''
   const currency = optionOf(hash, 'currency')
   const decimals = optionOf(hash, 'decimals')
-  const digits = decimals === undefined ? {} : { minimumFractionDigits: Number(decimals), maximumFractionDigits: Number(decimals) }
+  const digits =
+    decimals === undefined ? {} : { minimumFractionDigits: Number(decimals), maximumFractionDigits: Number(decimals) }
   try {
-    return new Intl.NumberFormat(localeOf(hash), { ...digits, ...(currency === undefined ? {} : { style: 'currency', currency }) }).format(number)
+    return new Intl.NumberFormat(localeOf(hash), {
+      ...digits,
+      ...(currency === undefined ? {} : { style: 'currency', currency }),
+    }).format(number)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new TemplateError(`cannot write a number with currency=${show(currency)} decimals=${show(decimals)}`)
@@ -115,8 +164,16 @@ function formatNumber(value: unknown, hash: Hash): string {
 function formatDate(value: unknown, format: unknown, hash: Hash): string {
   if (value === undefined || value === null || value === '') return ''
   const zone = optionOf(hash, 'zone') ?? 'UTC'
-  const moment = typeof value === 'number' ? DateTime.fromMillis(value, { zone }) : DateTime.fromISO(textOf(value), { zone, setZone: false })
-  if (!moment.isValid) throw new TemplateError(moment.invalidReason === 'unsupported zone' ? `does not know the zone ${show(zone)}` : `takes a time such as 2031-05-04T10:00:00Z, not ${show(value)}`)
+  const moment =
+    typeof value === 'number'
+      ? DateTime.fromMillis(value, { zone })
+      : DateTime.fromISO(textOf(value), { zone, setZone: false })
+  if (!moment.isValid)
+    throw new TemplateError(
+      moment.invalidReason === 'unsupported zone'
+        ? `does not know the zone ${show(zone)}`
+        : `takes a time such as 2031-05-04T10:00:00Z, not ${show(value)}`,
+    )
   const localised = moment.setLocale(localeOf(hash))
   const pattern = textOf(format)
   return pattern === '' ? localised.toLocaleString(DateTime.DATE_FULL) : localised.toFormat(pattern)

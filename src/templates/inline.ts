@@ -15,13 +15,27 @@ import { type Attribute, type Range, readTags, type Tag } from './tags.ts'
 /** An attribute that tells the tags of the copy. */
 const MARK = 'data-inline-place'
 const OPTIONS = {
-  applyAttributesTableElements: false, applyWidthAttributes: false, applyHeightAttributes: false, inlinePseudoElements: false,
+  applyAttributesTableElements: false,
+  applyWidthAttributes: false,
+  applyHeightAttributes: false,
+  inlinePseudoElements: false,
   resolveCSSVariables: true,
 }
 const USUAL = ['hover', 'active', 'focus', 'visited', 'link']
 /** What they select depends on how often a block is repeated. */
-const COUNTING = ['first-child', 'last-child', 'only-child', 'nth-child', 'nth-last-child', 'first-of-type', 'last-of-type', 'only-of-type',
-  'nth-of-type', 'nth-last-of-type', 'empty']
+const COUNTING = [
+  'first-child',
+  'last-child',
+  'only-child',
+  'nth-child',
+  'nth-last-child',
+  'first-of-type',
+  'last-of-type',
+  'only-of-type',
+  'nth-of-type',
+  'nth-last-of-type',
+  'empty',
+]
 /** A selector by what stands before an element, which a block may bring or not. */
 const NEIGHBOURS = /(?:^|[{};,])[^{};]*[+~][^{};]*\{/
 const SHEET = /<style[\s>]/i
@@ -42,12 +56,16 @@ export function inlineCss(html: string): string {
   const { tags, ends, sheets } = readTags(masked)
   if (!isBalanced({ tags, ends }, expressions)) return html
   const placeholders = createPlaceholders(html)
-  const css = sheets.filter((sheet) => isPlain(masked, sheet, expressions))
+  const css = sheets
+    .filter((sheet) => isPlain(masked, sheet, expressions))
     .map((sheet) => sheetText(html, sheet, expressions, placeholders))
   juice.ignoredPseudos = expressions.some(({ kind }) => kind === 'open') ? [...USUAL, ...COUNTING] : USUAL
   const judged = tags.map((tag) => judge(tag, expressions))
   const { places, styles } = computeStyles(masked, judged, css.join('\n'))
-  return write(html, places.flatMap((place, i) => editOf(html, place, placeholders.restore(styles.get(i) ?? ''))))
+  return write(
+    html,
+    places.flatMap((place, i) => editOf(html, place, placeholders.restore(styles.get(i) ?? ''))),
+  )
 }
 
 interface Computed {
@@ -88,7 +106,8 @@ interface Place {
 function judge(tag: Tag, expressions: readonly Expression[]): Place {
   const inTag = within(expressions, tag)
   const style = tag.attributes.find(({ name }) => name === 'style')
-  const isIn = ({ start, end }: Range, { quote, start: from, end: to }: Attribute): boolean => quote !== '' && start >= from && end <= to
+  const isIn = ({ start, end }: Range, { quote, start: from, end: to }: Attribute): boolean =>
+    quote !== '' && start >= from && end <= to
   const isDynamic = inTag.some((expression) => !tag.attributes.some((attribute) => isIn(expression, attribute)))
   const conditional = tag.attributes.flatMap((attribute) => {
     const blocks = inTag.filter((expression) => !isValue(expression) && isIn(expression, attribute))
@@ -104,7 +123,11 @@ function isValue({ kind }: Expression): boolean {
 }
 
 /** Whether all of a sheet holds whenever the mail is rendered, for every screen. */
-function isPlain(masked: string, { tag, start, end }: Range & { readonly tag: Tag }, expressions: readonly Expression[]): boolean {
+function isPlain(
+  masked: string,
+  { tag, start, end }: Range & { readonly tag: Tag },
+  expressions: readonly Expression[],
+): boolean {
   const media = tag.attributes.find(({ name }) => name === 'media')
   if (media !== undefined && !EVERYWHERE.test(masked.slice(media.start, media.end))) return false
   if (within(expressions, { start, end }).some(({ kind }) => kind !== 'value' && kind !== 'comment')) return false
@@ -135,23 +158,34 @@ function within<T extends Range>(expressions: readonly T[], { start, end }: Rang
 }
 
 /** The text of a sheet with names in place of its expressions. */
-function sheetText(html: string, { start, end }: Range, expressions: readonly Expression[], placeholders: Placeholders): string {
-  const edits = within(expressions, { start, end }).map(({ kind, start: from, end: to }) =>
-    ({ start: from - start, end: to - start, text: kind === 'comment' ? '' : placeholders.keep(html.slice(from, to)) }))
+function sheetText(
+  html: string,
+  { start, end }: Range,
+  expressions: readonly Expression[],
+  placeholders: Placeholders,
+): string {
+  const edits = within(expressions, { start, end }).map(({ kind, start: from, end: to }) => ({
+    start: from - start,
+    end: to - start,
+    text: kind === 'comment' ? '' : placeholders.keep(html.slice(from, to)),
+  }))
   return write(html.slice(start, end), edits)
 }
 
 /** The copy that juice reads: tags are marked, styles that must stay and what is conditional are out of its sight. */
 function copyOf(masked: string, places: readonly Place[]): string {
-  return write(masked, places.flatMap(({ tag, style, isDynamic, isStyleKept, conditional }, i) => [
-    ...(isDynamic ? [] : [{ start: tag.nameEnd, end: tag.nameEnd, text: ` ${MARK}="${i}"` }]),
-    ...[
-      ...(isStyleKept && style !== undefined
-        ? [{ start: style.nameStart, end: style.nameStart + style.name.length, text: MASK.repeat(5) }]
-        : []),
-      ...conditional.map(({ start, end }) => ({ start, end, text: MASK.repeat(end - start) })),
-    ].toSorted((a, b) => a.start - b.start),
-  ]))
+  return write(
+    masked,
+    places.flatMap(({ tag, style, isDynamic, isStyleKept, conditional }, i) => [
+      ...(isDynamic ? [] : [{ start: tag.nameEnd, end: tag.nameEnd, text: ` ${MARK}="${i}"` }]),
+      ...[
+        ...(isStyleKept && style !== undefined
+          ? [{ start: style.nameStart, end: style.nameStart + style.name.length, text: MASK.repeat(5) }]
+          : []),
+        ...conditional.map(({ start, end }) => ({ start, end, text: MASK.repeat(end - start) })),
+      ].toSorted((a, b) => a.start - b.start),
+    ]),
+  )
 }
 
 /** By the number of the mark. */
@@ -173,7 +207,10 @@ function editOf(html: string, { tag, style, isDynamic, isStyleKept }: Place, com
   if (style === undefined) return [{ start: tag.nameEnd, end: tag.nameEnd, text: ` style="${computed}"` }]
   const quoted = style.quote === "'" ? computed.replaceAll("'", '&#39;') : computed
   if (isStyleKept && style.quote !== '') return [{ start: style.start, end: style.start, text: `${quoted} ` }]
-  if (isStyleKept) return [{ start: style.nameStart, end: style.after, text: `style="${computed} ${html.slice(style.start, style.end)}"` }]
+  if (isStyleKept)
+    return [
+      { start: style.nameStart, end: style.after, text: `style="${computed} ${html.slice(style.start, style.end)}"` },
+    ]
   const isSame = html.slice(style.start, style.end) === computed
   return isSame ? [] : [{ start: style.nameStart, end: style.after, text: `style="${computed}"` }]
 }

@@ -12,7 +12,8 @@ import { type Range, readTags, type Tag } from './tags.ts'
 
 /** What stands in these is HTML, CSS or text, which MJML hands on. */
 const CONTENT_TAGS: ReadonlySet<string> = new Set(
-  preset.components.filter(({ endingTag }) => endingTag === true).map(({ componentName }) => componentName))
+  preset.components.filter(({ endingTag }) => endingTag === true).map(({ componentName }) => componentName),
+)
 const MAX_ERRORS = 10
 /** MJML computes with them. */
 const COMPUTED = /^Attribute (\S*(?:width|padding|border)\S*) has invalid value: .* for type Unit/
@@ -33,10 +34,15 @@ export type SayLine = (line: number) => string
 export async function compileMjml(source: string, sayLine: SayLine): Promise<string> {
   const expressions = locate(source, sayLine)
   const placeholders = createPlaceholders(source)
-  const { html, errors } = await compile(write(source, expressions.map(({ start, end, place, text }): Edit => {
-    const name = placeholders.keep(text)
-    return { start, end, text: place === 'structure' ? `<mj-raw>${name}</mj-raw>` : name }
-  })))
+  const { html, errors } = await compile(
+    write(
+      source,
+      expressions.map(({ start, end, place, text }): Edit => {
+        const name = placeholders.keep(text)
+        return { start, end, text: place === 'structure' ? `<mj-raw>${name}</mj-raw>` : name }
+      }),
+    ),
+  )
   const names = expressions.map(({ text }) => text)
   report(errors.flatMap(({ line, message }) => explain(placeholders.restore(message), sayLine(line), names)))
   report(listLost(source, expressions, placeholders.lostIn(html)))
@@ -55,10 +61,18 @@ function locate(source: string, sayLine: SayLine): Found[] {
   const texts = [...listContents(masked, tags), ...comments]
   const found = expressions.map((expression): Found => {
     const place = placeOf(expression, tags, texts)
-    return { ...expression, place, where: sayLine(lineAt(source, expression.start)), text: source.slice(expression.start, expression.end) }
+    return {
+      ...expression,
+      place,
+      where: sayLine(lineAt(source, expression.start)),
+      text: source.slice(expression.start, expression.end),
+    }
   })
-  report(found.filter(({ place }) => place === 'tag')
-    .map(({ where, text }) => `${where}: ${text} stands in an MJML tag, outside of an attribute's value`))
+  report(
+    found
+      .filter(({ place }) => place === 'tag')
+      .map(({ where, text }) => `${where}: ${text} stands in an MJML tag, outside of an attribute's value`),
+  )
   return found
 }
 
@@ -89,13 +103,21 @@ interface MjmlProblem {
 
 async function compile(mjml: string): Promise<{ html: string; errors: readonly MjmlProblem[] }> {
   try {
-    return await core.default(mjml, { presets: [preset], keepComments: true, validationLevel: 'soft', ignoreIncludes: true, fonts: {} })
+    return await core.default(mjml, {
+      presets: [preset],
+      keepComments: true,
+      validationLevel: 'soft',
+      ignoreIncludes: true,
+      fonts: {},
+    })
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     const isOurs = message.startsWith('Malformed MJML')
-    throw new TemplateError(isOurs
-      ? 'the MJML is malformed: it must be <mjml> with an <mj-body> in it'
-      : `MJML cannot compile it: ${message}`)
+    throw new TemplateError(
+      isOurs
+        ? 'the MJML is malformed: it must be <mjml> with an <mj-body> in it'
+        : `MJML cannot compile it: ${message}`,
+    )
   }
 }
 
@@ -106,16 +128,22 @@ function explain(message: string, where: string, expressions: readonly string[])
   if (/^Attribute .* has invalid value/.test(said) && expressions.some((text) => said.includes(text)))
     return computed === undefined ? [] : [`${where}: an expression cannot stand in ${computed}: MJML computes with it`]
   const place = /^mj-raw cannot be used inside (\S+),/.exec(said)?.[1]
-  return [place === undefined ? `${where}: ${said}` : `${where}: an expression cannot stand here, between the tags of ${place}`]
+  return [
+    place === undefined
+      ? `${where}: ${said}`
+      : `${where}: an expression cannot stand here, between the tags of ${place}`,
+  ]
 }
 
 /** A value of the head that nothing uses is no loss. */
 function listLost(source: string, expressions: readonly Found[], lost: ReadonlySet<number>): string[] {
   const headEnd = source.indexOf('</mj-head')
-  return expressions.filter(({ place, kind, start }, i) => {
-    if (!lost.has(i) || kind === 'comment') return false
-    return place !== 'attribute' || kind !== 'value' || start > headEnd
-  }).map(({ where, text }) => `${where}: MJML leaves ${text} out here`)
+  return expressions
+    .filter(({ place, kind, start }, i) => {
+      if (!lost.has(i) || kind === 'comment') return false
+      return place !== 'attribute' || kind !== 'value' || start > headEnd
+    })
+    .map(({ where, text }) => `${where}: MJML leaves ${text} out here`)
 }
 
 function report(problems: readonly string[]): void {

@@ -13,8 +13,13 @@ export interface NameUse {
 }
 
 /** Blocks in which names mean what they mean outside. */
-const SAME_SCOPE: ReadonlySet<string> = new Set(
-  ['if', 'unless', ...Object.entries(HELPERS).filter(([, { isTest }]) => isTest).map(([name]) => name)])
+const SAME_SCOPE: ReadonlySet<string> = new Set([
+  'if',
+  'unless',
+  ...Object.entries(HELPERS)
+    .filter(([, { isTest }]) => isTest)
+    .map(([name]) => name),
+])
 
 type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpression
 
@@ -75,13 +80,16 @@ export function judgePrinted(
     const isNamed = isRoot && bare.length === 1 && names.has(String(bare[0]))
     return path.type === 'PathExpression' && params.length === 0 && isNamed && isSeen(offsetOf(loc.start))
   }
-  const isIn = (program: hbs.AST.Program | undefined, isAlways: boolean): boolean => program?.body.some((statement) => {
-    if (statement.type === 'MustacheStatement') return isIt(statement as hbs.AST.MustacheStatement)
-    if (!isBlock(statement)) return false
-    const branches = [statement.program, statement.inverse]
-    const isChoice = SAME_SCOPE.has(statement.path.original) && statement.params.length > 0
-    return isAlways ? isChoice && branches.every((branch) => isIn(branch, true)) : branches.some((branch) => isIn(branch, false))
-  }) === true
+  const isIn = (program: hbs.AST.Program | undefined, isAlways: boolean): boolean =>
+    program?.body.some((statement) => {
+      if (statement.type === 'MustacheStatement') return isIt(statement as hbs.AST.MustacheStatement)
+      if (!isBlock(statement)) return false
+      const branches = [statement.program, statement.inverse]
+      const isChoice = SAME_SCOPE.has(statement.path.original) && statement.params.length > 0
+      return isAlways
+        ? isChoice && branches.every((branch) => isIn(branch, true))
+        : branches.some((branch) => isIn(branch, false))
+    }) === true
   const program = parse(source)
   if (isIn(program, true)) return 'always'
   return isIn(program, false) ? 'sometimes' : 'never'

@@ -9,7 +9,10 @@ export interface Outrun {
 const TRIES = 5
 
 /** @throws when it is outrun again and again. */
-export async function untilStored<R extends { readonly kind: string }>(what: string, tryOnce: () => Promise<R | Outrun>): Promise<R> {
+export async function untilStored<R extends { readonly kind: string }>(
+  what: string,
+  tryOnce: () => Promise<R | Outrun>,
+): Promise<R> {
   for (let tries = 0; tries < TRIES; tries++) {
     const result = await tryOnce()
     if (!isOutrun(result)) return result

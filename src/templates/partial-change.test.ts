@@ -26,9 +26,12 @@ describe('partials', () => {
     await renderer.stop()
     await database.close()
   })
-  beforeEach(async () => { workspace = (await createWorkspace(db, { name: 'W', plan: 'free' })).id })
+  beforeEach(async () => {
+    workspace = (await createWorkspace(db, { name: 'W', plan: 'free' })).id
+  })
 
-  const partial = (name: string, body: string): Promise<SavedPartial> => savePartial({ db, renderer }, workspace, { name, body })
+  const partial = (name: string, body: string): Promise<SavedPartial> =>
+    savePartial({ db, renderer }, workspace, { name, body })
   const save = (fields: object): Promise<SavedTemplate> =>
     saveTemplate({ db, renderer }, workspace, templateFields.parse({ name: 'T', subject: 's', body: 'x', ...fields }))
   async function saved(fields: object): Promise<string> {
@@ -44,24 +47,43 @@ describe('partials', () => {
     await partial('a', '<p>a0</p>')
     await partial('b', '<p>b0</p>')
     const id = await saved({ body: '{{> a}}{{> b}}' })
-    for (let i = 1; i <= 4; i++) await Promise.all([partial('a', `<p>a${i}</p>`), partial('b', `<p>b${i}</p>`), save({ id, body: `{{> a}}{{> b}}` })])
+    for (let i = 1; i <= 4; i++)
+      await Promise.all([
+        partial('a', `<p>a${i}</p>`),
+        partial('b', `<p>b${i}</p>`),
+        save({ id, body: `{{> a}}{{> b}}` }),
+      ])
     assert.equal(await htmlOf(id), '<p>a4</p><p>b4</p>')
     const { versions, total } = await listVersions(db, workspace, id, { page: 1, limit: 50 })
     assert.equal(total, 13)
-    assert.deepEqual(versions.map(({ version }) => version), Array.from({ length: 13 }, (_, i) => 13 - i))
-    for (const { version, partials } of versions) assert.match(await htmlOf(id, version) ?? '', new RegExp(`^<p>a${(partials['a'] ?? 0) - 1}</p><p>b${(partials['b'] ?? 0) - 1}</p>$`))
+    assert.deepEqual(
+      versions.map(({ version }) => version),
+      Array.from({ length: 13 }, (_, i) => 13 - i),
+    )
+    for (const { version, partials } of versions)
+      assert.match(
+        (await htmlOf(id, version)) ?? '',
+        new RegExp(`^<p>a${(partials['a'] ?? 0) - 1}</p><p>b${(partials['b'] ?? 0) - 1}</p>$`),
+      )
   }).timeout(60_000)
 
   it('a template that is saved while its partial changes has the new one', async () => {
     await partial('foot', '<p>old</p>')
-    const outcomes = await Promise.all([saved({ body: '<b>1</b>{{> foot}}' }), partial('foot', '<p>new</p>'), saved({ body: '<b>2</b>{{> foot}}' })])
-    for (const id of [outcomes[0], outcomes[2]]) assert.match(await htmlOf(id) ?? '', /<p>new<\/p>$/)
+    const outcomes = await Promise.all([
+      saved({ body: '<b>1</b>{{> foot}}' }),
+      partial('foot', '<p>new</p>'),
+      saved({ body: '<b>2</b>{{> foot}}' }),
+    ])
+    for (const id of [outcomes[0], outcomes[2]]) assert.match((await htmlOf(id)) ?? '', /<p>new<\/p>$/)
   })
 
   it('a template that is saved while its partial is deleted: one of them is refused', async () => {
     for (let i = 0; i < 5; i++) {
       await partial('foot', '<p>x</p>')
-      const [template, deleted] = await Promise.all([save({ body: '{{> foot}}' }), deletePartial(db, workspace, 'foot')])
+      const [template, deleted] = await Promise.all([
+        save({ body: '{{> foot}}' }),
+        deletePartial(db, workspace, 'foot'),
+      ])
       assert.equal(template.kind === 'saved', deleted.kind === 'used', `${template.kind} ${deleted.kind}`)
       if (template.kind === 'saved') await db.query('DELETE FROM templates WHERE id = $1', [template.template.id])
     }
@@ -72,9 +94,14 @@ describe('partials', () => {
     const plain = await saved({ body: '<p>x</p>{{> foot}}' })
     const mjml = await saved({ name: 'M', body: '<mjml><mj-body>{{> foot}}</mj-body></mjml>' })
     const refused = await partial('foot', '\n<mj-wrong></mj-wrong>')
-    assert.deepEqual(refused, { kind: 'invalid', reason: 'the template "M" cannot be made with it: the body, line 2 of the partial foot: Element mj-wrong doesn\'t exist or is not registered' })
+    assert.deepEqual(refused, {
+      kind: 'invalid',
+      reason:
+        'the template "M" cannot be made with it: the body, line 2 of the partial foot: Element mj-wrong doesn\'t exist or is not registered',
+    })
     assert.equal((await findPartial(db, workspace, 'foot'))?.version, 1)
-    for (const id of [plain, mjml]) assert.equal((await listVersions(db, workspace, id, { page: 1, limit: 10 })).total, 1)
+    for (const id of [plain, mjml])
+      assert.equal((await listVersions(db, workspace, id, { page: 1, limit: 10 })).total, 1)
   })
 
   it('a change that dies while it is stored leaves all as it was', async () => {
@@ -92,8 +119,12 @@ describe('partials', () => {
     await partial('Foot', 'A')
     assert.equal((await save({ body: '{{> foot}}' })).kind, 'invalid')
     const cases: readonly [body: string, reason: RegExp][] = [
-      ['{{> Foot x=1}}', /the partial Foot takes no values/], ['{{> (lookup . "x")}}', /named as it is called/], ['{{> "Foot"}}', /named as it is called/],
-      ['{{#> Foot}}x{{/Foot}}', /with a block/], ['{{> a/b}}', /named as it is called/], ['{{> constructor}}', /line 1: there is no partial "constructor"/],
+      ['{{> Foot x=1}}', /the partial Foot takes no values/],
+      ['{{> (lookup . "x")}}', /named as it is called/],
+      ['{{> "Foot"}}', /named as it is called/],
+      ['{{#> Foot}}x{{/Foot}}', /with a block/],
+      ['{{> a/b}}', /named as it is called/],
+      ['{{> constructor}}', /line 1: there is no partial "constructor"/],
     ]
     for (const [body, reason] of cases) {
       const result = await save({ body })

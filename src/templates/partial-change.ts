@@ -8,8 +8,16 @@ import type { z } from 'zod'
 import type { Db, Queryable } from '#src/db.ts'
 import { untilStored, type Outrun } from './outrun.ts'
 import {
-  findPartial, listPartials, listUsers, loadPartials, lockPartials, MAX_PARTIALS, type partialFields, type PartialRow,
-  type PartialUser, type PartialVersions,
+  findPartial,
+  listPartials,
+  listUsers,
+  loadPartials,
+  lockPartials,
+  MAX_PARTIALS,
+  type partialFields,
+  type PartialRow,
+  type PartialUser,
+  type PartialVersions,
 } from './partial-store.ts'
 import { guessPartials } from './partials.ts'
 import type { Renderer } from './render.ts'
@@ -58,7 +66,7 @@ async function trySave(store: PartialStore, workspaceId: string, fields: Fields)
   return db.transaction(async (tx) => {
     const held = Object.fromEntries(made.all.flatMap(({ partials }) => Object.entries(partials)))
     if (old !== null) held[fields.name] = old.version
-    if (!await lockPartials(tx, workspaceId, held, 'UPDATE')) return { kind: 'outrun' }
+    if (!(await lockPartials(tx, workspaceId, held, 'UPDATE'))) return { kind: 'outrun' }
     if (!isDeepStrictEqual(await listUsers(tx, workspaceId, fields.name), users)) return { kind: 'outrun' }
     const version = await storePartial(tx, workspaceId, fields, old)
     if (version === null) return { kind: 'outrun' }
@@ -76,7 +84,8 @@ async function judge(
   { body }: Fields,
   old: PartialRow | null,
 ): Promise<string | null> {
-  if (old === null && (await listPartials(db, workspaceId)).length >= MAX_PARTIALS) return `a workspace may have ${MAX_PARTIALS} partials`
+  if (old === null && (await listPartials(db, workspaceId)).length >= MAX_PARTIALS)
+    return `a workspace may have ${MAX_PARTIALS} partials`
   if (guessPartials(body).length > 0) return 'a partial cannot have partials in it'
   const finished = await renderer.finish(workspaceId, { subject: '', body, text: null, format: 'text' }, {})
   if (!finished.ok) return finished.reason.replace(/^the body/, 'the partial')
@@ -94,13 +103,25 @@ async function remake(
   for (const user of users) {
     const template = await findTemplate(db, workspaceId, user.id)
     if (template === null) return { kind: 'outrun' }
-    const others = await loadPartials(db, workspaceId, guessPartials(template.body, template.text).filter((other) => other !== name))
+    const others = await loadPartials(
+      db,
+      workspaceId,
+      guessPartials(template.body, template.text).filter((other) => other !== name),
+    )
     const finished = await renderer.finish(workspaceId, template, { ...others.bodies, [name]: body })
-    if (!finished.ok) return { kind: 'invalid', reason: `the template "${user.name}" cannot be made with it: ${finished.reason}` }
+    if (!finished.ok)
+      return { kind: 'invalid', reason: `the template "${user.name}" cannot be made with it: ${finished.reason}` }
     chars += (finished.html?.length ?? 0) + (finished.text?.length ?? 0)
-    if (chars > MAX_CHARS) return { kind: 'invalid', reason: `the templates that have it are longer than ${MAX_CHARS} characters together` }
-    const used = finished.partials.filter((other) => other !== name).map((other) => [other, others.versions[other] ?? 0] as const)
-    all.push({ id: user.id, finished: finishedColumns(template.body, template.text, finished), partials: Object.fromEntries(used) })
+    if (chars > MAX_CHARS)
+      return { kind: 'invalid', reason: `the templates that have it are longer than ${MAX_CHARS} characters together` }
+    const used = finished.partials
+      .filter((other) => other !== name)
+      .map((other) => [other, others.versions[other] ?? 0] as const)
+    all.push({
+      id: user.id,
+      finished: finishedColumns(template.body, template.text, finished),
+      partials: Object.fromEntries(used),
+    })
   }
   return { kind: 'made', all }
 }
@@ -111,8 +132,15 @@ const CHANGE = `UPDATE template_partials SET body = $3, version = version + 1, u
   RETURNING version`
 
 /** Its new version; null when another made it meanwhile. */
-async function storePartial(tx: Queryable, workspaceId: string, { name, body }: Fields, old: PartialRow | null): Promise<number | null> {
-  const { rows: [row] } = await tx.query<{ version: number }>(old === null ? CREATE : CHANGE, [workspaceId, name, body])
+async function storePartial(
+  tx: Queryable,
+  workspaceId: string,
+  { name, body }: Fields,
+  old: PartialRow | null,
+): Promise<number | null> {
+  const {
+    rows: [row],
+  } = await tx.query<{ version: number }>(old === null ? CREATE : CHANGE, [workspaceId, name, body])
   return row?.version ?? null
 }
 
@@ -120,6 +148,11 @@ const REMAKE = keepVersion(`
 UPDATE templates SET finished = $3, finished_text = $4, partials = $5, version = version + 1, updated_at = now()
 WHERE id = $1 AND workspace_id = $2 RETURNING *`)
 
-async function storeRemade(tx: Queryable, workspaceId: string, { id, finished }: Remade, partials: PartialVersions): Promise<void> {
+async function storeRemade(
+  tx: Queryable,
+  workspaceId: string,
+  { id, finished }: Remade,
+  partials: PartialVersions,
+): Promise<void> {
   await tx.query(REMAKE, [id, workspaceId, ...finished, JSON.stringify(partials)])
 }

@@ -13,7 +13,10 @@ const MAX_BODY = 200_000
 
 export const partialFields = z.object({
   name: z.string().regex(PARTIAL_NAME, 'must be letters, digits, - and _, at most 63'),
-  body: z.string().max(MAX_BODY).regex(/^[^\0]*$/, 'must not contain NUL'),
+  body: z
+    .string()
+    .max(MAX_BODY)
+    .regex(/^[^\0]*$/, 'must not contain NUL'),
 })
 
 /** By name. */
@@ -36,13 +39,19 @@ const COLUMNS = `p.name, p.body, p.version, p.created_at AS "createdAt", p.updat
 /** In the order of their names. */
 export async function listPartials(db: Queryable, workspaceId: string): Promise<PartialRow[]> {
   const { rows } = await db.query<PartialRow>(
-    `SELECT ${COLUMNS} FROM template_partials p WHERE p.workspace_id = $1 ORDER BY p.name`, [workspaceId])
+    `SELECT ${COLUMNS} FROM template_partials p WHERE p.workspace_id = $1 ORDER BY p.name`,
+    [workspaceId],
+  )
   return rows
 }
 
 export async function findPartial(db: Queryable, workspaceId: string, name: string): Promise<PartialRow | null> {
-  const { rows: [row] } = await db.query<PartialRow>(
-    `SELECT ${COLUMNS} FROM template_partials p WHERE p.workspace_id = $1 AND p.name = $2`, [workspaceId, name])
+  const {
+    rows: [row],
+  } = await db.query<PartialRow>(
+    `SELECT ${COLUMNS} FROM template_partials p WHERE p.workspace_id = $1 AND p.name = $2`,
+    [workspaceId, name],
+  )
   return row ?? null
 }
 
@@ -53,10 +62,16 @@ export interface LoadedPartials {
   readonly full: string | null
 }
 
-export async function loadPartials(db: Queryable, workspaceId: string, names: readonly string[]): Promise<LoadedPartials> {
+export async function loadPartials(
+  db: Queryable,
+  workspaceId: string,
+  names: readonly string[],
+): Promise<LoadedPartials> {
   if (names.length === 0) return { bodies: {}, versions: {}, full: null }
   const { rows } = await db.query<PartialRow>(
-    `SELECT ${COLUMNS} FROM template_partials p WHERE p.workspace_id = $1 AND p.name = ANY ($2::text[])`, [workspaceId, names])
+    `SELECT ${COLUMNS} FROM template_partials p WHERE p.workspace_id = $1 AND p.name = ANY ($2::text[])`,
+    [workspaceId, names],
+  )
   return {
     bodies: Object.fromEntries(rows.map(({ name, body }) => [name, body])),
     versions: Object.fromEntries(rows.map(({ name, version }) => [name, version])),
@@ -75,17 +90,22 @@ export async function lockPartials(
   if (names.length === 0) return true
   const { rows } = await tx.query<{ name: string; version: number }>(
     `SELECT name, version FROM template_partials WHERE workspace_id = $1 AND name = ANY ($2::text[]) ORDER BY name FOR ${mode}`,
-    [workspaceId, names])
+    [workspaceId, names],
+  )
   return rows.length === names.length && rows.every(({ name, version }) => used[name] === version)
 }
 
-export type DeletedPartial = { readonly kind: 'deleted' | 'not-found' } | { readonly kind: 'used'; readonly template: string }
+export type DeletedPartial =
+  | { readonly kind: 'deleted' | 'not-found' }
+  | { readonly kind: 'used'; readonly template: string }
 
 /** A template that is being saved with it is waited for. Versions of templates that are not the latest do not count: they are finished. */
 export async function deletePartial(db: Db, workspaceId: string, name: string): Promise<DeletedPartial> {
   return db.transaction(async (tx) => {
     const { rowCount } = await tx.query(
-      'SELECT FROM template_partials WHERE workspace_id = $1 AND name = $2 FOR UPDATE', [workspaceId, name])
+      'SELECT FROM template_partials WHERE workspace_id = $1 AND name = $2 FOR UPDATE',
+      [workspaceId, name],
+    )
     if (rowCount === 0) return { kind: 'not-found' }
     const [user] = await listUsers(tx, workspaceId, name)
     if (user !== undefined) return { kind: 'used', template: user.name }
@@ -104,6 +124,7 @@ export interface PartialUser {
 export async function listUsers(db: Queryable, workspaceId: string, name: string): Promise<PartialUser[]> {
   const { rows } = await db.query<PartialUser>(
     `SELECT id, name, version FROM templates WHERE workspace_id = $1 AND partials <> '{}' AND jsonb_exists(partials, $2) ORDER BY id`,
-    [workspaceId, name])
+    [workspaceId, name],
+  )
   return rows
 }

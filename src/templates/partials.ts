@@ -26,7 +26,11 @@ export interface Expanded {
 
 /** Names that a source may use, found without parsing it: at least all that it does use. */
 export function guessPartials(...sources: readonly (string | null)[]): string[] {
-  return [...new Set(sources.flatMap((source) => [...source?.matchAll(/\{\{~?>\s*([\w-]+)/g) ?? []].map(([, name]) => name ?? '')))]
+  return [
+    ...new Set(
+      sources.flatMap((source) => [...(source?.matchAll(/\{\{~?>\s*([\w-]+)/g) ?? [])].map(([, name]) => name ?? '')),
+    ),
+  ]
 }
 
 /** `uses` as `inspectWritten` found them. @throws TemplateError for one that is not there. */
@@ -35,7 +39,8 @@ export function expandPartials(source: string, uses: readonly PartialUse[], part
   const edits = uses.map(({ name, line }, i): Edit & { readonly name: string } => {
     const text = Object.hasOwn(partials, name) ? partials[name] : undefined
     const place = places[i]
-    if (text === undefined || place === undefined) throw new TemplateError(`line ${line}: there is no partial "${name}"`)
+    if (text === undefined || place === undefined)
+      throw new TemplateError(`line ${line}: there is no partial "${name}"`)
     return { start: place.start, end: place.end, text, name }
   })
   return { text: write(source, edits), sayLine: namesOfLines(source, edits) }

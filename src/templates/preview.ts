@@ -51,11 +51,17 @@ interface Means {
 }
 
 const SAMPLE_LINKS = {
-  unsubscribeUrl: 'https://example.com/unsubscribe', preferencesUrl: 'https://example.com/preferences',
+  unsubscribeUrl: 'https://example.com/unsubscribe',
+  preferencesUrl: 'https://example.com/preferences',
   viewInBrowserUrl: 'https://example.com/view',
 }
 
-export async function previewTemplate(ctx: Means, workspaceId: string, draft: Draft, filling: Filling): Promise<PreviewResult> {
+export async function previewTemplate(
+  ctx: Means,
+  workspaceId: string,
+  draft: Draft,
+  filling: Filling,
+): Promise<PreviewResult> {
   const opened = await open(ctx, workspaceId, draft)
   if (opened.kind !== 'opened') return opened
   const params = await fill(ctx.db, workspaceId, opened.sampleData, filling)
@@ -69,7 +75,12 @@ export async function previewTemplate(ctx: Means, workspaceId: string, draft: Dr
 export type ReviewResult = { readonly kind: 'reviewed'; readonly review: Review } | { readonly kind: 'not-found' }
 
 /** What is worth knowing of it before it is sent. */
-export async function reviewTemplate(ctx: Means, workspaceId: string, draft: Draft, filling: Filling): Promise<ReviewResult> {
+export async function reviewTemplate(
+  ctx: Means,
+  workspaceId: string,
+  draft: Draft,
+  filling: Filling,
+): Promise<ReviewResult> {
   const found = await readDraft(ctx.db, workspaceId, draft)
   if (found === null) return { kind: 'not-found' }
   const { written, sampleData } = found
@@ -79,25 +90,43 @@ export async function reviewTemplate(ctx: Means, workspaceId: string, draft: Dra
     fill(ctx.db, workspaceId, sampleData, filling),
   ])
   const declared = [...Object.keys(sampleData ?? {}), ...Object.keys(filling.params)]
-  return { kind: 'reviewed', review: await ctx.renderer.review(workspaceId, { written, partials: partials.bodies, attributes, declared, params }) }
+  return {
+    kind: 'reviewed',
+    review: await ctx.renderer.review(workspaceId, {
+      written,
+      partials: partials.bodies,
+      attributes,
+      declared,
+      params,
+    }),
+  }
 }
 
 type Opened =
   | {
-    readonly kind: 'opened'; readonly source: Omit<Source, 'key'>; readonly sampleData: Data | null
-    readonly template: Preview['template']
-  }
+      readonly kind: 'opened'
+      readonly source: Omit<Source, 'key'>
+      readonly sampleData: Data | null
+      readonly template: Preview['template']
+    }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'invalid'; readonly reason: string }
 
 /** In its finished form. */
 async function open({ db, renderer }: Means, workspaceId: string, draft: Draft): Promise<Opened> {
   if (draft.kind === 'stored') {
-    const [finished, written] = await Promise.all(
-      [findTemplateVersion(db, workspaceId, draft.id, draft.version), readDraft(db, workspaceId, draft)])
+    const [finished, written] = await Promise.all([
+      findTemplateVersion(db, workspaceId, draft.id, draft.version),
+      readDraft(db, workspaceId, draft),
+    ])
     if (finished === null) return { kind: 'not-found' }
     const { id, version, subject, html, text } = finished
-    return { kind: 'opened', source: { subject, html, text }, sampleData: written?.sampleData ?? null, template: { id, version } }
+    return {
+      kind: 'opened',
+      source: { subject, html, text },
+      sampleData: written?.sampleData ?? null,
+      template: { id, version },
+    }
   }
   const { written, sampleData } = draft
   const finished = await finishWritten({ db, renderer }, workspaceId, written)
@@ -107,16 +136,28 @@ async function open({ db, renderer }: Means, workspaceId: string, draft: Draft):
 }
 
 /** As its author wrote it. */
-async function readDraft(db: Queryable, workspaceId: string, draft: Draft): Promise<{ written: Written; sampleData: Data | null } | null> {
+async function readDraft(
+  db: Queryable,
+  workspaceId: string,
+  draft: Draft,
+): Promise<{ written: Written; sampleData: Data | null } | null> {
   if (draft.kind === 'written') return draft
   const { id, version } = draft
-  const found = version === null ? await findTemplate(db, workspaceId, id) : await findWrittenVersion(db, workspaceId, id, version)
+  const found =
+    version === null ? await findTemplate(db, workspaceId, id) : await findWrittenVersion(db, workspaceId, id, version)
   return found === null ? null : { written: found, sampleData: found.sampleData }
 }
 
 /** As JSON. */
-async function fill(db: Queryable, workspaceId: string, sampleData: Data | null, { contact, params }: Filling): Promise<string> {
-  const { rows: [workspace] } = await db.query<{ name: string }>('SELECT name FROM workspaces WHERE id = $1', [workspaceId])
+async function fill(
+  db: Queryable,
+  workspaceId: string,
+  sampleData: Data | null,
+  { contact, params }: Filling,
+): Promise<string> {
+  const {
+    rows: [workspace],
+  } = await db.query<{ name: string }>('SELECT name FROM workspaces WHERE id = $1', [workspaceId])
   const facts = { ...SAMPLE_LINKS, workspace: { name: workspace?.name ?? '' } }
   const known = contact === null ? { workspace: facts.workspace } : variablesOf(contact, facts)
   return JSON.stringify({ ...sampleVariables(), ...sampleData, ...known, ...params })

@@ -20,7 +20,9 @@ const TOO_LARGE: Failure = { ok: false, reason: `params are nested too deeply or
 const PAUSED = `it took too long ${STRIKES} times in a row and is not tried again for ${PAUSE_MS / 1000} s`
 
 /** Threads start when they are first needed. */
-export function createRenderGuard<Job extends RenderJob, Result extends object>(options: PoolOptions): RenderGuard<Job, Result> {
+export function createRenderGuard<Job extends RenderJob, Result extends object>(
+  options: PoolOptions,
+): RenderGuard<Job, Result> {
   const pool = new RenderPool<Job, Result>(options)
   const strikes = new Strikes()
   return {

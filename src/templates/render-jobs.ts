@@ -24,7 +24,9 @@ export interface Failure {
 }
 
 /** In the order of the jobs. */
-export interface Answers<Result> { readonly results: readonly Result[] }
+export interface Answers<Result> {
+  readonly results: readonly Result[]
+}
 
 /**
  * Where the worker is, in one shared integer: 0 = between batches, else 1 + 3 * job + the place of its phase. It can be read while the

@@ -81,7 +81,12 @@ function blame(error: unknown, step: number): Ended<never> {
 }
 
 /** Called every few milliseconds while a batch is out. Most batches are back before the first time. */
-function createWatch(worker: Worker, progress: Int32Array, limits: Limits, die: (ended: Ended<never>) => void): () => void {
+function createWatch(
+  worker: Worker,
+  progress: Int32Array,
+  limits: Limits,
+  die: (ended: Ended<never>) => void,
+): () => void {
   let step = 0
   let sinceMs = performance.now()
   let usedMs: number | null = null

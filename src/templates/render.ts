@@ -49,19 +49,28 @@ const WORKER = new URL('./render-worker.ts', import.meta.url)
 /** Threads start when they are first needed. */
 export function createRenderer(options: RendererOptions = {}): Renderer {
   const workshop = createWorkshop(options.workshopLimits)
-  const guard = createRenderGuard<RenderJob, Rendered>({ worker: WORKER, threads: options.threads ?? THREADS, limits: options.limits ?? LIMITS })
+  const guard = createRenderGuard<RenderJob, Rendered>({
+    worker: WORKER,
+    threads: options.threads ?? THREADS,
+    limits: options.limits ?? LIMITS,
+  })
   const renderOne = async (source: Source, params: string | null): Promise<Rendered> => {
     const made = await guard.make(source, { params })
     return made.ok ? made : { ok: false, reason: made.reason }
   }
   return {
     render: ({ template: { id, version, subject, html, text }, params }) =>
-      renderOne({ key: `${id}:${version}:${html === null ? '' : 'h'}${text === null ? '' : 't'}`, subject, html, text }, toJson(params)),
+      renderOne(
+        { key: `${id}:${version}:${html === null ? '' : 'h'}${text === null ? '' : 't'}`, subject, html, text },
+        toJson(params),
+      ),
     renderMany: (source, params) => Promise.all(params.map((json) => renderOne(source, json))),
     finish: workshop.finish,
     judge: workshop.judge,
     review: workshop.review,
-    stop: async () => { await Promise.all([guard.stop(), workshop.stop()]) },
+    stop: async () => {
+      await Promise.all([guard.stop(), workshop.stop()])
+    },
   }
 }
 

@@ -5,38 +5,94 @@ import { findNames } from './names.ts'
 import { judge, review, type Review } from './review.ts'
 
 const URL_CASES: readonly [html: string, isGood: boolean][] = [
-  ['<a href="{{unsubscribeUrl}}">x</a>', true], ['<a href="{{{unsubscribeUrl}}}">x</a>', true], ['{{&unsubscribe_url}}', true], ['{{~unsubscribeUrl~}}', true], ['{{@root.unsubscribeUrl}}', true],
+  ['<a href="{{unsubscribeUrl}}">x</a>', true],
+  ['<a href="{{{unsubscribeUrl}}}">x</a>', true],
+  ['{{&unsubscribe_url}}', true],
+  ['{{~unsubscribeUrl~}}', true],
+  ['{{@root.unsubscribeUrl}}', true],
   ['<style>p{}</style>{{#if a}}x{{/if}}{{unsubscribeUrl}}', true],
-  ['{{#if a}}{{unsubscribeUrl}}{{else}}{{unsubscribeUrl}}{{/if}}', true], ['{{#eq a 1}}{{unsubscribeUrl}}{{else if b}}{{unsubscribeUrl}}{{else}}{{unsubscribeUrl}}{{/eq}}', true],
-  ['<!-- a --><p>{{unsubscribeUrl}}</p><!-- b -->', true], ['<!--[if !mso]><!-->{{unsubscribeUrl}}<!--<![endif]-->', true],
-  ['x', false], ['unsubscribeUrl', false], ['\\{{unsubscribeUrl}}', false], ['{{! unsubscribeUrl }}', false], ['{{!-- {{unsubscribeUrl}} --}}', false],
-  ['<!-- {{unsubscribeUrl}} -->', false], ['<!--[if mso]>{{unsubscribeUrl}}<![endif]-->', false],
-  ['{{#if a}}{{unsubscribeUrl}}{{/if}}', false], ['{{#if a}}{{unsubscribeUrl}}{{else}}x{{/if}}', false], ['{{#if unsubscribeUrl}}x{{/if}}', false],
-  ['{{#each l}}{{unsubscribeUrl}}{{/each}}', false], ['{{#with workspace}}{{unsubscribeUrl}}{{else}}{{unsubscribeUrl}}{{/with}}', false], ['{{#a}}{{unsubscribeUrl}}{{/a}}', false], ['{{#unsubscribeUrl}}x{{/unsubscribeUrl}}', false],
-  ['{{upper unsubscribeUrl}}', false], ['{{campaign.unsubscribeUrl}}', false], ['{{../unsubscribeUrl}}', false], ['{{unsubscribeUrl.x}}', false], ['{{lookup this "unsubscribeUrl"}}', false],
+  ['{{#if a}}{{unsubscribeUrl}}{{else}}{{unsubscribeUrl}}{{/if}}', true],
+  ['{{#eq a 1}}{{unsubscribeUrl}}{{else if b}}{{unsubscribeUrl}}{{else}}{{unsubscribeUrl}}{{/eq}}', true],
+  ['<!-- a --><p>{{unsubscribeUrl}}</p><!-- b -->', true],
+  ['<!--[if !mso]><!-->{{unsubscribeUrl}}<!--<![endif]-->', true],
+  ['x', false],
+  ['unsubscribeUrl', false],
+  ['\\{{unsubscribeUrl}}', false],
+  ['{{! unsubscribeUrl }}', false],
+  ['{{!-- {{unsubscribeUrl}} --}}', false],
+  ['<!-- {{unsubscribeUrl}} -->', false],
+  ['<!--[if mso]>{{unsubscribeUrl}}<![endif]-->', false],
+  ['{{#if a}}{{unsubscribeUrl}}{{/if}}', false],
+  ['{{#if a}}{{unsubscribeUrl}}{{else}}x{{/if}}', false],
+  ['{{#if unsubscribeUrl}}x{{/if}}', false],
+  ['{{#each l}}{{unsubscribeUrl}}{{/each}}', false],
+  ['{{#with workspace}}{{unsubscribeUrl}}{{else}}{{unsubscribeUrl}}{{/with}}', false],
+  ['{{#a}}{{unsubscribeUrl}}{{/a}}', false],
+  ['{{#unsubscribeUrl}}x{{/unsubscribeUrl}}', false],
+  ['{{upper unsubscribeUrl}}', false],
+  ['{{campaign.unsubscribeUrl}}', false],
+  ['{{../unsubscribeUrl}}', false],
+  ['{{unsubscribeUrl.x}}', false],
+  ['{{lookup this "unsubscribeUrl"}}', false],
 ]
 
 const NAME_CASES: readonly [source: string, names: string][] = [
   ['{{a}} {{b.c}} {{{d}}} {{&e}}', 'a b.c d e'],
   ['{{upper a}} {{default a b "x"}} {{date at zone=z}}', 'a a b at z'],
   ['{{#if a}}{{b}}{{else}}{{c}}{{/if}}{{#unless (eq d 1)}}{{e}}{{/unless}}', 'a b c d e'],
-  ['{{#each items as |one|}}{{one.name}}{{name}}{{this}}{{@index}}{{../a}}{{@root.b}}{{else}}{{c}}{{/each}}', 'items a b c'],
+  [
+    '{{#each items as |one|}}{{one.name}}{{name}}{{this}}{{@index}}{{../a}}{{@root.b}}{{else}}{{c}}{{/each}}',
+    'items a b c',
+  ],
   ['{{#with a}}{{b}}{{#if c}}{{../d}}{{/if}}{{/with}}{{#e}}{{f}}{{/e}}{{^g}}{{h}}{{/g}}', 'a d e g h'],
   ['{{date}} {{number}} {{[odd name]}} {{this}} {{.}}', 'date number odd name'],
 ]
 
 const AUTHOR = { attributes: ['plan'], declared: ['code'], params: '{"code":"X"}' }
 const check = (body: string, more: object = {}): Promise<Review> =>
-  review(createEngine(), { written: { subject: 's', body, text: 'text', format: null, ...more }, partials: { foot: '\n{{who}}<img src=x>' }, ...AUTHOR })
-const told = ({ findings }: Review): string[] => findings.filter(({ rule }) => rule !== 'missing-unsubscribe-url').map(({ rule, part, line }) => `${rule} ${part} ${line}`)
+  review(createEngine(), {
+    written: { subject: 's', body, text: 'text', format: null, ...more },
+    partials: { foot: '\n{{who}}<img src=x>' },
+    ...AUTHOR,
+  })
+const told = ({ findings }: Review): string[] =>
+  findings
+    .filter(({ rule }) => rule !== 'missing-unsubscribe-url')
+    .map(({ rule, part, line }) => `${rule} ${part} ${line}`)
 
 const FOUND: readonly [what: string, body: string, found: string[], more?: object][] = [
-  ['nothing', '<p>{{firstName}} {{last_name}} {{plan}} {{attributes.plan}} {{code}} {{code.x}} {{campaign.name}} {{workspace.name}} {{event.any.thing}}</p>', []],
-  ['variables that nobody declared', '<p>{{a}}\n{{b.c}}{{b.c}}</p>{{attributes.x}}{{campaign.x}}', ['undeclared-variable body 1', 'undeclared-variable body 2', 'undeclared-variable body 2', 'undeclared-variable body 2']],
-  ['them in subject and text', '<p>x</p>', ['undeclared-variable subject 1', 'undeclared-variable text 2'], { subject: '{{a}}', text: '\n{{b}}' }],
-  ['what is wrong in a partial', '<p>x</p>\n\n{{> foot}}', ['undeclared-variable partial foot 2', 'image-without-alt partial foot 2']],
+  [
+    'nothing',
+    '<p>{{firstName}} {{last_name}} {{plan}} {{attributes.plan}} {{code}} {{code.x}} {{campaign.name}} {{workspace.name}} {{event.any.thing}}</p>',
+    [],
+  ],
+  [
+    'variables that nobody declared',
+    '<p>{{a}}\n{{b.c}}{{b.c}}</p>{{attributes.x}}{{campaign.x}}',
+    [
+      'undeclared-variable body 1',
+      'undeclared-variable body 2',
+      'undeclared-variable body 2',
+      'undeclared-variable body 2',
+    ],
+  ],
+  [
+    'them in subject and text',
+    '<p>x</p>',
+    ['undeclared-variable subject 1', 'undeclared-variable text 2'],
+    { subject: '{{a}}', text: '\n{{b}}' },
+  ],
+  [
+    'what is wrong in a partial',
+    '<p>x</p>\n\n{{> foot}}',
+    ['undeclared-variable partial foot 2', 'image-without-alt partial foot 2'],
+  ],
   ['images', '<p>\n<img src="{{code}}"><IMG SRC=x ALT=""><img alt="{{code}}">', ['image-without-alt body 2']],
-  ['images of MJML', '<mjml><mj-body><mj-section><mj-column>\n<mj-image src="x"/><mj-image src="x" alt="y"/></mj-column></mj-section></mj-body></mjml>', ['image-without-alt body 2']],
+  [
+    'images of MJML',
+    '<mjml><mj-body><mj-section><mj-column>\n<mj-image src="x"/><mj-image src="x" alt="y"/></mj-column></mj-section></mj-body></mjml>',
+    ['image-without-alt body 2'],
+  ],
   ['HTML without text', '<p>x</p>', ['missing-text-part null null'], { text: null }],
   ['nothing in a text', 'plain {{firstName}}', [], { text: null }],
   ['CSS that is not inlined', '<style>p{top:0}</style>{{#if code}}<div>{{/if}}<p>x</p>', ['css-not-inlined null null']],
@@ -50,21 +106,39 @@ const FOUND: readonly [what: string, body: string, found: string[], more?: objec
 describe('a review', () => {
   for (const [html, isGood] of URL_CASES) {
     it(`${isGood ? 'lets' : 'does not let'} a campaign be ${html}`, () => {
-      assert.deepEqual(judge(createEngine(), { subject: 's', html, text: null }).map(({ rule }) => rule), isGood ? [] : ['missing-unsubscribe-url'])
+      assert.deepEqual(
+        judge(createEngine(), { subject: 's', html, text: null }).map(({ rule }) => rule),
+        isGood ? [] : ['missing-unsubscribe-url'],
+      )
     })
   }
   it('looks at a text where there is no HTML', () => {
-    const rules = (html: string | null, text: string): string[] => judge(createEngine(), { subject: 's', html, text }).map(({ rule }) => rule)
-    assert.deepEqual([rules(null, '<!-- {{unsubscribeUrl}}'), rules('{{unsubscribeUrl}}', 'x'), rules('x', '{{unsubscribeUrl}}')], [[], [], ['missing-unsubscribe-url']])
+    const rules = (html: string | null, text: string): string[] =>
+      judge(createEngine(), { subject: 's', html, text }).map(({ rule }) => rule)
+    assert.deepEqual(
+      [rules(null, '<!-- {{unsubscribeUrl}}'), rules('{{unsubscribeUrl}}', 'x'), rules('x', '{{unsubscribeUrl}}')],
+      [[], [], ['missing-unsubscribe-url']],
+    )
     assert.deepEqual(rules('{{#if', 'x'), ['cannot-be-saved'])
   })
 
-  for (const [source, names] of NAME_CASES) it(`reads the names of ${source}`, () => assert.equal(findNames(source).map(({ path }) => path.join('.')).join(' '), names))
+  for (const [source, names] of NAME_CASES)
+    it(`reads the names of ${source}`, () =>
+      assert.equal(
+        findNames(source)
+          .map(({ path }) => path.join('.'))
+          .join(' '),
+        names,
+      ))
 
-  for (const [what, body, found, more = {}] of FOUND) it(`finds ${what}`, async () => assert.deepEqual(told(await check(body, { sampleData: null, ...more })), found))
+  for (const [what, body, found, more = {}] of FOUND)
+    it(`finds ${what}`, async () => assert.deepEqual(told(await check(body, { sampleData: null, ...more })), found))
 
   it('shows the text that would be made, and does not fill an answer without end', async () => {
-    assert.equal((await check('<p>Hi <a href="{{unsubscribeUrl}}">bye</a> {{code}}</p>', { text: null })).text, 'Hi bye X')
+    assert.equal(
+      (await check('<p>Hi <a href="{{unsubscribeUrl}}">bye</a> {{code}}</p>', { text: null })).text,
+      'Hi bye X',
+    )
     assert.equal((await check('<img>'.repeat(1000))).findings.length, 200)
   })
 })

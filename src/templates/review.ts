@@ -91,7 +91,13 @@ function judgeRendered(engine: Engine, { subject, html, text }: Finished, params
   return {
     findings: [
       ...(size > CLIP
-        ? [found('too-large', `the HTML has ${kilobytes} KB when it is rendered and encoded; Gmail shows 102 KB`, 'body')]
+        ? [
+            found(
+              'too-large',
+              `the HTML has ${kilobytes} KB when it is rendered and encoded; Gmail shows 102 KB`,
+              'body',
+            ),
+          ]
         : []),
       ...(rendered.text === null ? [found('missing-text-part', 'there is no text part; one is made of the HTML')] : []),
     ],
@@ -110,7 +116,11 @@ export function judge(engine: Engine, source: Omit<Source, 'key'>): Finding[] {
 function judgeUnsubscribe({ html, text }: Pick<Finished, 'html' | 'text'>): Finding[] {
   const source = html ?? text ?? ''
   const hidden = html === null ? [] : readTags(maskExpressions(html, findExpressions(html))).comments
-  const printed = judgePrinted(source, URL_NAMES, (offset) => !hidden.some(({ start, end }) => offset >= start && offset < end))
+  const printed = judgePrinted(
+    source,
+    URL_NAMES,
+    (offset) => !hidden.some(({ start, end }) => offset >= start && offset < end),
+  )
   if (printed === 'always') return []
   const where = printed === 'never' ? 'is missing' : 'stands only in a block that may be left out'
   return [found('missing-unsubscribe-url', `{{unsubscribeUrl}} ${where}`)]
@@ -127,15 +137,21 @@ function listUndeclared({ part, source }: Piece, job: ReviewJob): Finding[] {
   const attributes = new Set(job.attributes)
   const declared = new Set(job.declared)
   const seen = new Set<string>()
-  return findNames(source).filter(({ path }) => !isDeclared(path, attributes, declared)).flatMap(({ path, line }: NameUse) => {
-    const name = path.join('.')
-    if (seen.has(`${name} ${line}`)) return []
-    seen.add(`${name} ${line}`)
-    return [found('undeclared-variable', `nothing says what {{${name}}} is`, part, line)]
-  })
+  return findNames(source)
+    .filter(({ path }) => !isDeclared(path, attributes, declared))
+    .flatMap(({ path, line }: NameUse) => {
+      const name = path.join('.')
+      if (seen.has(`${name} ${line}`)) return []
+      seen.add(`${name} ${line}`)
+      return [found('undeclared-variable', `nothing says what {{${name}}} is`, part, line)]
+    })
 }
 
-function isDeclared([name = '', member]: readonly string[], attributes: ReadonlySet<string>, declared: ReadonlySet<string>): boolean {
+function isDeclared(
+  [name = '', member]: readonly string[],
+  attributes: ReadonlySet<string>,
+  declared: ReadonlySet<string>,
+): boolean {
   if (declared.has(name) || attributes.has(name)) return true
   if (!VARIABLE_NAMES.has(name)) return false
   if (name === 'attributes') return member === undefined || attributes.has(member)
@@ -146,7 +162,8 @@ function isDeclared([name = '', member]: readonly string[], attributes: Readonly
 
 function listImages({ part, source }: Piece): Finding[] {
   const { tags } = readTags(maskExpressions(source, findExpressions(source)))
-  return tags.filter(({ name }) => /^(?:mj-)?(?:img|image)$/.test(name))
+  return tags
+    .filter(({ name }) => /^(?:mj-)?(?:img|image)$/.test(name))
     .filter(({ attributes }) => !attributes.some((attribute) => attribute.name === 'alt'))
     .map(({ start }) => found('image-without-alt', 'an image has no alt text', part, lineAt(source, start)))
 }

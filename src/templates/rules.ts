@@ -10,12 +10,17 @@ export const RULES = {
     does: '`{{unsubscribeUrl}}` is not in every mail: it is missing, hidden in a comment, or in a block that may be left out',
   },
   'undeclared-variable': {
-    level: 'warning', does: 'a variable that is neither of the table above, nor an attribute of contacts, nor in `sample_data`',
+    level: 'warning',
+    does: 'a variable that is neither of the table above, nor an attribute of contacts, nor in `sample_data`',
   },
-  'missing-text-part': { level: 'warning', does: 'there is HTML and no `text`; the answer has the text that is made of it' },
+  'missing-text-part': {
+    level: 'warning',
+    does: 'there is HTML and no `text`; the answer has the text that is made of it',
+  },
   'image-without-alt': { level: 'warning', does: 'an image without `alt` (which may be empty)' },
   'css-not-inlined': {
-    level: 'warning', does: 'there is a `<style>`, and a block opens elements that it does not close, so nothing is inlined',
+    level: 'warning',
+    does: 'there is a `<style>`, and a block opens elements that it does not close, so nothing is inlined',
   },
   'too-large': { level: 'warning', does: 'rendered and encoded it is larger than 102 KB: Gmail cuts it off' },
 } as const satisfies Record<string, { readonly level: 'error' | 'campaign' | 'warning'; readonly does: string }>

@@ -16,5 +16,7 @@ export type Rendered =
   | { readonly ok: false; readonly reason: string }
 
 export function isSame(a: Source, b: Source): boolean {
-  return a.key === b.key && a.subject === b.subject && a.html === b.html && a.text === b.text && a.makesText === b.makesText
+  return (
+    a.key === b.key && a.subject === b.subject && a.html === b.html && a.text === b.text && a.makesText === b.makesText
+  )
 }

@@ -4,7 +4,15 @@ import { newId } from '#src/id.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { createRenderer, type Renderer } from './render.ts'
-import { deleteTemplate, findTemplate, listTemplates, type SavedTemplate, saveTemplate, type Template, templateFields } from './store.ts'
+import {
+  deleteTemplate,
+  findTemplate,
+  listTemplates,
+  type SavedTemplate,
+  saveTemplate,
+  type Template,
+  templateFields,
+} from './store.ts'
 import { listVersions } from './version-list.ts'
 import { findTemplateVersion } from './versions.ts'
 
@@ -31,7 +39,11 @@ describe('stored templates', () => {
   })
 
   function save(workspaceId: string, fields: object): Promise<SavedTemplate> {
-    return saveTemplate({ db, renderer }, workspaceId, templateFields.parse({ name: 'Welcome', subject: 'Hi', body: '<p>{{name}}</p>', ...fields }))
+    return saveTemplate(
+      { db, renderer },
+      workspaceId,
+      templateFields.parse({ name: 'Welcome', subject: 'Hi', body: '<p>{{name}}</p>', ...fields }),
+    )
   }
 
   async function saved(workspaceId: string, fields: object): Promise<Template> {
@@ -42,9 +54,24 @@ describe('stored templates', () => {
 
   it('are saved and found', async () => {
     const template = await saved(mine, { description: 'for new ones', category: 'onboarding' })
-    assert.deepEqual({ ...template, createdAt: 0, updatedAt: 0 }, {
-      id: template.id, name: 'Welcome', subject: 'Hi', body: '<p>{{name}}</p>', text: null, format: 'html', sampleData: null, partials: {}, description: 'for new ones', category: 'onboarding', version: 1, createdAt: 0, updatedAt: 0,
-    })
+    assert.deepEqual(
+      { ...template, createdAt: 0, updatedAt: 0 },
+      {
+        id: template.id,
+        name: 'Welcome',
+        subject: 'Hi',
+        body: '<p>{{name}}</p>',
+        text: null,
+        format: 'html',
+        sampleData: null,
+        partials: {},
+        description: 'for new ones',
+        category: 'onboarding',
+        version: 1,
+        createdAt: 0,
+        updatedAt: 0,
+      },
+    )
     assert.deepEqual(await findTemplate(db, mine, template.id), template)
     assert.deepEqual(await findTemplate(db, mine, template.id.toUpperCase()), template)
   })
@@ -52,7 +79,24 @@ describe('stored templates', () => {
   it('get a next version with their id; what is left out stays, null clears', async () => {
     const { id } = await saved(mine, { description: 'old', category: 'c' })
     const second = await saved(mine, { id, body: 'new', category: null })
-    assert.deepEqual({ ...second, createdAt: 0, updatedAt: 0 }, { id, name: 'Welcome', subject: 'Hi', body: 'new', text: null, format: 'text', sampleData: null, partials: {}, description: 'old', category: null, version: 2, createdAt: 0, updatedAt: 0 })
+    assert.deepEqual(
+      { ...second, createdAt: 0, updatedAt: 0 },
+      {
+        id,
+        name: 'Welcome',
+        subject: 'Hi',
+        body: 'new',
+        text: null,
+        format: 'text',
+        sampleData: null,
+        partials: {},
+        description: 'old',
+        category: null,
+        version: 2,
+        createdAt: 0,
+        updatedAt: 0,
+      },
+    )
     await Promise.all(Array.from({ length: 5 }, () => save(mine, { id })))
     assert.equal((await findTemplate(db, mine, id))?.version, 7)
   })
@@ -68,18 +112,30 @@ describe('stored templates', () => {
       return one === null ? null : [one.version, one.name, one.html, one.text]
     }
     assert.deepEqual(await Promise.all([1, 2, 3, null, 4].map(found)), [
-      [1, 'Welcome', '<p>{{a}}</p>', 'one'], [2, 'Second', '<style>p{top:0}</style><p style="top: 0;">{{b}}</p>', 'one'],
-      [3, 'Welcome', null, 'plain'], [3, 'Welcome', null, 'plain'], null,
+      [1, 'Welcome', '<p>{{a}}</p>', 'one'],
+      [2, 'Second', '<style>p{top:0}</style><p style="top: 0;">{{b}}</p>', 'one'],
+      [3, 'Welcome', null, 'plain'],
+      [3, 'Welcome', null, 'plain'],
+      null,
     ])
     assert.equal(await findTemplateVersion(db, theirs, id, 1), null)
     const { versions } = await listVersions(db, mine, id, { page: 1, limit: 2 })
-    assert.deepEqual(versions.map(({ version, body }) => [version, body]), [[3, 'plain'], [2, '<style>p{top:0}</style><p>{{b}}</p>']])
+    assert.deepEqual(
+      versions.map(({ version, body }) => [version, body]),
+      [
+        [3, 'plain'],
+        [2, '<style>p{top:0}</style><p>{{b}}</p>'],
+      ],
+    )
     assert.equal(await deleteTemplate(db, mine, id), true)
     assert.equal(await found(1), null)
   })
 
   it('of before are rendered as they were', async () => {
-    for (const [body, html, text] of [['<style>p{top:0}</style><p>x</p>', '<style>p{top:0}</style><p>x</p>', null], ['1 < 2', null, '1 < 2']] as const) {
+    for (const [body, html, text] of [
+      ['<style>p{top:0}</style><p>x</p>', '<style>p{top:0}</style><p>x</p>', null],
+      ['1 < 2', null, '1 < 2'],
+    ] as const) {
       const { id } = await saved(mine, { body })
       await db.query('UPDATE templates SET format = NULL, finished = NULL WHERE id = $1', [id])
       const found = await findTemplateVersion(db, mine, id, null)
@@ -88,7 +144,10 @@ describe('stored templates', () => {
   })
 
   it('a text beside a text is refused', async () => {
-    assert.deepEqual(await save(mine, { body: 'plain', text: 'other' }), { kind: 'invalid', reason: 'the body is text: there is no text part beside it' })
+    assert.deepEqual(await save(mine, { body: 'plain', text: 'other' }), {
+      kind: 'invalid',
+      reason: 'the body is text: there is no text part beside it',
+    })
   })
 
   it('are neither seen nor changed by another workspace', async () => {
@@ -110,22 +169,42 @@ describe('stored templates', () => {
     await saved(theirs, {})
     const first = await listTemplates(db, mine, { page: 1, limit: 2 })
     const second = await listTemplates(db, mine, { page: 2, limit: 2 })
-    assert.deepEqual([...first.templates, ...second.templates].map((template) => template.id), ids)
+    assert.deepEqual(
+      [...first.templates, ...second.templates].map((template) => template.id),
+      ids,
+    )
     assert.deepEqual([first.total, second.total, second.templates.length], [3, 3, 1])
   })
 
   it('are not stored when they cannot be compiled', async () => {
     const result = await save(mine, { body: '\n{{foo bar}}' })
-    assert.equal(result.kind === 'invalid' && result.reason.startsWith('the body, line 2: there is no helper "foo"'), true)
+    assert.equal(
+      result.kind === 'invalid' && result.reason.startsWith('the body, line 2: there is no helper "foo"'),
+      true,
+    )
     assert.equal((await listTemplates(db, mine, { page: 1, limit: 10 })).total, 0)
   })
 
   const WRONG: readonly [what: string, fields: object][] = [
-    ['no name', { name: undefined }], ['an empty name', { name: '  ' }], ['a name of two lines', { name: 'a\nb' }], ['a long name', { name: 'x'.repeat(256) }],
-    ['no subject', { subject: undefined }], ['an empty subject', { subject: '' }], ['a subject of two lines', { subject: 'Hi\r\nBcc: x@example.com' }],
-    ['no body', { body: undefined }], ['an empty body', { body: '' }], ['a body that is no text', { body: { html: 'x' } }], ['NUL in the body', { body: 'a\0b' }],
-    ['a huge body', { body: 'x'.repeat(1_000_001) }], ['an id that is none', { id: 'x' }], ['a format that is none', { format: 'pdf' }], ['sample data that are a list', { sample_data: [1] }], ['NUL in sample data', { sample_data: { a: '\0' } }],
-    ['sample data without end', { sample_data: { a: 'x'.repeat(100_001) } }], ['NUL in the text', { text: '\0' }], ['NUL in the description', { description: '\0' }],
+    ['no name', { name: undefined }],
+    ['an empty name', { name: '  ' }],
+    ['a name of two lines', { name: 'a\nb' }],
+    ['a long name', { name: 'x'.repeat(256) }],
+    ['no subject', { subject: undefined }],
+    ['an empty subject', { subject: '' }],
+    ['a subject of two lines', { subject: 'Hi\r\nBcc: x@example.com' }],
+    ['no body', { body: undefined }],
+    ['an empty body', { body: '' }],
+    ['a body that is no text', { body: { html: 'x' } }],
+    ['NUL in the body', { body: 'a\0b' }],
+    ['a huge body', { body: 'x'.repeat(1_000_001) }],
+    ['an id that is none', { id: 'x' }],
+    ['a format that is none', { format: 'pdf' }],
+    ['sample data that are a list', { sample_data: [1] }],
+    ['NUL in sample data', { sample_data: { a: '\0' } }],
+    ['sample data without end', { sample_data: { a: 'x'.repeat(100_001) } }],
+    ['NUL in the text', { text: '\0' }],
+    ['NUL in the description', { description: '\0' }],
   ]
   for (const [what, fields] of WRONG) {
     it(`are refused with ${what}`, () => {

@@ -34,12 +34,22 @@ export interface Template {
 }
 
 // a NUL cannot be stored as text by PostgreSQL
-const line = (max: number): z.ZodString => z.string().max(max).regex(/^[^\p{Cc}]*$/u, 'must be one line without control characters')
+const line = (max: number): z.ZodString =>
+  z
+    .string()
+    .max(max)
+    .regex(/^[^\p{Cc}]*$/u, 'must be one line without control characters')
 const filled = (max: number): z.ZodString => line(max).regex(/\S/, 'must not be empty')
-const plain = (max: number): z.ZodString => z.string().max(max).regex(/^[^\0]*$/, 'must not contain NUL')
+const plain = (max: number): z.ZodString =>
+  z
+    .string()
+    .max(max)
+    .regex(/^[^\0]*$/, 'must not contain NUL')
 const MAX_SAMPLE = 100_000
 const format = z.enum(FORMATS).nullish().meta({ description: 'detected where it is left out' })
-const sample = z.record(z.string(), z.unknown()).nullish()
+const sample = z
+  .record(z.string(), z.unknown())
+  .nullish()
   .refine((data) => isStorable(data), `must be an object of at most ${MAX_SAMPLE} characters as JSON, without NUL`)
 
 function isStorable(data: unknown): boolean {
@@ -55,7 +65,9 @@ function isStorable(data: unknown): boolean {
 export const writtenFields = {
   subject: filled(998),
   body: plain(1_000_000).min(1, 'must not be empty').meta({ description: 'HTML, MJML or text' }),
-  text: plain(1_000_000).nullish().meta({ description: 'the text part beside HTML; where there is none, one is made of the HTML' }),
+  text: plain(1_000_000)
+    .nullish()
+    .meta({ description: 'the text part beside HTML; where there is none, one is made of the HTML' }),
   format,
   sample_data: sample.meta({ description: 'params for previews; declares their names' }),
 }
@@ -94,7 +106,11 @@ export function fromRow(row: TemplateRow): Template {
 }
 
 /** Makes a template, or with an id its next version; of that, what is left out stays and null clears. */
-export function saveTemplate(store: TemplateStore, workspaceId: string, fields: TemplateFields): Promise<SavedTemplate> {
+export function saveTemplate(
+  store: TemplateStore,
+  workspaceId: string,
+  fields: TemplateFields,
+): Promise<SavedTemplate> {
   return untilStored('a template', () => trySave(store, workspaceId, fields))
 }
 
@@ -105,25 +121,34 @@ async function trySave(
 ): Promise<SavedTemplate | Outrun> {
   const old = fields.id === undefined || fields.id === null ? null : await findTemplate(db, workspaceId, fields.id)
   if (fields.id && old === null) return { kind: 'not-found' }
-  const text = fields.text === undefined ? old?.text ?? null : fields.text
+  const text = fields.text === undefined ? (old?.text ?? null) : fields.text
   const partials = await loadPartials(db, workspaceId, guessPartials(fields.body, text))
   const written = { subject: fields.subject, body: fields.body, text, format: fields.format ?? null }
   const finished = await renderer.finish(workspaceId, written, partials.bodies)
   if (!finished.ok) return { kind: 'invalid', reason: finished.reason }
-  if (finished.format === 'text' && fields.text) return { kind: 'invalid', reason: 'the body is text: there is no text part beside it' }
+  if (finished.format === 'text' && fields.text)
+    return { kind: 'invalid', reason: 'the body is text: there is no text part beside it' }
   if (partials.full !== null && old?.partials[partials.full] === undefined)
-    return { kind: 'invalid', reason: `the partial ${partials.full} is in ${MAX_USERS} templates, which is as many as may have it` }
+    return {
+      kind: 'invalid',
+      reason: `the partial ${partials.full} is in ${MAX_USERS} templates, which is as many as may have it`,
+    }
   const used = Object.fromEntries(finished.partials.map((name) => [name, partials.versions[name] ?? 0]))
   return db.transaction(async (tx) => {
-    if (!await lockPartials(tx, workspaceId, used)) return { kind: 'outrun' }
-    const { rows: [now] } = old === null ? { rows: [] } : await tx.query<{ text: string | null }>(LOCK, [old.id, workspaceId])
+    if (!(await lockPartials(tx, workspaceId, used))) return { kind: 'outrun' }
+    const {
+      rows: [now],
+    } = old === null ? { rows: [] } : await tx.query<{ text: string | null }>(LOCK, [old.id, workspaceId])
     if (old !== null && now === undefined) return { kind: 'not-found' }
     if (old !== null && fields.text === undefined && now?.text !== old.text) return { kind: 'outrun' }
     const stored = { ...fields, text: finished.format === 'text' ? null : text }
     const values = [old?.id ?? newId(), workspaceId, ...columnsOf(stored, finished, used)]
-    const { rows: [row] } = old === null
-      ? await tx.query<TemplateRow>(keepVersion(INSERT), values)
-      : await tx.query<TemplateRow>(keepVersion(UPDATE), [...values, ...givenOf(fields)])
+    const {
+      rows: [row],
+    } =
+      old === null
+        ? await tx.query<TemplateRow>(keepVersion(INSERT), values)
+        : await tx.query<TemplateRow>(keepVersion(UPDATE), [...values, ...givenOf(fields)])
     if (row === undefined) throw new Error('a saved template is not there')
     return { kind: 'saved', template: fromRow(row), finished }
   })
@@ -133,8 +158,18 @@ const LOCK = 'SELECT text_body AS text FROM templates WHERE id = $1 AND workspac
 
 function columnsOf(fields: TemplateFields, finished: Finished, partials: PartialVersions): unknown[] {
   const { name, subject, body, text, description, category, sample_data: sampleData } = fields
-  return [name, subject, body, text, finished.format, ...finishedColumns(body, text ?? null, finished), JSON.stringify(partials),
-    json(sampleData), description ?? null, category ?? null]
+  return [
+    name,
+    subject,
+    body,
+    text,
+    finished.format,
+    ...finishedColumns(body, text ?? null, finished),
+    JSON.stringify(partials),
+    json(sampleData),
+    description ?? null,
+    category ?? null,
+  ]
 }
 
 /** What was not left out. */
@@ -175,7 +210,9 @@ SELECT ${COLUMNS} FROM saved`
 /** Null when this workspace has none with this id; text that is no id finds none either. */
 export async function findTemplate(db: Queryable, workspaceId: string, id: string): Promise<Template | null> {
   if (!isUuid(id)) return null
-  const { rows: [row] } = await db.query<TemplateRow>(FIND, [id, workspaceId])
+  const {
+    rows: [row],
+  } = await db.query<TemplateRow>(FIND, [id, workspaceId])
   return row === undefined ? null : fromRow(row)
 }
 
@@ -196,7 +233,13 @@ export interface TemplatePage {
 
 /** Newest first. */
 export async function listTemplates(db: Queryable, workspaceId: string, wish: PageWish): Promise<TemplatePage> {
-  const listing = { columns: COLUMNS, from: 'templates', where: 'workspace_id = $1', order: 'created_at DESC, id DESC', values: [workspaceId] }
+  const listing = {
+    columns: COLUMNS,
+    from: 'templates',
+    where: 'workspace_id = $1',
+    order: 'created_at DESC, id DESC',
+    values: [workspaceId],
+  }
   const { items, total } = await readPage<TemplateRow>(db, listing, wish)
   return { templates: items.map(fromRow), total }
 }

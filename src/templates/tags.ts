@@ -87,7 +87,13 @@ class Reader implements TokenizerCallbacks, Tags {
     const { start, end: nameEnd } = this.#attribute
     const value = this.#value.end === 0 && quote !== '' ? { start: end, end } : this.#value
     const after = quote === '' ? Math.max(value.end, nameEnd) : value.end + 1
-    this.#attributes.push({ name: this.#html.slice(start, nameEnd).toLowerCase(), nameStart: start, ...value, quote, after })
+    this.#attributes.push({
+      name: this.#html.slice(start, nameEnd).toLowerCase(),
+      nameStart: start,
+      ...value,
+      quote,
+      after,
+    })
   }
 
   onopentagend(end: number): void {
@@ -117,11 +123,25 @@ class Reader implements TokenizerCallbacks, Tags {
     this.comments.push({ start: start - 4, end: end + 1 })
   }
 
-  ontext(): void { /* only tags */ }
-  ontextentity(): void { /* only tags */ }
-  onattribentity(): void { /* not decoded */ }
-  oncdata(): void { /* outside of SVG and MathML it is a comment */ }
-  ondeclaration(): void { /* nothing in it */ }
-  onprocessinginstruction(): void { /* nothing in it */ }
-  onend(): void { /* nothing is left */ }
+  ontext(): void {
+    /* only tags */
+  }
+  ontextentity(): void {
+    /* only tags */
+  }
+  onattribentity(): void {
+    /* not decoded */
+  }
+  oncdata(): void {
+    /* outside of SVG and MathML it is a comment */
+  }
+  ondeclaration(): void {
+    /* nothing in it */
+  }
+  onprocessinginstruction(): void {
+    /* nothing in it */
+  }
+  onend(): void {
+    /* nothing is left */
+  }
 }

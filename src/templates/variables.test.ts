@@ -2,27 +2,60 @@
 import assert from 'node:assert/strict'
 import type { ContactFacts } from '#src/contacts/facts.ts'
 import { createEngine } from './engine.ts'
-import { mentionsOf, sampleVariables, snakeOf, VARIABLE_NAMES, VARIABLES, variablesOf, type MailFacts } from './variables.ts'
+import {
+  mentionsOf,
+  sampleVariables,
+  snakeOf,
+  VARIABLE_NAMES,
+  VARIABLES,
+  variablesOf,
+  type MailFacts,
+} from './variables.ts'
 
 const CONTACT: ContactFacts = {
-  id: 'c', email: 'ada@x.example', firstName: 'Ada', lastName: 'Lovelace', companyName: 'Engines', jobTitle: 'Analyst', phoneNumber: '1', linkedin: 'l',
-  timezone: 'Europe/London', tags: ['a', 'b'], customAttributes: { plan: 'gold', email: 'other@x.example', unsubscribeUrl: 'https://evil.example' },
+  id: 'c',
+  email: 'ada@x.example',
+  firstName: 'Ada',
+  lastName: 'Lovelace',
+  companyName: 'Engines',
+  jobTitle: 'Analyst',
+  phoneNumber: '1',
+  linkedin: 'l',
+  timezone: 'Europe/London',
+  tags: ['a', 'b'],
+  customAttributes: { plan: 'gold', email: 'other@x.example', unsubscribeUrl: 'https://evil.example' },
 }
 const MAIL: MailFacts = {
-  unsubscribeUrl: 'https://t.example/u', preferencesUrl: 'https://t.example/p', viewInBrowserUrl: 'https://t.example/v',
-  campaign: { id: 'id', name: 'Spring' }, workspace: { name: 'Shop' }, event: { order: { n: 7 } },
+  unsubscribeUrl: 'https://t.example/u',
+  preferencesUrl: 'https://t.example/p',
+  viewInBrowserUrl: 'https://t.example/v',
+  campaign: { id: 'id', name: 'Spring' },
+  workspace: { name: 'Shop' },
+  event: { order: { n: 7 } },
 }
 
 function render(text: string, contact = CONTACT, mail = MAIL): string {
-  const rendered = createEngine().render({ key: 'k', subject: '', html: null, text }, JSON.stringify(variablesOf(contact, mail)))
-  return rendered.ok ? rendered.text ?? '' : rendered.reason
+  const rendered = createEngine().render(
+    { key: 'k', subject: '', html: null, text },
+    JSON.stringify(variablesOf(contact, mail)),
+  )
+  return rendered.ok ? (rendered.text ?? '') : rendered.reason
 }
 
 const CASES: readonly [text: string, output: string][] = [
-  ['{{email}} {{firstName}} {{first_name}} {{fullName}} {{full_name}}', 'ada@x.example Ada Ada Ada Lovelace Ada Lovelace'],
-  ['{{company}} {{companyName}} {{company_name}} {{jobTitle}} {{phone_number}} {{timezone}}', 'Engines Engines Engines Analyst 1 Europe/London'],
+  [
+    '{{email}} {{firstName}} {{first_name}} {{fullName}} {{full_name}}',
+    'ada@x.example Ada Ada Ada Lovelace Ada Lovelace',
+  ],
+  [
+    '{{company}} {{companyName}} {{company_name}} {{jobTitle}} {{phone_number}} {{timezone}}',
+    'Engines Engines Engines Analyst 1 Europe/London',
+  ],
   ['{{#each tags}}{{this}}{{/each}} {{plan}} {{attributes.plan}} {{attributes.email}}', 'ab gold gold other@x.example'],
-  ['{{unsubscribeUrl}} {{unsubscribe_url}} {{preferencesUrl}} {{viewInBrowserUrl}}', 'https://t.example/u https://t.example/u https://t.example/p https://t.example/v'],
+  [
+    '{{unsubscribeUrl}} {{unsubscribe_url}} {{preferencesUrl}} {{viewInBrowserUrl}}',
+    'https://t.example/u https://t.example/u https://t.example/p https://t.example/v',
+  ],
   ['{{campaign.name}} {{workspace.name}} {{event.order.n}}', 'Spring Shop 7'],
 ]
 
@@ -31,12 +64,20 @@ describe('the variables of a mail', () => {
 
   it('are empty where nothing is known, and nobody is called null', () => {
     const nobody = { ...CONTACT, firstName: null, lastName: null, companyName: null, tags: [], customAttributes: {} }
-    assert.equal(render('[{{firstName}}{{fullName}}{{company}}{{plan}}{{tags}}{{campaign.name}}{{event.x}}]', nobody, { ...MAIL, campaign: undefined, event: undefined }), '[]')
+    assert.equal(
+      render('[{{firstName}}{{fullName}}{{company}}{{plan}}{{tags}}{{campaign.name}}{{event.x}}]', nobody, {
+        ...MAIL,
+        campaign: undefined,
+        event: undefined,
+      }),
+      '[]',
+    )
     assert.equal(render('{{fullName}}', { ...nobody, lastName: 'Lovelace' }), 'Lovelace')
   })
 
   it('have each spelling, and a sample', () => {
-    for (const name of Object.keys(VARIABLES)) assert.ok(VARIABLE_NAMES.has(name) && VARIABLE_NAMES.has(snakeOf(name)), name)
+    for (const name of Object.keys(VARIABLES))
+      assert.ok(VARIABLE_NAMES.has(name) && VARIABLE_NAMES.has(snakeOf(name)), name)
     assert.deepEqual(new Set(Object.keys(sampleVariables())), VARIABLE_NAMES)
   })
 
@@ -46,13 +87,24 @@ describe('the variables of a mail', () => {
       const rendered = createEngine().render({ key: 'k', subject: '', html: null, text }, few)
       assert.equal(rendered.ok && rendered.text, render(text), text)
     }
-    assert.deepEqual(Object.keys(variablesOf(CONTACT, MAIL, mentionsOf(['Hi {{firstName}}', '{{plan}} {{#if event.x}}1{{/if}}']))), ['plan', 'firstName', 'event'])
-    for (const any of ['{{lookup . "email"}}', '{{#each this}}x{{/each}}', '{{#with @root}}{{/with}}', '{{#each . }}{{/each}}'])
+    assert.deepEqual(
+      Object.keys(variablesOf(CONTACT, MAIL, mentionsOf(['Hi {{firstName}}', '{{plan}} {{#if event.x}}1{{/if}}']))),
+      ['plan', 'firstName', 'event'],
+    )
+    for (const any of [
+      '{{lookup . "email"}}',
+      '{{#each this}}x{{/each}}',
+      '{{#with @root}}{{/with}}',
+      '{{#each . }}{{/each}}',
+    ])
       assert.deepEqual(variablesOf(CONTACT, MAIL, mentionsOf([any])), variablesOf(CONTACT, MAIL), any)
   })
 
   it('come through attributes that are named to do harm', () => {
-    const customAttributes = JSON.parse('{"__proto__":{"x":"bad"},"constructor":"c","plan":"gold"}') as Record<string, unknown>
+    const customAttributes = JSON.parse('{"__proto__":{"x":"bad"},"constructor":"c","plan":"gold"}') as Record<
+      string,
+      unknown
+    >
     assert.equal(render('[{{x}}][{{attributes.x}}]{{plan}}', { ...CONTACT, customAttributes }), '[][]gold')
   })
 })

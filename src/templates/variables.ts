@@ -26,7 +26,11 @@ export const VARIABLES: Readonly<Record<string, Variable>> = {
   email: { does: 'the address the mail goes to', sample: 'ada@example.com', read: ({ email }) => email },
   firstName: { does: 'first name', sample: 'Ada', read: ({ firstName }) => firstName },
   lastName: { does: 'last name', sample: 'Lovelace', read: ({ lastName }) => lastName },
-  fullName: { does: 'first and last name, as far as they are known', sample: 'Ada Lovelace', read: (contact) => fullNameOf(contact) },
+  fullName: {
+    does: 'first and last name, as far as they are known',
+    sample: 'Ada Lovelace',
+    read: (contact) => fullNameOf(contact),
+  },
   company: { does: 'company', sample: 'Analytical Engines', read: ({ companyName }) => companyName },
   companyName: { does: 'the same', sample: 'Analytical Engines', read: ({ companyName }) => companyName },
   jobTitle: { does: 'job title', sample: 'Mathematician', read: ({ jobTitle }) => jobTitle },
@@ -36,26 +40,34 @@ export const VARIABLES: Readonly<Record<string, Variable>> = {
   tags: { does: 'a list of tags: `{{#each tags}}{{this}} {{/each}}`', sample: ['customer'], read: ({ tags }) => tags },
   attributes: {
     does: 'custom attributes: `{{attributes.plan}}`; also `{{plan}}`, where no variable of this table is called so',
-    sample: {}, read: ({ customAttributes }) => customAttributes,
+    sample: {},
+    read: ({ customAttributes }) => customAttributes,
   },
   unsubscribeUrl: {
-    does: 'where this person unsubscribes; a campaign must have it', sample: 'https://example.com/unsubscribe',
+    does: 'where this person unsubscribes; a campaign must have it',
+    sample: 'https://example.com/unsubscribe',
     read: (_, { unsubscribeUrl }) => unsubscribeUrl,
   },
   preferencesUrl: {
-    does: 'where this person chooses what to get', sample: 'https://example.com/preferences',
+    does: 'where this person chooses what to get',
+    sample: 'https://example.com/preferences',
     read: (_, { preferencesUrl }) => preferencesUrl,
   },
   viewInBrowserUrl: {
-    does: 'where this mail stands as a page', sample: 'https://example.com/view', read: (_, { viewInBrowserUrl }) => viewInBrowserUrl,
+    does: 'where this mail stands as a page',
+    sample: 'https://example.com/view',
+    read: (_, { viewInBrowserUrl }) => viewInBrowserUrl,
   },
   campaign: {
-    does: '`{{campaign.name}}` and `{{campaign.id}}`; empty in an automation', read: (_, { campaign }) => campaign ?? {},
+    does: '`{{campaign.name}}` and `{{campaign.id}}`; empty in an automation',
+    read: (_, { campaign }) => campaign ?? {},
     sample: { id: '00000000-0000-7000-8000-000000000000', name: 'Spring' },
   },
   workspace: { does: '`{{workspace.name}}`', sample: { name: 'Example' }, read: (_, { workspace }) => workspace },
   event: {
-    does: 'properties of the event that set an automation off: `{{event.order_id}}`', sample: {}, read: (_, { event }) => event ?? {},
+    does: 'properties of the event that set an automation off: `{{event.order_id}}`',
+    sample: {},
+    read: (_, { event }) => event ?? {},
   },
 }
 
@@ -64,15 +76,22 @@ export function snakeOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-const READERS: readonly (readonly [name: string, read: Variable['read']])[] = Object.entries(VARIABLES)
-  .flatMap(([name, { read }]) => [...new Set([name, snakeOf(name)])].map((spelling) => [spelling, read] as const))
+const READERS: readonly (readonly [name: string, read: Variable['read']])[] = Object.entries(VARIABLES).flatMap(
+  ([name, { read }]) => [...new Set([name, snakeOf(name)])].map((spelling) => [spelling, read] as const),
+)
 
 /** Every name that a mail may use without the attributes of its contact. */
 export const VARIABLE_NAMES: ReadonlySet<string> = new Set(READERS.map(([name]) => name))
 
 /** The params of one mail: plain data for `renderMany`, once it is JSON. `isWanted`: only those are made (`mentionsOf`). */
-export function variablesOf(contact: ContactFacts, mail: MailFacts, isWanted: IsWanted = () => true): Record<string, unknown> {
-  const params: Record<string, unknown> = Object.fromEntries(Object.entries(contact.customAttributes).filter(([name]) => isWanted(name)))
+export function variablesOf(
+  contact: ContactFacts,
+  mail: MailFacts,
+  isWanted: IsWanted = () => true,
+): Record<string, unknown> {
+  const params: Record<string, unknown> = Object.fromEntries(
+    Object.entries(contact.customAttributes).filter(([name]) => isWanted(name)),
+  )
   for (const [name, read] of READERS) if (isWanted(name)) params[name] = read(contact, mail)
   return params
 }
@@ -99,7 +118,12 @@ const MOST_KNOWN = 1000
 
 /** Params for a preview without a contact. */
 export function sampleVariables(): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(VARIABLES).flatMap(([name, { sample }]) => [[name, sample], [snakeOf(name), sample]]))
+  return Object.fromEntries(
+    Object.entries(VARIABLES).flatMap(([name, { sample }]) => [
+      [name, sample],
+      [snakeOf(name), sample],
+    ]),
+  )
 }
 
 function fullNameOf({ firstName, lastName }: ContactFacts): string {

@@ -8,9 +8,18 @@ export type TemplateVersion = Omit<Template, 'description' | 'category' | 'updat
 
 const VERSION = `template_id AS id, ${CONTENT}, created_at AS "createdAt"`
 
-export async function findWrittenVersion(db: Queryable, workspaceId: string, id: string, version: number): Promise<TemplateVersion | null> {
-  const { rows: [row] } = await db.query<TemplateRow>(
-    `SELECT ${VERSION} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 AND version = $3`, [id, workspaceId, version])
+export async function findWrittenVersion(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  version: number,
+): Promise<TemplateVersion | null> {
+  const {
+    rows: [row],
+  } = await db.query<TemplateRow>(
+    `SELECT ${VERSION} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 AND version = $3`,
+    [id, workspaceId, version],
+  )
   return row === undefined ? null : fromRow(row)
 }
 
@@ -20,9 +29,20 @@ export interface VersionPage {
 }
 
 /** The latest first. */
-export async function listVersions(db: Queryable, workspaceId: string, id: string, wish: PageWish): Promise<VersionPage> {
+export async function listVersions(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  wish: PageWish,
+): Promise<VersionPage> {
   const where = 'template_id = $1 AND workspace_id = $2'
-  const listing = { columns: VERSION, from: 'template_versions', where, order: 'version DESC', values: [id, workspaceId] }
+  const listing = {
+    columns: VERSION,
+    from: 'template_versions',
+    where,
+    order: 'version DESC',
+    values: [id, workspaceId],
+  }
   const { items, total } = await readPage<TemplateRow>(db, listing, wish)
   return { versions: items.map(fromRow), total }
 }

@@ -27,10 +27,14 @@ interface FinishedRow {
   readonly text: string | null
 }
 
-const FINISHED = 'version, name, subject, format, coalesce(finished, body) AS body, coalesce(finished_text, text_body) AS text'
+const FINISHED =
+  'version, name, subject, format, coalesce(finished, body) AS body, coalesce(finished_text, text_body) AS text'
 const LATEST = prepared('template-latest', `SELECT id, ${FINISHED} FROM templates WHERE id = $1 AND workspace_id = $2`)
-const VERSION = prepared('template-version', `
-SELECT template_id AS id, ${FINISHED} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 AND version = $3`)
+const VERSION = prepared(
+  'template-version',
+  `
+SELECT template_id AS id, ${FINISHED} FROM template_versions WHERE template_id = $1 AND workspace_id = $2 AND version = $3`,
+)
 
 /** The version asked for, or (null) the latest. Null when this workspace has none; text that is no id finds none either. */
 export async function findTemplateVersion(
@@ -40,9 +44,12 @@ export async function findTemplateVersion(
   version: number | null,
 ): Promise<FinishedTemplate | null> {
   if (!isUuid(id)) return null
-  const { rows: [row] } = version === null
-    ? await db.query<FinishedRow>(LATEST, [id, workspaceId])
-    : await db.query<FinishedRow>(VERSION, [id, workspaceId, version])
+  const {
+    rows: [row],
+  } =
+    version === null
+      ? await db.query<FinishedRow>(LATEST, [id, workspaceId])
+      : await db.query<FinishedRow>(VERSION, [id, workspaceId, version])
   return row === undefined ? null : finish(row)
 }
 

@@ -62,13 +62,14 @@ export function createWorkshop(limits = LIMITS): Workshop {
   const queue = createFairQueue(work)
 
   return {
-    finish: async (workspaceId, written, partials) => await queue.add(workspaceId, { kind: 'finish', written, partials }) as FinishResult,
+    finish: async (workspaceId, written, partials) =>
+      (await queue.add(workspaceId, { kind: 'finish', written, partials })) as FinishResult,
     review: async (workspaceId, job) => {
-      const answer = await queue.add(workspaceId, { kind: 'review', ...job }) as Review | Failed
+      const answer = (await queue.add(workspaceId, { kind: 'review', ...job })) as Review | Failed
       return 'ok' in answer ? { findings: [endedOf(answer)], text: null, size: 0 } : answer
     },
     judge: async (workspaceId, source) => {
-      const answer = await queue.add(workspaceId, { kind: 'judge', source }) as readonly Finding[] | Failed
+      const answer = (await queue.add(workspaceId, { kind: 'judge', source })) as readonly Finding[] | Failed
       return 'ok' in answer ? [endedOf(answer)] : answer
     },
     async stop() {

@@ -10,7 +10,11 @@ interface Means {
   readonly renderer: Pick<Renderer, 'finish'>
 }
 
-export async function finishWritten({ db, renderer }: Means, workspaceId: string, written: Written): Promise<FinishResult> {
+export async function finishWritten(
+  { db, renderer }: Means,
+  workspaceId: string,
+  written: Written,
+): Promise<FinishResult> {
   const partials = await loadPartials(db, workspaceId, guessPartials(written.body, written.text))
   return renderer.finish(workspaceId, written, partials.bodies)
 }

@@ -25,19 +25,28 @@ export interface TlsReportArrival {
 }
 
 /** Seconds to wait when the network of this address has sent too many. Only digests of networks are counted. */
-export function paceTlsReports({ vault }: Pick<Context, 'vault'>, attempts: Attempts, address: string): Promise<number | null> {
+export function paceTlsReports(
+  { vault }: Pick<Context, 'vault'>,
+  attempts: Attempts,
+  address: string,
+): Promise<number | null> {
   const name = vault.mac('tls-reports-pace', networkOf(address)).toString('base64url').slice(0, 22)
   return attempts.take(`tls-reports:${name}`, PER_NETWORK)
 }
 
 /** False while too many wait to be read. */
-export async function takeTlsReport({ db, clock }: Pick<Context, 'db' | 'clock'>, arrival: TlsReportArrival): Promise<boolean> {
+export async function takeTlsReport(
+  { db, clock }: Pick<Context, 'db' | 'clock'>,
+  arrival: TlsReportArrival,
+): Promise<boolean> {
   const { via, peer, raw } = arrival
   const now = clock.now()
-  const { rowCount } = await db.query(`
+  const { rowCount } = await db.query(
+    `
     INSERT INTO tls_report_arrivals (id, via, peer, raw, due_at)
     SELECT $1, $2, $3, $4, $5 WHERE (SELECT count(*) FROM tls_report_arrivals) < ${MOST_WAITING}`,
-  [newId(now), via, peer, raw, new Date(now)])
+    [newId(now), via, peer, raw, new Date(now)],
+  )
   return rowCount === 1
 }
 
@@ -49,10 +58,13 @@ export interface DueArrival extends TlsReportArrival {
 
 /** Taken for five minutes: nobody else reads them meanwhile. */
 export async function claimArrivals(db: Queryable, now: Date, most: number): Promise<DueArrival[]> {
-  const { rows } = await db.query<DueArrival>(`
+  const { rows } = await db.query<DueArrival>(
+    `
     UPDATE tls_report_arrivals SET due_at = $1::timestamptz + ${CLAIM}, tries = tries + 1
     WHERE id IN (SELECT id FROM tls_report_arrivals WHERE due_at <= $1 ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-    RETURNING id, via, peer, raw, tries`, [now, most])
+    RETURNING id, via, peer, raw, tries`,
+    [now, most],
+  )
   return rows
 }
 

@@ -21,7 +21,11 @@ export function asksForReports(records: readonly string[]): boolean {
 export function readDestinations(records: readonly string[]): Destination[] {
   if (!asksForReports(records)) return []
   const record = records.find((text) => RECORD.test(text)) ?? ''
-  const uris = /;\s*rua\s*=([^;]*)/.exec(record)?.[1]?.split(',').map((uri) => uri.trim()) ?? []
+  const uris =
+    /;\s*rua\s*=([^;]*)/
+      .exec(record)?.[1]
+      ?.split(',')
+      .map((uri) => uri.trim()) ?? []
   return uris.flatMap(readUri).slice(0, MOST)
 }
 

@@ -17,16 +17,43 @@ export function writeLetter({ about, to, content, sender }: Letter, id: string, 
   const subject = `Report Domain: ${about.domain} Submitter: ${about.organization} Report-ID: <${reportId(about)}>`
   const raw = writeRaw({ about, to, content, sender }, { id, subject, date: now })
   return {
-    id, workspaceId: sender.workspaceId, apiKeyId: null, domainId: sender.domainId, tier: 'bulk', from: { email: sender.address, name: null },
-    replyTo: null, to: [{ email: to.address, name: null }], cc: [], recipients: [{ address: to.address, domain: to.domain, kind: 'to' }],
-    subject, html: null, text: null, headers: [], attachments: [], tags: ['tls-report'], metadata: null, trackOpens: false, trackClicks: false,
-    scheduledAt: null, timezone: null, expiresAt: null, createdAt: now, quota: null,
-    idempotency: { key: `tls report ${about.day} ${about.domain} ${to.address}`.slice(0, 255), bodyHash: Buffer.from(about.day), answer: '' },
+    id,
+    workspaceId: sender.workspaceId,
+    apiKeyId: null,
+    domainId: sender.domainId,
+    tier: 'bulk',
+    from: { email: sender.address, name: null },
+    replyTo: null,
+    to: [{ email: to.address, name: null }],
+    cc: [],
+    recipients: [{ address: to.address, domain: to.domain, kind: 'to' }],
+    subject,
+    html: null,
+    text: null,
+    headers: [],
+    attachments: [],
+    tags: ['tls-report'],
+    metadata: null,
+    trackOpens: false,
+    trackClicks: false,
+    scheduledAt: null,
+    timezone: null,
+    expiresAt: null,
+    createdAt: now,
+    quota: null,
+    idempotency: {
+      key: `tls report ${about.day} ${about.domain} ${to.address}`.slice(0, 255),
+      bodyHash: Buffer.from(about.day),
+      answer: '',
+    },
     smtp: { raw, envelope: { from: '', isReport: true, ignoresTls: true } },
   }
 }
 
-function writeRaw({ about, to, content, sender }: Letter, { id, subject, date }: { id: string; subject: string; date: Date }): Buffer {
+function writeRaw(
+  { about, to, content, sender }: Letter,
+  { id, subject, date }: { id: string; subject: string; date: Date },
+): Buffer {
   const boundary = `=_${id.replaceAll('-', '')}`
   const name = `${about.organization}!${about.domain}!${secondsOf(`${about.day}T00:00:00Z`)}!${secondsOf(`${about.day}T23:59:59Z`)}.json.gz`
   const lines = [
@@ -51,7 +78,7 @@ function writeRaw({ about, to, content, sender }: Letter, { id, subject, date }:
     'Content-Transfer-Encoding: base64',
     `Content-Disposition: attachment;\r\n filename="${name}"`,
     '',
-    ...content.toString('base64').match(LINE) ?? [],
+    ...(content.toString('base64').match(LINE) ?? []),
     '',
     `--${boundary}--`,
     '',

@@ -30,24 +30,43 @@ const GIVE_WAY = `DELETE FROM received_tls_reports WHERE organization = $1 AND r
 export async function keepTlsReport(tx: Queryable, one: Kept): Promise<boolean> {
   if (one.signer !== '') await tx.query(GIVE_WAY, [one.organization, one.reportId])
   const { rowCount } = await tx.query(KEEP, [
-    one.id, one.organization, one.reportId, one.signer, one.via, one.peer, one.contact, one.beginsAt, one.endsAt,
-    JSON.stringify(one.policies), sumOf(one.policies, 'successes'), sumOf(one.policies, 'failures'),
+    one.id,
+    one.organization,
+    one.reportId,
+    one.signer,
+    one.via,
+    one.peer,
+    one.contact,
+    one.beginsAt,
+    one.endsAt,
+    JSON.stringify(one.policies),
+    sumOf(one.policies, 'successes'),
+    sumOf(one.policies, 'failures'),
   ])
   return rowCount === 1
 }
 
 /** As far as a number goes: who reports more sessions than that counts for that many. */
 export function sumOf(policies: readonly TlsReportPolicy[], what: 'successes' | 'failures'): number {
-  return Math.min(Number.MAX_SAFE_INTEGER, policies.reduce((sum, policy) => sum + policy[what], 0))
+  return Math.min(
+    Number.MAX_SAFE_INTEGER,
+    policies.reduce((sum, policy) => sum + policy[what], 0),
+  )
 }
 
 /** src/domains/records.ts */
 const BOUNCE = /^bounce\./
 
 /** Mail domains among these that are ours: the bounce domain, this server, and the bounce subdomains of sending domains. */
-export async function ownDomains(db: Queryable, names: readonly string[], always: readonly string[]): Promise<ReadonlySet<string>> {
-  const parents = names.flatMap((name) => BOUNCE.test(name) ? [name.replace(BOUNCE, '')] : [])
-  const { rows } = await db.query<{ domain: string }>('SELECT domain FROM domains WHERE domain = ANY ($1::text[])', [parents])
+export async function ownDomains(
+  db: Queryable,
+  names: readonly string[],
+  always: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const parents = names.flatMap((name) => (BOUNCE.test(name) ? [name.replace(BOUNCE, '')] : []))
+  const { rows } = await db.query<{ domain: string }>('SELECT domain FROM domains WHERE domain = ANY ($1::text[])', [
+    parents,
+  ])
   return new Set([...always.filter((name) => names.includes(name)), ...rows.map(({ domain }) => `bounce.${domain}`)])
 }
 
@@ -59,21 +78,40 @@ interface ReportFilter {
 
 /** The newest first. */
 export async function listReceived(db: Queryable, { isFailing, limit }: ReportFilter): Promise<ReceivedTlsReport[]> {
-  const { rows } = await db.query<ReceivedTlsReport>(`
+  const { rows } = await db.query<ReceivedTlsReport>(
+    `
     SELECT id, organization, report_id AS "reportId", signer, via, peer, contact, begins_at AS "beginsAt", ends_at AS "endsAt", policies,
       successes, failures
-    FROM received_tls_reports WHERE failures > 0 OR NOT $1 ORDER BY id DESC LIMIT $2`, [isFailing, limit])
+    FROM received_tls_reports WHERE failures > 0 OR NOT $1 ORDER BY id DESC LIMIT $2`,
+    [isFailing, limit],
+  )
   return rows
 }
 
 /** As programs are told of it, by the api and the command line. */
-export function tellTlsReport({ reportId, beginsAt, endsAt, signer, policies, ...rest }: ReceivedTlsReport): Record<string, unknown> {
+export function tellTlsReport({
+  reportId,
+  beginsAt,
+  endsAt,
+  signer,
+  policies,
+  ...rest
+}: ReceivedTlsReport): Record<string, unknown> {
   return {
-    ...rest, report_id: reportId, signer: signer === '' ? null : signer, begins_at: beginsAt.toISOString(), ends_at: endsAt.toISOString(),
+    ...rest,
+    report_id: reportId,
+    signer: signer === '' ? null : signer,
+    begins_at: beginsAt.toISOString(),
+    ends_at: endsAt.toISOString(),
     policies: policies.map(({ details, ...policy }) => ({
       ...policy,
-      details: details.map(({ sendingIp, mxHost, mxHelo, mxIp, ...one }) =>
-        ({ ...one, sending_ip: sendingIp, mx_host: mxHost, mx_helo: mxHelo, mx_ip: mxIp })),
+      details: details.map(({ sendingIp, mxHost, mxHelo, mxIp, ...one }) => ({
+        ...one,
+        sending_ip: sendingIp,
+        mx_host: mxHost,
+        mx_helo: mxHelo,
+        mx_ip: mxIp,
+      })),
     })),
   }
 }

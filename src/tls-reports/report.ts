@@ -41,7 +41,7 @@ export function writeReport(about: ReportAbout, results: readonly TlsResult[]): 
     'date-range': { 'start-datetime': `${about.day}T00:00:00Z`, 'end-datetime': `${about.day}T23:59:59Z` },
     'contact-info': about.contact,
     'report-id': reportId(about),
-    'policies': [...byPolicy.values()].map((same) => writePolicy(about.domain, same)),
+    policies: [...byPolicy.values()].map((same) => writePolicy(about.domain, same)),
   }
 }
 
@@ -50,18 +50,26 @@ function writePolicy(domain: string, results: readonly TlsResult[]): object {
   const failures = results.filter(({ result }) => result !== 'success')
   const sum = (of: readonly TlsResult[]): number => of.reduce((total, { count }) => total + count, 0)
   return {
-    'policy': {
-      'policy-type': policy.type, 'policy-domain': domain,
-      ...(policy.lines.length > 0 && { 'policy-string': policy.lines }), ...(policy.mx.length > 0 && { 'mx-host': policy.mx }),
+    policy: {
+      'policy-type': policy.type,
+      'policy-domain': domain,
+      ...(policy.lines.length > 0 && { 'policy-string': policy.lines }),
+      ...(policy.mx.length > 0 && { 'mx-host': policy.mx }),
     },
-    'summary': { 'total-successful-session-count': sum(results) - sum(failures), 'total-failure-session-count': sum(failures) },
+    summary: {
+      'total-successful-session-count': sum(results) - sum(failures),
+      'total-failure-session-count': sum(failures),
+    },
     ...(failures.length > 0 && { 'failure-details': failures.map(writeFailure) }),
   }
 }
 
 function writeFailure({ result, count, sendingIp, mxHost, mxHelo, mxAddress, reason }: TlsResult): object {
   const known = Object.entries({
-    'sending-mta-ip': sendingIp, 'receiving-mx-hostname': mxHost, 'receiving-mx-helo': mxHelo, 'receiving-ip': mxAddress,
+    'sending-mta-ip': sendingIp,
+    'receiving-mx-hostname': mxHost,
+    'receiving-mx-helo': mxHelo,
+    'receiving-ip': mxAddress,
     'failure-reason-code': reason,
   }).filter(([, value]) => value !== '')
   return { 'result-type': result, ...Object.fromEntries(known), 'failed-session-count': count }

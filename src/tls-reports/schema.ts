@@ -10,43 +10,91 @@ const MOST_LINES = 100
 
 /** Text of strangers, cut to so many characters. */
 const words = (most: number): z.ZodType<string> =>
-  z.string().transform((text) => text.slice(0, most).toWellFormed().replaceAll(/\p{Cc}/gu, '?'))
+  z.string().transform((text) =>
+    text
+      .slice(0, most)
+      .toWellFormed()
+      .replaceAll(/\p{Cc}/gu, '?'),
+  )
 const named = words(255).refine((text) => text.trim() !== '', 'is empty')
-const maybe = words(255).nullish().transform((text) => text ?? null)
+const maybe = words(255)
+  .nullish()
+  .transform((text) => text ?? null)
 const count = z.int().min(0)
 /** The standard says a list of strings and its own example is one string. */
-const list = z.union([words(255).transform((one) => [one]), z.array(words(255))]).nullish()
+const list = z
+  .union([words(255).transform((one) => [one]), z.array(words(255))])
+  .nullish()
   .transform((lines) => (lines ?? []).slice(0, MOST_LINES))
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text))
 
-const detail = z.object({
-  'result-type': words(100), 'failed-session-count': count, 'sending-mta-ip': maybe, 'receiving-mx-hostname': maybe,
-  'receiving-mx-helo': maybe, 'receiving-ip': maybe, 'failure-reason-code': maybe, 'additional-information': maybe,
-}).transform((one) => ({
-  result: one['result-type'], count: one['failed-session-count'], sendingIp: one['sending-mta-ip'], mxHost: one['receiving-mx-hostname'],
-  mxHelo: one['receiving-mx-helo'], mxIp: one['receiving-ip'], reason: one['failure-reason-code'], more: one['additional-information'],
-}))
+const detail = z
+  .object({
+    'result-type': words(100),
+    'failed-session-count': count,
+    'sending-mta-ip': maybe,
+    'receiving-mx-hostname': maybe,
+    'receiving-mx-helo': maybe,
+    'receiving-ip': maybe,
+    'failure-reason-code': maybe,
+    'additional-information': maybe,
+  })
+  .transform((one) => ({
+    result: one['result-type'],
+    count: one['failed-session-count'],
+    sendingIp: one['sending-mta-ip'],
+    mxHost: one['receiving-mx-hostname'],
+    mxHelo: one['receiving-mx-helo'],
+    mxIp: one['receiving-ip'],
+    reason: one['failure-reason-code'],
+    more: one['additional-information'],
+  }))
 
-const policy = z.object({
-  policy: z.object({
-    'policy-type': z.enum(['tlsa', 'sts', 'no-policy-found']), 'policy-domain': named, 'policy-string': list, 'mx-host': list,
-  }),
-  summary: z.object({ 'total-successful-session-count': count, 'total-failure-session-count': count }),
-  'failure-details': z.array(z.unknown()).nullish().transform((all) => (all ?? []).slice(0, MOST_DETAILS)).pipe(z.array(detail)),
-}).transform(({ policy: about, summary, 'failure-details': failureDetails }) => ({
-  domain: about['policy-domain'].toLowerCase().replace(/\.$/, ''), type: about['policy-type'], lines: about['policy-string'],
-  mx: about['mx-host'], successes: summary['total-successful-session-count'], failures: summary['total-failure-session-count'],
-  details: failureDetails,
-}))
+const policy = z
+  .object({
+    policy: z.object({
+      'policy-type': z.enum(['tlsa', 'sts', 'no-policy-found']),
+      'policy-domain': named,
+      'policy-string': list,
+      'mx-host': list,
+    }),
+    summary: z.object({ 'total-successful-session-count': count, 'total-failure-session-count': count }),
+    'failure-details': z
+      .array(z.unknown())
+      .nullish()
+      .transform((all) => (all ?? []).slice(0, MOST_DETAILS))
+      .pipe(z.array(detail)),
+  })
+  .transform(({ policy: about, summary, 'failure-details': failureDetails }) => ({
+    domain: about['policy-domain'].toLowerCase().replace(/\.$/, ''),
+    type: about['policy-type'],
+    lines: about['policy-string'],
+    mx: about['mx-host'],
+    successes: summary['total-successful-session-count'],
+    failures: summary['total-failure-session-count'],
+    details: failureDetails,
+  }))
 
-const report = z.object({
-  'organization-name': named, 'report-id': named, 'contact-info': maybe,
-  'date-range': z.object({ 'start-datetime': moment, 'end-datetime': moment }),
-  policies: z.array(z.unknown()).min(1).transform((all) => all.slice(0, MOST_POLICIES)).pipe(z.array(policy)),
-}).transform((one) => ({
-  organization: one['organization-name'], reportId: one['report-id'], contact: one['contact-info'],
-  beginsAt: one['date-range']['start-datetime'], endsAt: one['date-range']['end-datetime'], policies: one.policies,
-}))
+const report = z
+  .object({
+    'organization-name': named,
+    'report-id': named,
+    'contact-info': maybe,
+    'date-range': z.object({ 'start-datetime': moment, 'end-datetime': moment }),
+    policies: z
+      .array(z.unknown())
+      .min(1)
+      .transform((all) => all.slice(0, MOST_POLICIES))
+      .pipe(z.array(policy)),
+  })
+  .transform((one) => ({
+    organization: one['organization-name'],
+    reportId: one['report-id'],
+    contact: one['contact-info'],
+    beginsAt: one['date-range']['start-datetime'],
+    endsAt: one['date-range']['end-datetime'],
+    policies: one.policies,
+  }))
 
 export type TlsReport = z.output<typeof report>
 export type TlsReportPolicy = TlsReport['policies'][number]

@@ -56,7 +56,9 @@ WHERE domain = $1 AND verification_status IN ('verified', 'degraded') ORDER BY v
 
 /** One round; true when there may be more. `from`: TLS_REPORT_FROM. */
 export async function sendTlsReports(reporting: TlsReporting, from: string): Promise<boolean> {
-  const { ctx: { db, clock, config, log } } = reporting
+  const {
+    ctx: { db, clock, config, log },
+  } = reporting
   const now = new Date(clock.now())
   const today = now.toISOString().slice(0, 10)
   await db.query(PLAN, [today, now, config.retryScale])
@@ -75,12 +77,17 @@ export async function sendTlsReports(reporting: TlsReporting, from: string): Pro
 async function findSender({ ctx: { db } }: TlsReporting, from: string): Promise<Letter['sender'] | null> {
   const parsed = parseAddress(from)
   if (!parsed.ok) return null
-  const { rows: [row] } = await db.query<{ domainId: string; workspaceId: string }>(SENDER, [parsed.address.domain])
+  const {
+    rows: [row],
+  } = await db.query<{ domainId: string; workspaceId: string }>(SENDER, [parsed.address.domain])
   return row === undefined ? null : { ...row, address: parsed.address.address }
 }
 
 async function sendOne(reporting: TlsReporting, { day, domain, tries }: Due, sender: Letter['sender']): Promise<void> {
-  const { ctx: { db, config, log }, dns } = reporting
+  const {
+    ctx: { db, config, log },
+    dns,
+  } = reporting
   const about: ReportAbout = { day, domain, organization: config.serverName, contact: sender.address }
   const { rows: results } = await db.query<TlsResult>(RESULTS, [day, domain])
   const wanted = destinationsOf(await dns.txt(`_smtp._tls.${domain}`))
@@ -88,7 +95,11 @@ async function sendOne(reporting: TlsReporting, { day, domain, tries }: Due, sen
   const sent = await Promise.all((wanted ?? []).map((to) => deliver(reporting, { about, content, sender }, to)))
   const isDone = wanted !== null && sent.every((isSent) => isSent)
   if (!isDone && tries < MOST_TRIES) return
-  await db.query('UPDATE tls_reports SET state = $3 WHERE day = $1 AND domain = $2', [day, domain, isDone ? 'sent' : 'given_up'])
+  await db.query('UPDATE tls_reports SET state = $3 WHERE day = $1 AND domain = $2', [
+    day,
+    domain,
+    isDone ? 'sent' : 'given_up',
+  ])
   log.info({ domain, day, to: wanted?.length ?? 0 }, isDone ? 'TLS report sent' : 'TLS report given up')
 }
 
@@ -97,7 +108,11 @@ function destinationsOf(record: Answer<string>): Destination[] | null {
   return record.kind === 'failed' ? null : readDestinations(record.records)
 }
 
-async function deliver({ ctx, acceptor, outgoing }: TlsReporting, letter: Omit<Letter, 'to'>, to: Destination): Promise<boolean> {
+async function deliver(
+  { ctx, acceptor, outgoing }: TlsReporting,
+  letter: Omit<Letter, 'to'>,
+  to: Destination,
+): Promise<boolean> {
   if (to.kind === 'https') {
     const headers = { 'content-type': 'application/tlsrpt+gzip' }
     const posted = await outgoing.post(to.url, { headers, body: letter.content, timeoutMs: POST_MS })

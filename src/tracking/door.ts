@@ -41,7 +41,14 @@ export function createTrackingDoor(ctx: Pick<Context, 'db' | 'clock' | 'config' 
     take: (ref, request) => {
       const userAgent = (request.headers['user-agent'] ?? '').slice(0, MAX_AGENT)
       const url = 'url' in ref ? ref.url : null
-      return hits.take({ messageId: ref.messageId, n: ref.n, url, address: request.address, userAgent, machine: machines.judge(request) })
+      return hits.take({
+        messageId: ref.messageId,
+        n: ref.n,
+        url,
+        address: request.address,
+        userAgent,
+        machine: machines.judge(request),
+      })
     },
     get counts() {
       return hits.counts

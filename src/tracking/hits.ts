@@ -34,12 +34,20 @@ interface Stamped {
   readonly at: Date
 }
 
-const TAKE = prepared('tracking-hits-take', `
+const TAKE = prepared(
+  'tracking-hits-take',
+  `
 INSERT INTO tracking_hits (at, message_id, n, url, address, user_agent, machine)
-SELECT * FROM unnest($1::timestamptz[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::text[])`)
+SELECT * FROM unnest($1::timestamptz[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::text[])`,
+)
 const COLUMNS: readonly Column<Stamped>[] = [
-  ['timestamptz', ({ at }) => at], ['uuid', ({ hit }) => hit.messageId], ['smallint', ({ hit }) => hit.n], ['text', ({ hit }) => hit.url],
-  ['text', ({ hit }) => hit.address], ['text', ({ hit }) => plain(hit.userAgent)], ['text', ({ hit }) => hit.machine],
+  ['timestamptz', ({ at }) => at],
+  ['uuid', ({ hit }) => hit.messageId],
+  ['smallint', ({ hit }) => hit.n],
+  ['text', ({ hit }) => hit.url],
+  ['text', ({ hit }) => hit.address],
+  ['text', ({ hit }) => plain(hit.userAgent)],
+  ['text', ({ hit }) => hit.machine],
 ]
 
 const ODD = /\p{Cc}|\p{Cs}/u
@@ -51,9 +59,13 @@ function plain(text: string): string {
 }
 
 export function createHits(ctx: Pick<Context, 'db' | 'clock' | 'log'>, bounds = SPOOL_BOUNDS): Hits {
-  const spool = createSpool<Stamped>(async (batch) => {
-    await ctx.db.query(TAKE, binaryColumnsOf(batch, COLUMNS))
-  }, ctx.log, bounds)
+  const spool = createSpool<Stamped>(
+    async (batch) => {
+      await ctx.db.query(TAKE, binaryColumnsOf(batch, COLUMNS))
+    },
+    ctx.log,
+    bounds,
+  )
   const isTooMany = createPace(ctx)
   let surplus = 0
   return {

@@ -9,7 +9,9 @@ const LONGEST = 4096
 
 /** The address that is opened, in ASCII; null where it is not http or https, or no absolute URL at all. */
 export function openedBy(value: string): string | null {
-  const text = decode(value).replace(/^[\0-\x20]+/, '').replaceAll(/[\t\n\r]/g, '')
+  const text = decode(value)
+    .replace(/^[\0-\x20]+/, '')
+    .replaceAll(/[\t\n\r]/g, '')
   if (!/^https?:\/\/[^/\\]/i.test(text)) return null
   const url = URL.parse(text)
   return url === null || !isWeb(url) || url.href.length > LONGEST ? null : url.href
@@ -30,7 +32,14 @@ function decode(value: string): string {
   const simple = value.replaceAll('&amp;', '&')
   if (!value.replaceAll('&amp;', '').includes('&')) return simple
   let decoded = ''
-  const parser = new Parser({ onattribute: (_, text) => { decoded = text } }, { decodeEntities: true, lowerCaseAttributeNames: true })
+  const parser = new Parser(
+    {
+      onattribute: (_, text) => {
+        decoded = text
+      },
+    },
+    { decodeEntities: true, lowerCaseAttributeNames: true },
+  )
   parser.end(`<a href="${value.replaceAll('"', '&quot;')}">`)
   return decoded
 }

@@ -34,7 +34,16 @@ interface Tag {
 }
 
 /** Their content is text up to their end tag. */
-const RAW_TEXT: ReadonlySet<string> = new Set(['style', 'script', 'xmp', 'iframe', 'noembed', 'noframes', 'textarea', 'title'])
+const RAW_TEXT: ReadonlySet<string> = new Set([
+  'style',
+  'script',
+  'xmp',
+  'iframe',
+  'noembed',
+  'noframes',
+  'textarea',
+  'title',
+])
 const LINKS: ReadonlySet<string> = new Set(['a', 'area'])
 /** Attributes of one tag that are looked at. */
 const MOST_ATTRIBUTES = 200
@@ -107,7 +116,10 @@ function passComment(html: string, { from, to }: Span, take: Take): number | nul
   if (found === null || end === null) return null
   const outlook = OUTLOOK.exec(html.slice(from, from + 220))
   // what stands in it may not be the end of the body
-  if (outlook !== null) scanRegion(html, { from: from + outlook[0].length, to: found.index }, (tag, at) => { if (!tag.isEnd) take(tag, at) })
+  if (outlook !== null)
+    scanRegion(html, { from: from + outlook[0].length, to: found.index }, (tag, at) => {
+      if (!tag.isEnd) take(tag, at)
+    })
   return end
 }
 
@@ -128,7 +140,11 @@ function readTag(html: string, at: number, to: number): Omit<Tag, 'isEnd'> | nul
   }
 }
 
-function readAttribute(html: string, at: number, to: number): { readonly attribute: Attribute; readonly next: number } | null {
+function readAttribute(
+  html: string,
+  at: number,
+  to: number,
+): { readonly attribute: Attribute; readonly next: number } | null {
   let i = at + 1 // whatever it begins with is part of its name, even `=`
   while (i < to && !isSpace(html, i) && html[i] !== '/' && html[i] !== '>' && html[i] !== '=') i++
   const name = html.slice(at, i).toLowerCase()
@@ -138,7 +154,7 @@ function readAttribute(html: string, at: number, to: number): { readonly attribu
   value++
   while (value < to && isSpace(html, value)) value++
   const quote = html[value]
-  if (quote === '"' || quote === '\'') {
+  if (quote === '"' || quote === "'") {
     const end = html.indexOf(quote, value + 1)
     return end < 0 || end >= to ? null : { attribute: { name, from: value + 1, to: end }, next: end + 1 }
   }

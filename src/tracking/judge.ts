@@ -42,7 +42,10 @@ export const JUDGED_AFTER_MS = 5000
 const SOON_MS = 2000
 const REPEATED_MS = 10_000
 /** Different links that are followed in so much time. */
-const TOO_FAST: readonly { readonly links: number; readonly ms: number }[] = [{ links: 2, ms: 1000 }, { links: 3, ms: JUDGED_AFTER_MS }]
+const TOO_FAST: readonly { readonly links: number; readonly ms: number }[] = [
+  { links: 2, ms: 1000 },
+  { links: 3, ms: JUDGED_AFTER_MS },
+]
 /** Of one recipient, kind and maker. */
 const MOST_TOLD = { person: 100, machine: 20 }
 
@@ -53,7 +56,9 @@ export function judgeHits(due: readonly Hit[], later: readonly Hit[], past: read
   const told: Told[] = []
   for (const hit of due) {
     const machine = hit.machine ?? judgeTime(hit, about) ?? judgePace(hit, clicks)
-    const same = known.filter(({ url, isMachine }) => (url === null) === (hit.url === null) && isMachine === (machine !== null))
+    const same = known.filter(
+      ({ url, isMachine }) => (url === null) === (hit.url === null) && isMachine === (machine !== null),
+    )
     if (same.length >= MOST_TOLD[machine === null ? 'person' : 'machine']) continue
     if (same.some(({ url, atMs }) => url === hit.url && Math.abs(atMs - hit.atMs) < REPEATED_MS)) continue
     told.push({ ...hit, machine, isFirst: machine === null && same.length === 0 })
@@ -78,8 +83,12 @@ function judgePace({ url, atMs }: Hit, clicks: readonly Hit[]): string | null {
     const near = clicks.filter((click) => Math.abs(click.atMs - atMs) <= ms)
     // any stretch of that length with this click in it: it begins with one of those before it
     const starts = near.filter((click) => click.atMs <= atMs)
-    return starts.some((start) => countLinks(near.filter((click) => click.atMs >= start.atMs && click.atMs - start.atMs <= ms)) >= links)
-  }) ? 'all-links' : null
+    return starts.some(
+      (start) => countLinks(near.filter((click) => click.atMs >= start.atMs && click.atMs - start.atMs <= ms)) >= links,
+    )
+  })
+    ? 'all-links'
+    : null
 }
 
 function countLinks(clicks: readonly Hit[]): number {

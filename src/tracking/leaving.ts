@@ -7,7 +7,15 @@
  * doing it once. An undo brings back what this very change took, for a day, and only from the page that showed it.
  */
 import { z } from 'zod'
-import { choose, findPerson, findPersonByEmail, listPreferences, type Choice, type Person, type Preference } from '#src/contacts/preferences.ts'
+import {
+  choose,
+  findPerson,
+  findPersonByEmail,
+  listPreferences,
+  type Choice,
+  type Person,
+  type Preference,
+} from '#src/contacts/preferences.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/db.ts'
 import { announce, NO_NEWS, type News } from '#src/events/news.ts'
@@ -20,15 +28,23 @@ export type Leaving = Pick<Context, 'db' | 'redis' | 'clock' | 'vault'>
 /** By which mail; null where a letter does not say. */
 export type Leaver = ListRef | (MailboxRef & { readonly messageId?: undefined })
 
-const ADDRESS = prepared('leaving-address', 'SELECT address FROM recipients WHERE message_id = $1 AND n = $2 AND workspace_id = $3')
-const AUDIENCE = prepared('leaving-audience', 'SELECT name FROM audiences WHERE id = $1 AND workspace_id = $2 AND deleted_at IS NULL')
+const ADDRESS = prepared(
+  'leaving-address',
+  'SELECT address FROM recipients WHERE message_id = $1 AND n = $2 AND workspace_id = $3',
+)
+const AUDIENCE = prepared(
+  'leaving-audience',
+  'SELECT name FROM audiences WHERE id = $1 AND workspace_id = $2 AND deleted_at IS NULL',
+)
 
 /** Who it is about; null for a contact that was deleted. */
 async function findLeaver(db: Queryable, ref: Leaver): Promise<Person | null> {
   const isMail = ref.messageId !== undefined
   const person = ref.contactId === null ? null : await findPerson(db, ref.contactId, isMail ? ref.workspaceId : null)
   if (person !== null || !isMail) return person
-  const { rows: [recipient] } = await db.query<{ address: string }>(ADDRESS, [ref.messageId, ref.n, ref.workspaceId])
+  const {
+    rows: [recipient],
+  } = await db.query<{ address: string }>(ADDRESS, [ref.messageId, ref.n, ref.workspaceId])
   return recipient === undefined ? null : findPersonByEmail(db, ref.workspaceId, recipient.address)
 }
 
@@ -43,7 +59,9 @@ export async function readLeaving(db: Queryable, ref: Leaver): Promise<Asked | n
   const person = await findLeaver(db, ref)
   if (person === null) return null
   if (ref.audienceId === null) return { person, list: null }
-  const { rows: [audience] } = await db.query<{ name: string }>(AUDIENCE, [ref.audienceId, person.workspaceId])
+  const {
+    rows: [audience],
+  } = await db.query<{ name: string }>(AUDIENCE, [ref.audienceId, person.workspaceId])
   return { person, list: audience?.name ?? null }
 }
 
@@ -58,7 +76,8 @@ export async function leave(ctx: Leaving, ref: Leaver): Promise<Left> {
   const asked = await readLeaving(ctx.db, ref)
   if (asked === null) return { kind: 'nobody' }
   const { person } = asked
-  const choice: Choice = ref.audienceId === null ? { leave: [], comeBack: [], isOptedOut: true } : { leave: [ref.audienceId], comeBack: [] }
+  const choice: Choice =
+    ref.audienceId === null ? { leave: [], comeBack: [], isOptedOut: true } : { leave: [ref.audienceId], comeBack: [] }
   const { chosen, told } = await ctx.db.transaction(async (tx) => {
     const made = await choose(tx, person, choice, now)
     return { chosen: made, told: await tell(tx, ref, now) }
@@ -69,16 +88,25 @@ export async function leave(ctx: Leaving, ref: Leaver): Promise<Left> {
   return { kind: 'left', asked, undo: isChanged ? sealUndo(ctx, person, { audiences: chosen.left, optedOut }) : null }
 }
 
-const LEDGER = prepared('leaving-ledger', `
+const LEDGER = prepared(
+  'leaving-ledger',
+  `
 UPDATE campaign_recipients l SET unsubscribed_at = $3 FROM recipients r
 WHERE r.message_id = $1 AND r.n = $2 AND r.campaign_id IS NOT NULL AND l.message_id = r.message_id AND l.campaign_id = r.campaign_id
-  AND l.unsubscribed_at IS NULL`)
+  AND l.unsubscribed_at IS NULL`,
+)
 
 /** The mail that it was done by. */
 async function tell(tx: Queryable, ref: Leaver, now: Date): Promise<News> {
   if (ref.messageId === undefined) return NO_NEWS
   const { messageId, n, audienceId } = ref
-  const event = { id: newId(now.getTime()), messageId, n, type: 'email.unsubscribed', data: { audience_id: audienceId } } as const
+  const event = {
+    id: newId(now.getTime()),
+    messageId,
+    n,
+    type: 'email.unsubscribed',
+    data: { audience_id: audienceId },
+  } as const
   const raised = await raiseRecipientEvents(tx, [event], now)
   await tx.query(LEDGER, [messageId, n, now])
   return raised
@@ -90,10 +118,19 @@ const TEXT = /^[A-Za-z0-9_-]{1,8192}$/
 const uuid = z.string().refine(isUuid)
 const undoContent = z.tuple([uuid, uuid, z.array(uuid), z.boolean(), z.number()])
 
-interface Undoing { readonly audiences: readonly string[]; readonly optedOut: boolean }
+interface Undoing {
+  readonly audiences: readonly string[]
+  readonly optedOut: boolean
+}
 
-function sealUndo({ vault, clock }: Leaving, { workspaceId, contactId }: Person, { audiences, optedOut }: Undoing): string {
-  return vault.seal(PURPOSE, JSON.stringify([workspaceId, contactId, audiences, optedOut, clock.now() + UNDO_MS])).toString('base64url')
+function sealUndo(
+  { vault, clock }: Leaving,
+  { workspaceId, contactId }: Person,
+  { audiences, optedOut }: Undoing,
+): string {
+  return vault
+    .seal(PURPOSE, JSON.stringify([workspaceId, contactId, audiences, optedOut, clock.now() + UNDO_MS]))
+    .toString('base64url')
 }
 
 /** False for an undo that is not ours or too old, and for a contact that was deleted meanwhile. @throws as `leave`. */
@@ -145,10 +182,17 @@ export async function savePreferences(ctx: Leaving, ref: Leaver, wanted: Wanted)
   if (before === null) return null
   const isWanted = ({ audienceId }: Preference): boolean => !wanted.isOptedOut && wanted.audiences.has(audienceId)
   const idsOf = (lists: readonly Preference[]): string[] => lists.map(({ audienceId }) => audienceId)
-  const leaving = before.lists.filter((one) => one.isSubscribed && !isWanted(one) && (wanted.isOptedOut || wanted.shown.has(one.audienceId)))
+  const leaving = before.lists.filter(
+    (one) => one.isSubscribed && !isWanted(one) && (wanted.isOptedOut || wanted.shown.has(one.audienceId)),
+  )
   const returning = before.lists.filter((one) => !one.isSubscribed && isWanted(one))
   const { chosen, told } = await ctx.db.transaction(async (tx) => {
-    const made = await choose(tx, before.person, { leave: idsOf(leaving), comeBack: idsOf(returning), isOptedOut: wanted.isOptedOut }, now)
+    const made = await choose(
+      tx,
+      before.person,
+      { leave: idsOf(leaving), comeBack: idsOf(returning), isOptedOut: wanted.isOptedOut },
+      now,
+    )
     const hasLeft = made.left.length > 0 || (wanted.isOptedOut && !before.person.isOptedOut)
     return { chosen: made, told: hasLeft ? await tell(tx, ref, now) : NO_NEWS }
   })

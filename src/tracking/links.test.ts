@@ -9,35 +9,58 @@ const vault = openVault(Buffer.alloc(32, 7))
 const links = createLinks({ vault, config: { bounceDomain: 'bounces.op.example' } })
 const tokens = createTokens(vault)
 const REF: MailRef = {
-  base: 'https://track.shop.example', messageId: newId(), n: 3, workspaceId: newId(), contactId: newId(), audienceId: newId(),
+  base: 'https://track.shop.example',
+  messageId: newId(),
+  n: 3,
+  workspaceId: newId(),
+  contactId: newId(),
+  audienceId: newId(),
 }
 const URL_OF_MAIL = 'https://shop.example/a?b=1&c=ü#d'
 const { base: _, ...LIST_REF } = REF
 
 /** The parts of a path. */
 const partsOf = (link: string): string[] => new URL(link).pathname.split('/').slice(1)
-const clickToken = (ref: Omit<MailRef, 'base'>, url: string): string => partsOf(links.click({ ...ref, base: REF.base }, url))[1] ?? ''
+const clickToken = (ref: Omit<MailRef, 'base'>, url: string): string =>
+  partsOf(links.click({ ...ref, base: REF.base }, url))[1] ?? ''
 
 describe('tokens of links', () => {
   const anyList = fc.record({
-    messageId: fc.uuid(), n: fc.integer({ min: 0, max: 65_535 }), workspaceId: fc.uuid(), contactId: fc.option(fc.uuid()), audienceId: fc.option(fc.uuid()),
+    messageId: fc.uuid(),
+    n: fc.integer({ min: 0, max: 65_535 }),
+    workspaceId: fc.uuid(),
+    contactId: fc.option(fc.uuid()),
+    audienceId: fc.option(fc.uuid()),
   })
   it('come back as they were', () => {
-    fc.assert(fc.property(anyList, fc.webUrl(), (ref, url) => {
-      const { messageId, n, contactId, audienceId } = ref
-      assert.deepEqual(tokens.readList(tokens.list(ref)), { ...ref })
-      for (const use of ['open', 'view'] as const) assert.deepEqual(tokens.readHit(use, tokens.hit(use, ref)), { messageId, n })
-      assert.deepEqual(tokens.readClick(clickToken(ref, url), url), { messageId, n })
-      if (contactId === null) return
-      const mailbox = tokens.mailbox({ contactId, audienceId })
-      assert.deepEqual(tokens.readMailbox(mailbox.toUpperCase()), { contactId, audienceId })
-    }))
+    fc.assert(
+      fc.property(anyList, fc.webUrl(), (ref, url) => {
+        const { messageId, n, contactId, audienceId } = ref
+        assert.deepEqual(tokens.readList(tokens.list(ref)), { ...ref })
+        for (const use of ['open', 'view'] as const)
+          assert.deepEqual(tokens.readHit(use, tokens.hit(use, ref)), { messageId, n })
+        assert.deepEqual(tokens.readClick(clickToken(ref, url), url), { messageId, n })
+        if (contactId === null) return
+        const mailbox = tokens.mailbox({ contactId, audienceId })
+        assert.deepEqual(tokens.readMailbox(mailbox.toUpperCase()), { contactId, audienceId })
+      }),
+    )
   })
   it('are none when a letter is another, for another use, and for another URL', () => {
-    const all = [tokens.hit('open', REF), clickToken(REF, URL_OF_MAIL), tokens.list(REF), tokens.mailbox({ contactId: newId(), audienceId: null })]
-    const read = (token: string): unknown[] => [
-      tokens.readHit('open', token), tokens.readHit('view', token), tokens.readClick(token, URL_OF_MAIL), tokens.readList(token), tokens.readMailbox(token),
-    ].filter((found) => found !== null)
+    const all = [
+      tokens.hit('open', REF),
+      clickToken(REF, URL_OF_MAIL),
+      tokens.list(REF),
+      tokens.mailbox({ contactId: newId(), audienceId: null }),
+    ]
+    const read = (token: string): unknown[] =>
+      [
+        tokens.readHit('open', token),
+        tokens.readHit('view', token),
+        tokens.readClick(token, URL_OF_MAIL),
+        tokens.readList(token),
+        tokens.readMailbox(token),
+      ].filter((found) => found !== null)
     for (const token of all) {
       assert.equal(read(token).length, 1)
       for (let i = 0; i < token.length; i++) {
@@ -57,7 +80,10 @@ describe('links of a mail', () => {
     assert.equal(use, 'c')
     assert.equal(Buffer.from(coded, 'base64url').toString(), URL_OF_MAIL)
     assert.deepEqual(tokens.readClick(token, URL_OF_MAIL), { messageId: REF.messageId, n: 3 })
-    for (const [link, path] of [[links.unsubscribe(REF), 'u'], [links.preferences(REF), 'p']] as const) {
+    for (const [link, path] of [
+      [links.unsubscribe(REF), 'u'],
+      [links.preferences(REF), 'p'],
+    ] as const) {
       const [place, text = ''] = partsOf(link)
       assert.equal(place, path)
       assert.deepEqual(tokens.readList(text), LIST_REF)
@@ -66,14 +92,20 @@ describe('links of a mail', () => {
     assert.ok(links.view(REF).startsWith('https://track.shop.example/v/'))
   })
   it('may stand in any attribute as they are', () => {
-    for (const link of [links.open(REF), links.click(REF, `${URL_OF_MAIL}"'<>&`), links.unsubscribe(REF), links.view(REF)])
+    for (const link of [
+      links.open(REF),
+      links.click(REF, `${URL_OF_MAIL}"'<>&`),
+      links.unsubscribe(REF),
+      links.view(REF),
+    ])
       assert.match(link, /^https:\/\/[\w./-]+$/)
   })
   it('unsubscribing has both headers, and an address whose local part is no longer than 64', () => {
     const [[name, value], post] = links.listUnsubscribe(REF) as [[string, string], [string, string]]
     assert.equal(name, 'List-Unsubscribe')
     assert.deepEqual(post, ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'])
-    const [, https, local = '', domain, subject = ''] = /^<(https:[^>]+)>, <mailto:([^@>]+)@([^?>]+)\?subject=([^>]+)>$/.exec(value) ?? []
+    const [, https, local = '', domain, subject = ''] =
+      /^<(https:[^>]+)>, <mailto:([^@>]+)@([^?>]+)\?subject=([^>]+)>$/.exec(value) ?? []
     assert.equal(https, links.unsubscribe(REF))
     assert.ok(local.startsWith(UNSUBSCRIBE_PREFIX) && local.length <= 64)
     assert.equal(domain, 'bounces.op.example')
@@ -85,9 +117,19 @@ describe('links of a mail', () => {
     assert.equal(field?.[1], `<${links.unsubscribe({ ...REF, contactId: null })}>`)
   })
   it('are known as ours, and no others are', () => {
-    for (const link of [links.open(REF), links.click(REF, URL_OF_MAIL), links.unsubscribe(REF), links.preferences(REF), links.view(REF)])
+    for (const link of [
+      links.open(REF),
+      links.click(REF, URL_OF_MAIL),
+      links.unsubscribe(REF),
+      links.preferences(REF),
+      links.view(REF),
+    ])
       assert.ok(isOurLink(REF.base, link), link)
-    for (const link of ['https://track.shop.example/s/abc', 'https://track.shop.example.evil.example/u/' + 'a'.repeat(50), 'https://track.shop.example/u/help'])
+    for (const link of [
+      'https://track.shop.example/s/abc',
+      'https://track.shop.example.evil.example/u/' + 'a'.repeat(50),
+      'https://track.shop.example/u/help',
+    ])
       assert.ok(!isOurLink(REF.base, link), link)
   })
 })

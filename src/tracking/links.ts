@@ -33,7 +33,13 @@ const OUR_PATH = /^\/(?:o|c|u|p|v)\/[A-Za-z0-9_-]{40,}/
 /** In front of the token in the address that takes unsubscribe requests. */
 export const UNSUBSCRIBE_PREFIX = 'u-'
 
-export function createLinks({ vault, config }: { readonly vault: Pick<Vault, 'mac'>; readonly config: Pick<Config, 'bounceDomain'> }): Links {
+export function createLinks({
+  vault,
+  config,
+}: {
+  readonly vault: Pick<Vault, 'mac'>
+  readonly config: Pick<Config, 'bounceDomain'>
+}): Links {
   const tokens = createTokens(vault)
   // several links of a mail hold the same one
   const lists = new WeakMap<MailRef, string>()
@@ -47,7 +53,9 @@ export function createLinks({ vault, config }: { readonly vault: Pick<Vault, 'ma
     const { contactId, audienceId } = ref
     if (contactId === null) return []
     // the subject says by which mail; without it the address is enough
-    return [`<mailto:${UNSUBSCRIBE_PREFIX}${tokens.mailbox({ contactId, audienceId })}@${config.bounceDomain}?subject=${listToken(ref)}>`]
+    return [
+      `<mailto:${UNSUBSCRIBE_PREFIX}${tokens.mailbox({ contactId, audienceId })}@${config.bounceDomain}?subject=${listToken(ref)}>`,
+    ]
   }
   const clickPen = (ref: MailRef): ClickPen => {
     const { mail, key } = tokens.clickKey(ref)

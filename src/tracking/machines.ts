@@ -38,8 +38,12 @@ export function loadMachines(path: string | null): Machines {
 }
 
 function createMachines({ agents, networks }: z.output<typeof file>): Machines {
-  const byAgent = Object.entries(agents).flatMap(([name, words]) => words.map((word) => ({ name, fits: fitting(word.toLowerCase()) })))
-  const findNetwork = createRanges(Object.entries(networks).flatMap(([name, ranges]) => ranges.map((range) => rangeOf(name, range))))
+  const byAgent = Object.entries(agents).flatMap(([name, words]) =>
+    words.map((word) => ({ name, fits: fitting(word.toLowerCase()) })),
+  )
+  const findNetwork = createRanges(
+    Object.entries(networks).flatMap(([name, ranges]) => ranges.map((range) => rangeOf(name, range))),
+  )
   return {
     judge: ({ isHead, headers, address }) => {
       if (isHead) return 'head'
@@ -75,7 +79,7 @@ function rangeOf(name: string, range: string): Range {
     const first = Buffer.from(ip.toByteArray())
     const last = Buffer.from(first)
     for (let bit = 0; bit < first.length * 8; bit++) {
-      const mask = 0x80 >> bit % 8
+      const mask = 0x80 >> (bit % 8)
       const at = bit >> 3
       if (bit >= bits) [first[at], last[at]] = [(first[at] ?? 0) & ~mask, (last[at] ?? 0) | mask]
     }

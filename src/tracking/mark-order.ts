@@ -12,5 +12,5 @@ export interface MarkOrder {
 
 /** Links of ours are never wrapped. */
 export function marksOf({ pixel, pen }: MarkOrder): Marks {
-  return { pixel, link: pen === null ? null : (url) => isOurLink(pen.base, url) ? null : writeClick(pen, url) }
+  return { pixel, link: pen === null ? null : (url) => (isOurLink(pen.base, url) ? null : writeClick(pen, url)) }
 }

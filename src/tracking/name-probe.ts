@@ -24,7 +24,8 @@ export async function probeName({ outgoing, vault }: Means, base: string): Promi
   const { hostname } = new URL(base)
   const question = { headers: { accept: 'application/json' }, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
   const answer = await outgoing.get(`${base}${NAME_PATH}?domain=${hostname}`, question)
-  if (!answer.ok) return `${base} cannot be reached (${answer.detail}). Its certificate is the operator's to set up (docs/tracking.md).`
+  if (!answer.ok)
+    return `${base} cannot be reached (${answer.detail}). Its certificate is the operator's to set up (docs/tracking.md).`
   if (answer.body.includes(`"${proofOf(vault, hostname)}"`)) return null
   return `${base} does not lead to this service: it answered with status ${answer.status}.`
 }

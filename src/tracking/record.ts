@@ -28,9 +28,12 @@ interface HitRow {
 }
 
 const HIT_COLUMNS = 'h.message_id, h.n, h.at, h.url, h.address, h.user_agent, h.machine'
-const TAKE = prepared('tracking-take-due', `
+const TAKE = prepared(
+  'tracking-take-due',
+  `
 DELETE FROM tracking_hits h USING (SELECT id FROM tracking_hits WHERE at <= $1 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED) due
-WHERE h.id = due.id RETURNING ${HIT_COLUMNS}`)
+WHERE h.id = due.id RETURNING ${HIT_COLUMNS}`,
+)
 
 interface RecipientRow {
   readonly message_id: string
@@ -41,12 +44,18 @@ interface RecipientRow {
 }
 
 const BY_RECIPIENT = 'unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)'
-const RECIPIENTS = prepared('tracking-recipients', `
+const RECIPIENTS = prepared(
+  'tracking-recipients',
+  `
 SELECT r.message_id, r.n, r.is_open, r.campaign_id, w.tracking_privacy AS privacy
 FROM ${BY_RECIPIENT} JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n JOIN workspaces w ON w.id = r.workspace_id
-ORDER BY r.message_id, r.n FOR NO KEY UPDATE OF r`)
-const LATER = prepared('tracking-later', `
-SELECT ${HIT_COLUMNS} FROM ${BY_RECIPIENT} JOIN tracking_hits h ON h.message_id = i.message_id AND h.n = i.n WHERE h.url IS NOT NULL`)
+ORDER BY r.message_id, r.n FOR NO KEY UPDATE OF r`,
+)
+const LATER = prepared(
+  'tracking-later',
+  `
+SELECT ${HIT_COLUMNS} FROM ${BY_RECIPIENT} JOIN tracking_hits h ON h.message_id = i.message_id AND h.n = i.n WHERE h.url IS NOT NULL`,
+)
 
 interface PastRow {
   readonly message_id: string
@@ -58,14 +67,20 @@ interface PastRow {
   readonly rule: string | null
 }
 
-const PAST = prepared('tracking-past', `
+const PAST = prepared(
+  'tracking-past',
+  `
 SELECT e.message_id, e.n, e.type, e.created_at AS at, e.data ->> 'url' AS url, (e.data ->> 'machine')::boolean AS machine,
   e.data ->> 'machine_rule' AS rule
 FROM ${BY_RECIPIENT} JOIN events e ON e.message_id = i.message_id AND e.n = i.n
-WHERE e.type = ANY ('{email.sent,email.opened,email.clicked}')`)
+WHERE e.type = ANY ('{email.sent,email.opened,email.clicked}')`,
+)
 
 /** Tells what is due. True when there may be more. @throws when PostgreSQL is away. */
-export async function tellHits(ctx: Pick<Context, 'db' | 'redis' | 'clock'>, judgedAfterMs = JUDGED_AFTER_MS): Promise<boolean> {
+export async function tellHits(
+  ctx: Pick<Context, 'db' | 'redis' | 'clock'>,
+  judgedAfterMs = JUDGED_AFTER_MS,
+): Promise<boolean> {
   const due = new Date(ctx.clock.now() - judgedAfterMs)
   const { news, taken } = await ctx.db.transaction(async (tx) => {
     const { rows } = await tx.query<HitRow>(TAKE, [due, MOST])
@@ -88,11 +103,16 @@ async function tell(tx: Queryable, hits: readonly HitRow[]): Promise<News> {
     const key = keyOf(row)
     const own = (byRecipient.get(key) ?? []).map(hitOf).toSorted((one, other) => one.atMs - other.atMs)
     const before = past.get(key) ?? []
-    return judgeHits(own, (later.get(key) ?? []).map(hitOf), before.flatMap(pastOf), aboutOf(row, before)).map((one) => ({ ...one, row }))
+    return judgeHits(own, (later.get(key) ?? []).map(hitOf), before.flatMap(pastOf), aboutOf(row, before)).map(
+      (one) => ({ ...one, row }),
+    )
   })
   if (told.length === 0) return NO_NEWS
   const news = await raise(tx, told)
-  await note(tx, told.filter(({ row }) => row.campaign_id !== null))
+  await note(
+    tx,
+    told.filter(({ row }) => row.campaign_id !== null),
+  )
   return news
 }
 
@@ -102,7 +122,9 @@ function keyOf({ message_id: messageId, n }: { readonly message_id: string; read
 
 /** What a statement answers for the recipients of these rows, each named once. */
 async function load<R extends object>(
-  tx: Queryable, statement: Statement, of: readonly Pick<HitRow, 'message_id' | 'n'>[],
+  tx: Queryable,
+  statement: Statement,
+  of: readonly Pick<HitRow, 'message_id' | 'n'>[],
 ): Promise<R[]> {
   const each = [...new Map(of.map((one) => [keyOf(one), one])).values()]
   if (each.length === 0) return []
@@ -118,7 +140,9 @@ const BY_TIME: ReadonlySet<string> = new Set(['before-delivery', 'too-soon', 'al
 
 function pastOf({ type, at, url, machine, rule }: PastRow): Past[] {
   if (type === 'email.sent') return []
-  return [{ atMs: at.getTime(), url, isMachine: machine === true, isMachineByRequest: rule !== null && !BY_TIME.has(rule) }]
+  return [
+    { atMs: at.getTime(), url, isMachine: machine === true, isMachineByRequest: rule !== null && !BY_TIME.has(rule) },
+  ]
 }
 
 function aboutOf({ is_open: isOpen }: RecipientRow, past: readonly PastRow[]): About {
@@ -126,7 +150,9 @@ function aboutOf({ is_open: isOpen }: RecipientRow, past: readonly PastRow[]): A
   return { sentAtMs: sent.length === 0 ? null : Math.min(...sent), isOpen }
 }
 
-const RAISE = prepared('tracking-raise', `
+const RAISE = prepared(
+  'tracking-raise',
+  `
 WITH input AS (
   SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::timestamptz[])
     WITH ORDINALITY AS i (id, message_id, n, type, data, at, ord)
@@ -151,27 +177,40 @@ WITH input AS (
   LEFT JOIN alone a ON a.message_id = i.message_id AND a.n = i.n LEFT JOIN shared s ON s.id = i.message_id
   RETURNING id, workspace_id, type
 ), ${newDeliveries('now()')}
-SELECT (SELECT count(*) FROM new_deliveries) AS deliveries, ARRAY(SELECT DISTINCT workspace_id::text FROM new_events) AS workspaces`)
+SELECT (SELECT count(*) FROM new_deliveries) AS deliveries, ARRAY(SELECT DISTINCT workspace_id::text FROM new_events) AS workspaces`,
+)
 
 async function raise(tx: Queryable, told: readonly ToldHit[]): Promise<News> {
   const inOrder = told.toSorted((one, other) => one.atMs - other.atMs)
   const columns = columnsOf(inOrder, [
-    (t) => newId(t.atMs), (t) => t.row.message_id, (t) => t.row.n, (t) => t.url === null ? 'email.opened' : 'email.clicked',
-    (t) => jsonOrNull(dataOf(t)), (t) => new Date(t.atMs),
+    (t) => newId(t.atMs),
+    (t) => t.row.message_id,
+    (t) => t.row.n,
+    (t) => (t.url === null ? 'email.opened' : 'email.clicked'),
+    (t) => jsonOrNull(dataOf(t)),
+    (t) => new Date(t.atMs),
   ])
-  const { rows: [row] } = await tx.query<{ deliveries: number; workspaces: string[] }>(RAISE, columns)
+  const {
+    rows: [row],
+  } = await tx.query<{ deliveries: number; workspaces: string[] }>(RAISE, columns)
   return { hasDeliveries: (row?.deliveries ?? 0) > 0, workspaces: row?.workspaces ?? [] }
 }
 
 function dataOf({ url, address, userAgent, machine, isFirst, row }: ToldHit): object {
   return {
-    ...(url === null ? {} : { url }), machine: machine !== null, ...(machine === null ? {} : { machine_rule: machine }), first: isFirst,
-    ip: keptAddress(address, row.privacy), user_agent: row.privacy === 'none' ? null : userAgent,
+    ...(url === null ? {} : { url }),
+    machine: machine !== null,
+    ...(machine === null ? {} : { machine_rule: machine }),
+    first: isFirst,
+    ip: keptAddress(address, row.privacy),
+    user_agent: row.privacy === 'none' ? null : userAgent,
   }
 }
 
 /** The first of each kind; a click tells that the mail was opened, whatever became of the pixel. */
-const LEDGER = prepared('tracking-ledger', `
+const LEDGER = prepared(
+  'tracking-ledger',
+  `
 UPDATE campaign_recipients l SET
   opened_at = least(l.opened_at, i.opened_at), clicked_at = least(l.clicked_at, i.clicked_at),
   machine_opened_at = least(l.machine_opened_at, i.machine_opened_at), machine_clicked_at = least(l.machine_clicked_at, i.machine_clicked_at)
@@ -184,11 +223,19 @@ FROM (
 ) i
 WHERE l.message_id = i.message_id AND l.campaign_id = i.campaign_id AND (
   i.opened_at < coalesce(l.opened_at, 'infinity') OR i.clicked_at < coalesce(l.clicked_at, 'infinity')
-  OR i.machine_opened_at < coalesce(l.machine_opened_at, 'infinity') OR i.machine_clicked_at < coalesce(l.machine_clicked_at, 'infinity'))`)
+  OR i.machine_opened_at < coalesce(l.machine_opened_at, 'infinity') OR i.machine_clicked_at < coalesce(l.machine_clicked_at, 'infinity'))`,
+)
 
 async function note(tx: Queryable, told: readonly ToldHit[]): Promise<void> {
   if (told.length === 0) return
-  await tx.query(LEDGER, columnsOf(told, [
-    (t) => t.row.message_id, (t) => t.row.campaign_id, (t) => new Date(t.atMs), (t) => t.url !== null, (t) => t.machine !== null,
-  ]))
+  await tx.query(
+    LEDGER,
+    columnsOf(told, [
+      (t) => t.row.message_id,
+      (t) => t.row.campaign_id,
+      (t) => new Date(t.atMs),
+      (t) => t.url !== null,
+      (t) => t.machine !== null,
+    ]),
+  )
 }

@@ -27,14 +27,18 @@ export function trackHtml(html: string, marks: Marks): string {
 }
 
 /** In order, apart from each other. `readValue` makes text of an attribute, where `html` has one character for each octet; null: leave it. */
-export function editsOf(html: string, marks: Marks, readValue: (value: string) => string | null = (value) => value): Edit[] {
+export function editsOf(
+  html: string,
+  marks: Marks,
+  readValue: (value: string) => string | null = (value) => value,
+): Edit[] {
   if (html.length > LONGEST || (marks.pixel === null && marks.link === null)) return []
   const { links, end } = scanHtml(html)
   const edits: Edit[] = []
   for (const { from, to, isExempt } of marks.link === null ? [] : links) {
     const value = isExempt ? null : readValue(html.slice(from, to))
     const url = value === null ? null : openedBy(value)
-    const text = url === null ? null : marks.link?.(url) ?? null
+    const text = url === null ? null : (marks.link?.(url) ?? null)
     if (text !== null) edits.push({ from, to, text })
   }
   if (marks.pixel !== null) edits.push({ from: end, to: end, text: pixelOf(marks.pixel) })

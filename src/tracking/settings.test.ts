@@ -7,9 +7,18 @@ const wish = (said: boolean | null): TrackingWish => ({ opens: said, clicks: sai
 
 describe('what is tracked', () => {
   const cases: readonly (readonly [Origin, mail: boolean | null, workspace: boolean | null, isTracked: boolean])[] = [
-    ['api', null, null, false], ['api', true, false, true], ['api', false, true, false], ['api', null, true, true], ['api', null, false, false],
-    ['submission', null, true, false], ['submission', true, false, true], ['submission', false, null, false],
-    ['marketing', null, null, true], ['marketing', null, false, false], ['marketing', false, true, false], ['marketing', true, false, true],
+    ['api', null, null, false],
+    ['api', true, false, true],
+    ['api', false, true, false],
+    ['api', null, true, true],
+    ['api', null, false, false],
+    ['submission', null, true, false],
+    ['submission', true, false, true],
+    ['submission', false, null, false],
+    ['marketing', null, null, true],
+    ['marketing', null, false, false],
+    ['marketing', false, true, false],
+    ['marketing', true, false, true],
   ]
   for (const [origin, mail, workspace, isTracked] of cases) {
     it(`${origin}: the mail says ${mail}, the workspace ${workspace}: ${isTracked}`, () => {
@@ -17,28 +26,58 @@ describe('what is tracked', () => {
     })
   }
   it('opens and clicks are apart', () => {
-    assert.deepEqual(judgeTracking('api', { opens: true, clicks: null }, { opens: null, clicks: false }), { opens: true, clicks: false })
+    assert.deepEqual(judgeTracking('api', { opens: true, clicks: null }, { opens: null, clicks: false }), {
+      opens: true,
+      clicks: false,
+    })
   })
 })
 
 describe('the tracking of a workspace', () => {
   let ctx: TestContext
-  before(async () => { ctx = await createContext({ PUBLIC_URL: 'https://app.op.example/here' }) })
+  before(async () => {
+    ctx = await createContext({ PUBLIC_URL: 'https://app.op.example/here' })
+  })
   after(() => ctx.close())
 
-  it('has the shared name until its domain\'s own is verified', async () => {
+  it("has the shared name until its domain's own is verified", async () => {
     const workspaceId = await ctx.newWorkspace()
     const domainId = newId()
-    assert.deepEqual(await loadTracking(ctx, workspaceId), { opens: null, clicks: null, privacy: 'full', base: 'https://app.op.example' })
-    await ctx.db.query(`INSERT INTO domains (id, workspace_id, domain) VALUES ($1, $2, $3)`, [domainId, workspaceId, `${domainId}.example`])
-    await ctx.db.query('UPDATE workspaces SET tracking_domain_id = $2, track_opens = true WHERE id = $1', [workspaceId, domainId])
+    assert.deepEqual(await loadTracking(ctx, workspaceId), {
+      opens: null,
+      clicks: null,
+      privacy: 'full',
+      base: 'https://app.op.example',
+    })
+    await ctx.db.query(`INSERT INTO domains (id, workspace_id, domain) VALUES ($1, $2, $3)`, [
+      domainId,
+      workspaceId,
+      `${domainId}.example`,
+    ])
+    await ctx.db.query('UPDATE workspaces SET tracking_domain_id = $2, track_opens = true WHERE id = $1', [
+      workspaceId,
+      domainId,
+    ])
     assert.equal((await loadTracking(ctx, workspaceId)).base, 'https://app.op.example')
-    await ctx.db.query(`UPDATE domains SET tracking_status = 'verified', verification_status = 'verified' WHERE id = $1`, [domainId])
-    assert.deepEqual(await loadTracking(ctx, workspaceId), { opens: true, clicks: null, privacy: 'full', base: `https://track.${domainId}.example` })
+    await ctx.db.query(
+      `UPDATE domains SET tracking_status = 'verified', verification_status = 'verified' WHERE id = $1`,
+      [domainId],
+    )
+    assert.deepEqual(await loadTracking(ctx, workspaceId), {
+      opens: true,
+      clicks: null,
+      privacy: 'full',
+      base: `https://track.${domainId}.example`,
+    })
     await ctx.db.query('DELETE FROM domains WHERE id = $1', [domainId])
     assert.equal((await loadTracking(ctx, workspaceId)).base, 'https://app.op.example')
   })
   it('that is gone has none', async () => {
-    assert.deepEqual(await loadTracking(ctx, newId()), { opens: false, clicks: false, privacy: 'none', base: 'https://app.op.example' })
+    assert.deepEqual(await loadTracking(ctx, newId()), {
+      opens: false,
+      clicks: false,
+      privacy: 'none',
+      base: 'https://app.op.example',
+    })
   })
 })

@@ -53,14 +53,22 @@ interface Row {
   readonly isUsable: boolean
 }
 
-const LOAD = prepared('tracking-settings-load', `
+const LOAD = prepared(
+  'tracking-settings-load',
+  `
 SELECT w.track_opens AS opens, w.track_clicks AS clicks, w.tracking_privacy AS privacy, w.reply_to AS "replyTo", d.domain,
   coalesce(d.tracking_status = 'verified' AND d.verification_status IN ('verified', 'degraded'), false) AS "isUsable"
-FROM workspaces w LEFT JOIN domains d ON d.id = w.tracking_domain_id AND d.workspace_id = w.id WHERE w.id = $1`)
+FROM workspaces w LEFT JOIN domains d ON d.id = w.tracking_domain_id AND d.workspace_id = w.id WHERE w.id = $1`,
+)
 
 /** Of a workspace that is gone: nothing is tracked. */
-export async function loadTracking(ctx: { readonly db: Queryable; readonly config: Config }, workspaceId: string): Promise<WorkspaceTracking> {
-  const { rows: [row] } = await ctx.db.query<Row>(LOAD, [workspaceId])
+export async function loadTracking(
+  ctx: { readonly db: Queryable; readonly config: Config },
+  workspaceId: string,
+): Promise<WorkspaceTracking> {
+  const {
+    rows: [row],
+  } = await ctx.db.query<Row>(LOAD, [workspaceId])
   if (row === undefined) return { opens: false, clicks: false, privacy: 'none', base: ctx.config.trackingUrl }
   const { opens, clicks, privacy } = row
   return { opens, clicks, privacy, base: baseOf(ctx.config, row) }
@@ -86,9 +94,12 @@ export interface TrackingSettings extends WorkspaceTracking {
 
 /** Null for a workspace that is gone. */
 export async function readTrackingSettings(
-  ctx: { readonly db: Queryable; readonly config: Config }, workspaceId: string,
+  ctx: { readonly db: Queryable; readonly config: Config },
+  workspaceId: string,
 ): Promise<TrackingSettings | null> {
-  const { rows: [row] } = await ctx.db.query<Row>(LOAD, [workspaceId])
+  const {
+    rows: [row],
+  } = await ctx.db.query<Row>(LOAD, [workspaceId])
   if (row === undefined) return null
   const { opens, clicks, privacy, replyTo, domain } = row
   return { opens, clicks, privacy, replyTo, trackingDomain: domain, base: baseOf(ctx.config, row) }
@@ -104,10 +115,18 @@ export interface TrackingChange {
 }
 
 const COLUMNS: Readonly<Record<keyof TrackingChange, string>> = {
-  opens: 'track_opens', clicks: 'track_clicks', privacy: 'tracking_privacy', replyTo: 'reply_to', trackingDomainId: 'tracking_domain_id',
+  opens: 'track_opens',
+  clicks: 'track_clicks',
+  privacy: 'tracking_privacy',
+  replyTo: 'reply_to',
+  trackingDomainId: 'tracking_domain_id',
 }
 
-export async function changeTrackingSettings(db: Queryable, workspaceId: string, change: TrackingChange): Promise<void> {
+export async function changeTrackingSettings(
+  db: Queryable,
+  workspaceId: string,
+  change: TrackingChange,
+): Promise<void> {
   const given = (Object.keys(COLUMNS) as (keyof TrackingChange)[]).filter((field) => change[field] !== undefined)
   if (given.length === 0) return
   const sets = given.map((field, i) => `${COLUMNS[field]} = $${i + 2}`).join(', ')

@@ -52,7 +52,10 @@ describe('the spool of opens and clicks', () => {
     store = works
     silent.reject(AWAY)
     await until(() => stored.length === 3)
-    assert.deepEqual([stored.toSorted((one, other) => one - other), spool.counts], [[1, 2, 3], { stored: 3, held: 3, lost: 0 }])
+    assert.deepEqual(
+      [stored.toSorted((one, other) => one - other), spool.counts],
+      [[1, 2, 3], { stored: 3, held: 3, lost: 0 }],
+    )
   })
   it('what cannot be stored by a fault of ours holds up nothing', async () => {
     store = () => Promise.reject(new Error('a bug'))

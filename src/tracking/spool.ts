@@ -65,7 +65,13 @@ export function createSpool<T>(store: Store<T>, log: Log, bounds = SPOOL_BOUNDS)
         resolve()
       }, bounds.patienceMs)
     })
-    await Promise.race([batcher.add(hit).then(() => undefined, (error: unknown) => keep(hit, error, isAnswered)), silence])
+    await Promise.race([
+      batcher.add(hit).then(
+        () => undefined,
+        (error: unknown) => keep(hit, error, isAnswered),
+      ),
+      silence,
+    ])
     clearTimeout(timer)
   }
 

@@ -56,7 +56,8 @@ const NOBODY = '0'.repeat(32)
 const BASE64URL = /^[A-Za-z0-9_-]+$/
 
 export function createTokens(vault: Pick<Vault, 'mac'>): Tokens {
-  const digest = (purpose: string, data: Buffer, bytes = MAC_BYTES): Buffer => vault.mac(purpose, data).subarray(0, bytes)
+  const digest = (purpose: string, data: Buffer, bytes = MAC_BYTES): Buffer =>
+    vault.mac(purpose, data).subarray(0, bytes)
   const clickKeyOf = (mail: Buffer): Buffer => vault.mac('tracking-click', mail)
   return {
     hit: (use, ref) => {
@@ -72,17 +73,29 @@ export function createTokens(vault: Pick<Vault, 'mac'>): Tokens {
       return { mail, key: clickKeyOf(mail) }
     },
     readClick: (token, url) => {
-      const plain = proved(bytesOf(token, HIT_BYTES + CLICK_MAC_BYTES), HIT_BYTES, (mail) => clickDigest(clickKeyOf(mail), url))
+      const plain = proved(bytesOf(token, HIT_BYTES + CLICK_MAC_BYTES), HIT_BYTES, (mail) =>
+        clickDigest(clickKeyOf(mail), url),
+      )
       return plain === null ? null : readHit(plain)
     },
     list: (ref) => {
-      const plain = Buffer.concat([writeHit(ref), idBytes(ref.workspaceId), idBytes(ref.contactId), idBytes(ref.audienceId)])
+      const plain = Buffer.concat([
+        writeHit(ref),
+        idBytes(ref.workspaceId),
+        idBytes(ref.contactId),
+        idBytes(ref.audienceId),
+      ])
       return Buffer.concat([plain, digest('unsubscribe', plain)]).toString('base64url')
     },
     readList: (token) => {
       const plain = proved(bytesOf(token, LIST_BYTES + MAC_BYTES), LIST_BYTES, (data) => digest('unsubscribe', data))
       if (plain === null) return null
-      return { ...readHit(plain), workspaceId: idOfHex(plain.toString('hex', 18, 34)), contactId: idAt(plain, 34), audienceId: idAt(plain, 50) }
+      return {
+        ...readHit(plain),
+        workspaceId: idOfHex(plain.toString('hex', 18, 34)),
+        contactId: idAt(plain, 34),
+        audienceId: idAt(plain, 50),
+      }
     },
     mailbox: ({ contactId, audienceId }) => {
       const plain = Buffer.concat([idBytes(contactId), idBytes(audienceId)])
@@ -91,7 +104,9 @@ export function createTokens(vault: Pick<Vault, 'mac'>): Tokens {
     readMailbox: (token) => {
       const bytes = fromBase32(token.toLowerCase())
       const isOneOfOurs = bytes !== null && toBase32(bytes) === token.toLowerCase()
-      const plain = proved(isOneOfOurs ? bytes : null, MAILBOX_BYTES, (data) => digest('unsubscribe-mailbox', data, MAILBOX_MAC_BYTES))
+      const plain = proved(isOneOfOurs ? bytes : null, MAILBOX_BYTES, (data) =>
+        digest('unsubscribe-mailbox', data, MAILBOX_MAC_BYTES),
+      )
       const contactId = plain === null ? null : idAt(plain, 0)
       return plain === null || contactId === null ? null : { contactId, audienceId: idAt(plain, 16) }
     },

@@ -22,13 +22,19 @@ export async function attemptDelivery(delivery: Delivery, means: Means): Promise
   const url = delivery.target?.url ?? ''
   const body = delivery.body ?? ''
   const headers = headersOf(delivery, body, at)
-  const posted = headers === null ? obstacle(delivery) : await means.outgoing.post(url, { headers, body, timeoutMs: TRY_TIMEOUT_MS })
+  const posted =
+    headers === null ? obstacle(delivery) : await means.outgoing.post(url, { headers, body, timeoutMs: TRY_TIMEOUT_MS })
   return {
     delivery,
     verdict: verdictOn(delivery, posted, means.retryScale),
     record: {
-      at, url, headers: headers ?? {}, body, durationMs: posted.durationMs,
-      status: posted.ok ? posted.status : null, response: posted.ok ? posted.body : null,
+      at,
+      url,
+      headers: headers ?? {},
+      body,
+      durationMs: posted.durationMs,
+      status: posted.ok ? posted.status : null,
+      response: posted.ok ? posted.body : null,
     },
   }
 }
@@ -42,9 +48,10 @@ function headersOf(delivery: Delivery, body: string, at: Date): Record<string, s
 }
 
 function obstacle(delivery: Delivery): Posted {
-  const detail = delivery.body === null
-    ? 'not sent: the event is no longer stored'
-    : 'not sent: the signing secret cannot be opened (was MASTER_KEY changed?)'
+  const detail =
+    delivery.body === null
+      ? 'not sent: the event is no longer stored'
+      : 'not sent: the signing secret cannot be opened (was MASTER_KEY changed?)'
   return { ok: false, reason: 'broken', detail, durationMs: 0 }
 }
 

@@ -36,7 +36,9 @@ export interface Claim {
 
 // `fronts` finds the endpoints that have anything pending by jumping from one to the next through the index (endpoint_id, due_at):
 // its cost is one probe an endpoint, however many rows there are.
-const CLAIM = prepared('webhooks-claim', `
+const CLAIM = prepared(
+  'webhooks-claim',
+  `
 WITH RECURSIVE fronts AS (
   (SELECT endpoint_id, due_at FROM webhook_deliveries WHERE state = 'pending' ORDER BY endpoint_id, due_at LIMIT 1)
   UNION ALL
@@ -65,7 +67,8 @@ WITH RECURSIVE fronts AS (
     coalesce(bool_or(NOT is_active), false) AS has_abandoned
   FROM known
 )
-SELECT o.next_in_ms::float8, o.has_abandoned, c.* FROM outlook o LEFT JOIN claimed c ON true ORDER BY c.due_at, c.event_id`)
+SELECT o.next_in_ms::float8, o.has_abandoned, c.* FROM outlook o LEFT JOIN claimed c ON true ORDER BY c.due_at, c.event_id`,
+)
 
 interface ClaimRow {
   readonly next_in_ms: number | null
@@ -86,10 +89,17 @@ export async function claimDeliveries(db: Queryable, room: Room): Promise<Claim>
   const taken = rows.filter((row) => row.event_id !== null)
   return {
     deliveries: taken.map((row) => ({
-      eventId: row.event_id ?? '', endpointId: row.endpoint_id, workspaceId: row.workspace_id, tx: row.tx, tries: row.tries,
+      eventId: row.event_id ?? '',
+      endpointId: row.endpoint_id,
+      workspaceId: row.workspace_id,
+      tx: row.tx,
+      tries: row.tries,
       leasedUntil: row.leased_until,
     })),
-    unfinished: fullLanes(room, taken.map((row) => ({ lane: row.endpoint_id, room: row.room }))),
+    unfinished: fullLanes(
+      room,
+      taken.map((row) => ({ lane: row.endpoint_id, room: row.room })),
+    ),
     nextInMs: rows[0]?.next_in_ms ?? null,
     hasAbandoned: rows[0]?.has_abandoned ?? false,
   }

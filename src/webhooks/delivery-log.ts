@@ -57,32 +57,55 @@ export interface LogPage {
 
 /** The newest event first. */
 export async function listDeliveries(db: Queryable, endpoint: Endpoint, filter: LogFilter): Promise<LogPage> {
-  const { items, total } = await readPage<Omit<DeliveryView, 'attempts'>>(db, {
-    columns: `d.event_id AS "eventId", e.type, d.state, d.tries, d.created_at AS "createdAt",
+  const { items, total } = await readPage<Omit<DeliveryView, 'attempts'>>(
+    db,
+    {
+      columns: `d.event_id AS "eventId", e.type, d.state, d.tries, d.created_at AS "createdAt",
       CASE d.state WHEN 'pending' THEN d.due_at END AS "nextTryAt"`,
-    from: 'webhook_deliveries d', joins: 'LEFT JOIN events e ON e.workspace_id = d.workspace_id AND e.tx = d.tx AND e.id = d.event_id',
-    where: WHERE, order: 'd.event_id DESC', values: [endpoint.id, filter.state, filter.eventId],
-  }, filter)
-  const attempts = await listAttempts(db, endpoint.id, items.map((row) => row.eventId))
+      from: 'webhook_deliveries d',
+      joins: 'LEFT JOIN events e ON e.workspace_id = d.workspace_id AND e.tx = d.tx AND e.id = d.event_id',
+      where: WHERE,
+      order: 'd.event_id DESC',
+      values: [endpoint.id, filter.state, filter.eventId],
+    },
+    filter,
+  )
+  const attempts = await listAttempts(
+    db,
+    endpoint.id,
+    items.map((row) => row.eventId),
+  )
   return { deliveries: items.map((row) => ({ ...row, attempts: attempts.get(row.eventId) ?? [] })), total }
 }
 
-async function listAttempts(db: Queryable, endpointId: string, eventIds: readonly string[]): Promise<Map<string, AttemptView[]>> {
+async function listAttempts(
+  db: Queryable,
+  endpointId: string,
+  eventIds: readonly string[],
+): Promise<Map<string, AttemptView[]>> {
   const { rows } = await db.query<AttemptView & { eventId: string }>(
     `SELECT event_id AS "eventId", attempt, at, url, request_headers AS "requestHeaders", request_body AS "requestBody", status,
        response_body AS "responseBody", error, duration_ms AS "durationMs"
-     FROM webhook_attempts WHERE endpoint_id = $1 AND event_id = ANY ($2) ORDER BY event_id, attempt`, [endpointId, eventIds])
+     FROM webhook_attempts WHERE endpoint_id = $1 AND event_id = ANY ($2) ORDER BY event_id, attempt`,
+    [endpointId, eventIds],
+  )
   return Map.groupBy(rows, (row) => row.eventId)
 }
 
 /** Queues an event again, at once and with all its tries. One that is under way just now is not sent twice. */
-export async function replayDelivery(ctx: Wakeable, endpoint: Endpoint, eventId: string): Promise<'queued' | 'not-found' | 'switched-off'> {
+export async function replayDelivery(
+  ctx: Wakeable,
+  endpoint: Endpoint,
+  eventId: string,
+): Promise<'queued' | 'not-found' | 'switched-off'> {
   const { rows } = await ctx.db.query<{ is_active: boolean }>(
     `WITH replayed AS (
        UPDATE webhook_deliveries d SET state = 'pending', tries = 0, due_at = now() FROM webhook_endpoints e
        WHERE e.id = d.endpoint_id AND e.is_active AND d.endpoint_id = $1 AND d.event_id = $2)
      SELECT e.is_active FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
-     WHERE d.endpoint_id = $1 AND d.event_id = $2`, [endpoint.id, eventId])
+     WHERE d.endpoint_id = $1 AND d.event_id = $2`,
+    [endpoint.id, eventId],
+  )
   if (rows[0] === undefined) return 'not-found'
   if (!rows[0].is_active) return 'switched-off'
   wakeSender(ctx)

@@ -63,22 +63,35 @@ export async function createEndpoint(ctx: Sealing, workspaceId: string, order: E
   const { rows } = await ctx.db.query<Endpoint>(
     `INSERT INTO webhook_endpoints (id, workspace_id, url, description, event_types, secret)
      SELECT $2, $1, $3, $4, $5, $6 WHERE (SELECT count(*) FROM webhook_endpoints WHERE ${OWN}) < ${MAX_ENDPOINTS} RETURNING ${COLUMNS}`,
-    [workspaceId, newId(), order.url, order.description, order.eventTypes, sealSecret(ctx.vault, secret)])
+    [workspaceId, newId(), order.url, order.description, order.eventTypes, sealSecret(ctx.vault, secret)],
+  )
   return rows[0] === undefined ? null : { endpoint: rows[0], secret }
 }
 
 /** The newest first. */
 export function listEndpoints(db: Queryable, workspaceId: string, wish: PageWish): Promise<Page<Endpoint>> {
-  return readPage(db, { columns: COLUMNS, from: 'webhook_endpoints', where: OWN, order: 'id DESC', values: [workspaceId] }, wish)
+  return readPage(
+    db,
+    { columns: COLUMNS, from: 'webhook_endpoints', where: OWN, order: 'id DESC', values: [workspaceId] },
+    wish,
+  )
 }
 
 export async function findEndpoint(db: Queryable, workspaceId: string, id: string): Promise<Endpoint | null> {
-  const { rows } = await db.query<Endpoint>(`SELECT ${COLUMNS} FROM webhook_endpoints WHERE ${OWN} AND id = $2`, [workspaceId, id])
+  const { rows } = await db.query<Endpoint>(`SELECT ${COLUMNS} FROM webhook_endpoints WHERE ${OWN} AND id = $2`, [
+    workspaceId,
+    id,
+  ])
   return rows[0] ?? null
 }
 
 /** Switching it on again clears the reason why it was off. Null when there is none. */
-export async function updateEndpoint(ctx: Wakeable, workspaceId: string, id: string, change: EndpointChange): Promise<Endpoint | null> {
+export async function updateEndpoint(
+  ctx: Wakeable,
+  workspaceId: string,
+  id: string,
+  change: EndpointChange,
+): Promise<Endpoint | null> {
   const { rows } = await ctx.db.query<Endpoint>(
     `UPDATE webhook_endpoints SET url = coalesce($3, url), event_types = coalesce($4, event_types),
        description = CASE WHEN $5 THEN $6 ELSE description END,
@@ -86,8 +99,16 @@ export async function updateEndpoint(ctx: Wakeable, workspaceId: string, id: str
        disabled_reason = CASE $7 WHEN true THEN NULL
          WHEN false THEN coalesce(disabled_reason, 'switched off by its owner') ELSE disabled_reason END
      WHERE ${OWN} AND id = $2 RETURNING ${COLUMNS}`,
-    [workspaceId, id, change.url ?? null, change.eventTypes ?? null, change.description !== undefined, change.description ?? null,
-      change.isActive ?? null])
+    [
+      workspaceId,
+      id,
+      change.url ?? null,
+      change.eventTypes ?? null,
+      change.description !== undefined,
+      change.description ?? null,
+      change.isActive ?? null,
+    ],
+  )
   if (change.isActive === false) wakeSender(ctx)
   return rows[0] ?? null
 }
@@ -98,7 +119,9 @@ export async function rotateSecret(ctx: Sealing, workspaceId: string, id: string
   const { rows } = await ctx.db.query<Endpoint>(
     `UPDATE webhook_endpoints SET previous_secret = secret, previous_until = now() + interval '${ROTATION_HOURS} hours', secret = $3,
        updated_at = now()
-     WHERE ${OWN} AND id = $2 RETURNING ${COLUMNS}`, [workspaceId, id, sealSecret(ctx.vault, secret)])
+     WHERE ${OWN} AND id = $2 RETURNING ${COLUMNS}`,
+    [workspaceId, id, sealSecret(ctx.vault, secret)],
+  )
   return rows[0] === undefined ? null : { endpoint: rows[0], secret }
 }
 
@@ -106,17 +129,21 @@ export async function rotateSecret(ctx: Sealing, workspaceId: string, id: string
 export async function deleteEndpoint(ctx: Wakeable, workspaceId: string, id: string): Promise<boolean> {
   const { rowCount } = await ctx.db.query(
     `UPDATE webhook_endpoints SET is_active = false, disabled_reason = '${DELETED}', secret = '', previous_secret = NULL, updated_at = now()
-     WHERE ${OWN} AND id = $2`, [workspaceId, id])
+     WHERE ${OWN} AND id = $2`,
+    [workspaceId, id],
+  )
   wakeSender(ctx)
   return rowCount === 1
 }
 
 const SLICE = 2000
-const REMOVALS = ['webhook_attempts', 'webhook_deliveries'].map((table) => `
+const REMOVALS = ['webhook_attempts', 'webhook_deliveries'].map(
+  (table) => `
   DELETE FROM ${table} WHERE (event_id, endpoint_id) IN (
     SELECT log.event_id, log.endpoint_id FROM webhook_endpoints e JOIN webhook_deliveries log ON log.endpoint_id = e.id
     WHERE e.disabled_reason = '${DELETED}' AND e.updated_at < now() - interval '5 minutes'
-    ORDER BY log.endpoint_id, log.event_id LIMIT ${SLICE})`)
+    ORDER BY log.endpoint_id, log.event_id LIMIT ${SLICE})`,
+)
 
 /**
  * Removes what is left of deleted endpoints, a slice of it, when nothing can be under way to them any more.
@@ -126,7 +153,9 @@ export async function removeDeleted(db: Queryable): Promise<boolean> {
   let removed = 0
   for (const statement of REMOVALS) removed = (await db.query(statement)).rowCount ?? 0
   if (removed > 0) return true
-  await db.query(`DELETE FROM webhook_endpoints WHERE disabled_reason = '${DELETED}' AND updated_at < now() - interval '5 minutes'`)
+  await db.query(
+    `DELETE FROM webhook_endpoints WHERE disabled_reason = '${DELETED}' AND updated_at < now() - interval '5 minutes'`,
+  )
   return false
 }
 

@@ -1,15 +1,22 @@
 /** Which types an endpoint wants, as clients write it: a list, or a text with commas; `*` for all. */
 import { ALL_TYPES, EVENT_TYPES, isEventType } from './event-types.ts'
 
-export type Selection = { readonly ok: true; readonly types: readonly string[] } | { readonly ok: false; readonly reason: string }
+export type Selection =
+  | { readonly ok: true; readonly types: readonly string[] }
+  | { readonly ok: false; readonly reason: string }
 
 /** Each type once, in the order given; `*` stands alone. */
 export function readSelection(given: string | readonly string[]): Selection {
-  const names = new Set((typeof given === 'string' ? given.split(',') : given).map((name) => name.trim()).filter((name) => name !== ''))
+  const names = new Set(
+    (typeof given === 'string' ? given.split(',') : given).map((name) => name.trim()).filter((name) => name !== ''),
+  )
   if (names.size === 0) return { ok: false, reason: 'must name at least one event type, or * for all' }
   if (names.has(ALL_TYPES)) return { ok: true, types: [ALL_TYPES] }
   const unknown = [...names].find((name) => !isEventType(name))
   if (unknown === undefined) return { ok: true, types: [...names] }
   const known = Object.keys(EVENT_TYPES).join(', ')
-  return { ok: false, reason: `${JSON.stringify(unknown.slice(0, 100))} is not an event type; there are ${known} and *` }
+  return {
+    ok: false,
+    reason: `${JSON.stringify(unknown.slice(0, 100))} is not an event type; there are ${known} and *`,
+  }
 }

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { Lanes, type Bounds, type Pace } from './lanes.ts'
 
-interface Job { readonly lane: string; readonly nr: number; end(pace: Pace): Promise<void> }
+interface Job {
+  readonly lane: string
+  readonly nr: number
+  end(pace: Pace): Promise<void>
+}
 
 interface Bench {
   readonly lanes: Lanes<Job>
@@ -16,19 +20,27 @@ function build(bounds: Bounds): Bench {
   const running: Job[] = []
   const hungry: string[] = []
   const lanes = new Lanes<Job>(bounds, {
-    run: (job) => new Promise((resolve) => {
-      const end = async (pace: Pace): Promise<void> => {
-        running.splice(running.findIndex((one) => one.nr === job.nr && one.lane === job.lane), 1)
-        resolve(pace)
-        await new Promise((turn) => setImmediate(turn))
-      }
-      running.push({ ...job, end })
-    }),
+    run: (job) =>
+      new Promise((resolve) => {
+        const end = async (pace: Pace): Promise<void> => {
+          running.splice(
+            running.findIndex((one) => one.nr === job.nr && one.lane === job.lane),
+            1,
+          )
+          resolve(pace)
+          await new Promise((turn) => setImmediate(turn))
+        }
+        running.push({ ...job, end })
+      }),
     onHungry: (lane) => hungry.push(lane),
   })
   return {
-    lanes, running, hungry,
-    fill: (lane, count) => { for (let nr = 0; nr < count; nr++) lanes.add(lane, { lane, nr, end: () => Promise.resolve() }) },
+    lanes,
+    running,
+    hungry,
+    fill: (lane, count) => {
+      for (let nr = 0; nr < count; nr++) lanes.add(lane, { lane, nr, end: () => Promise.resolve() })
+    },
     inLane: (lane) => running.filter((job) => job.lane === lane).length,
   }
 }
@@ -39,10 +51,16 @@ describe('webhook lanes', () => {
   it('start in order, as many as the window says', async () => {
     const { lanes, running, fill } = build(WIDE)
     fill('a', 10)
-    assert.deepEqual(running.map((job) => job.nr), [0, 1, 2, 3])
+    assert.deepEqual(
+      running.map((job) => job.nr),
+      [0, 1, 2, 3],
+    )
     assert.equal(lanes.held, 10)
     await running[1]?.end('slow')
-    assert.deepEqual(running.map((job) => job.nr), [0, 2, 3, 4])
+    assert.deepEqual(
+      running.map((job) => job.nr),
+      [0, 2, 3, 4],
+    )
     assert.equal(lanes.held, 9)
   })
 
@@ -67,12 +85,17 @@ describe('webhook lanes', () => {
     assert.equal(running.length, 4)
   })
 
-  for (const [hogs, each] of [[1, 50], [3, 25], [9, 10]] as const) {
+  for (const [hogs, each] of [
+    [1, 50],
+    [3, 25],
+    [9, 10],
+  ] as const) {
     it(`${hogs} that hang hold ${each} of 100 slots each, and a newcomer starts at once`, () => {
       const { running, fill, inLane } = build({ slots: 100, firstWindow: 80, maxWindow: 80 })
       // in turns, as claims bring them
       for (let round = 0; round < 100; round++) for (let hog = 0; hog < hogs; hog++) fill(`hog ${hog}`, 1)
-      for (let hog = 0; hog < hogs; hog++) assert.ok(Math.abs(inLane(`hog ${hog}`) - each) <= 1, String(inLane(`hog ${hog}`)))
+      for (let hog = 0; hog < hogs; hog++)
+        assert.ok(Math.abs(inLane(`hog ${hog}`) - each) <= 1, String(inLane(`hog ${hog}`)))
       fill('new', 1)
       assert.equal(inLane('new'), 1)
       assert.ok(running.length <= 100)
@@ -96,7 +119,13 @@ describe('webhook lanes', () => {
     const { lanes, running, fill } = build(WIDE)
     fill('a', 3)
     fill('b', 20)
-    assert.deepEqual([...lanes.rooms()], [['a', 5], ['b', 0]])
+    assert.deepEqual(
+      [...lanes.rooms()],
+      [
+        ['a', 5],
+        ['b', 0],
+      ],
+    )
     await running[0]?.end('quick')
     assert.equal(lanes.rooms().get('a'), 8)
   })
@@ -115,10 +144,15 @@ describe('webhook lanes', () => {
     const { lanes, running, fill } = build(WIDE)
     await lanes.idle()
     fill('a', 6)
-    assert.deepEqual(lanes.clear().map((job) => job.nr), [4, 5])
+    assert.deepEqual(
+      lanes.clear().map((job) => job.nr),
+      [4, 5],
+    )
     assert.equal(lanes.held, 4)
     let isIdle = false
-    const idle = lanes.idle().then(() => { isIdle = true })
+    const idle = lanes.idle().then(() => {
+      isIdle = true
+    })
     while (running.length > 0) {
       assert.equal(isIdle, false)
       await running[0]?.end('slow')

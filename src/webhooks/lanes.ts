@@ -73,7 +73,9 @@ export class Lanes<J> {
     const now = performance.now()
     for (const [name, lane] of this.#lanes)
       if (lane.running === 0 && lane.waiting.length === 0 && now - lane.usedAt > REST_MS) this.#lanes.delete(name)
-    return new Map([...this.#lanes].map(([name, lane]) => [name, Math.max(0, 2 * lane.window - lane.running - lane.waiting.length)]))
+    return new Map(
+      [...this.#lanes].map(([name, lane]) => [name, Math.max(0, 2 * lane.window - lane.running - lane.waiting.length)]),
+    )
   }
 
   /** Takes out all that wait; what runs goes on. */

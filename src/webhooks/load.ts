@@ -25,16 +25,22 @@ export interface Delivery extends Claimed {
   readonly body: string | null
 }
 
-const EVENTS = prepared('webhooks-events', `
+const EVENTS = prepared(
+  'webhooks-events',
+  `
 SELECT ${REPORTED}
 FROM unnest($1::uuid[], $2::uuid[], $3::xid8[]) AS wanted (id, workspace_id, tx)
 JOIN events e ON e.workspace_id = wanted.workspace_id AND e.tx = wanted.tx AND e.id = wanted.id
 LEFT JOIN messages m ON m.id = e.message_id
-WHERE e.id = ANY ($1)`)
+WHERE e.id = ANY ($1)`,
+)
 
-const TARGETS = prepared('webhooks-targets', `
+const TARGETS = prepared(
+  'webhooks-targets',
+  `
 SELECT id, url, secret, CASE WHEN previous_until > now() THEN previous_secret END AS previous_secret
-FROM webhook_endpoints WHERE id = ANY ($1)`)
+FROM webhook_endpoints WHERE id = ANY ($1)`,
+)
 
 interface TargetRow {
   readonly id: string
@@ -51,7 +57,11 @@ export async function loadDeliveries(db: Queryable, claimed: readonly Claimed[],
   ])
   const bodies = new Map(found.rows.map((row) => [row.id, bodyOf(row)]))
   const known = new Map(targets.rows.map((row) => [row.id, { id: row.id, url: row.url, keys: keysOf(row, open) }]))
-  return claimed.map((one) => ({ ...one, target: known.get(one.endpointId) ?? null, body: bodies.get(one.eventId) ?? null }))
+  return claimed.map((one) => ({
+    ...one,
+    target: known.get(one.endpointId) ?? null,
+    body: bodies.get(one.eventId) ?? null,
+  }))
 }
 
 /** Null for a row that no body can be made of: it fails alone. */

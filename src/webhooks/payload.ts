@@ -18,7 +18,9 @@ export function payloadOf(event: ReportedEvent): string {
 export function payloadObject(event: ReportedEvent): Record<string, unknown> {
   const { message, messageId } = event
   const campaignId = message?.campaignId ?? null
-  const data = { ...event.data, ...(campaignId === null ? {} : { campaign_id: campaignId }) } as Readonly<Record<string, unknown>>
+  const data = { ...event.data, ...(campaignId === null ? {} : { campaign_id: campaignId }) } as Readonly<
+    Record<string, unknown>
+  >
   return {
     id: eventName(event.id),
     type: event.type,
@@ -26,11 +28,12 @@ export function payloadObject(event: ReportedEvent): Record<string, unknown> {
     timestamp: event.createdAt.toISOString(),
     workspace_id: event.workspaceId,
     email_id: messageId === null ? null : `em_${hexOf(messageId)}`,
-    message_id: messageId === null ? null : `msg_${message?.createdAt.getTime() ?? timeOf(messageId)}_${hexOf(messageId)}`,
+    message_id:
+      messageId === null ? null : `msg_${message?.createdAt.getTime() ?? timeOf(messageId)}_${hexOf(messageId)}`,
     recipient: event.recipient,
     // an event without a message may bring its own
-    to: message === null ? data['to'] ?? null : message.to.map(({ email }) => email),
-    subject: message === null ? data['subject'] ?? null : message.subject,
+    to: message === null ? (data['to'] ?? null) : message.to.map(({ email }) => email),
+    subject: message === null ? (data['subject'] ?? null) : message.subject,
     sequence: event.sequence,
     metadata: message?.metadata ?? {},
     ...Object.fromEntries(rowOf(event.type).lifts.map((field) => [field, data[field] ?? null])),

@@ -3,7 +3,14 @@ import assert from 'node:assert/strict'
 import { createWebhookWorld, type WebhookWorld } from '#test/support/webhook-world.ts'
 import { claimDeliveries, type Claim, type Claimed } from './claim.ts'
 import { listDeliveries, replayDelivery } from './delivery-log.ts'
-import { deleteEndpoint, findEndpoint, MAX_ENDPOINTS, removeDeleted, updateEndpoint, type Endpoint } from './endpoints.ts'
+import {
+  deleteEndpoint,
+  findEndpoint,
+  MAX_ENDPOINTS,
+  removeDeleted,
+  updateEndpoint,
+  type Endpoint,
+} from './endpoints.ts'
 import { loadDeliveries } from './load.ts'
 import { createOpener } from './secret.ts'
 import { endAbandoned, releaseDeliveries, settleTries, type Tried } from './settle.ts'
@@ -11,10 +18,23 @@ import type { Verdict } from './verdict.ts'
 
 const OK: Verdict = { state: 'delivered', nextInMs: null, isGone: false, error: null }
 const LATER: Verdict = { state: 'pending', nextInMs: 3_600_000, isGone: false, error: 'answered 500' }
-const GONE: Verdict = { state: 'failed', nextInMs: null, isGone: true, error: 'answered 410 Gone: the endpoint is switched off' }
+const GONE: Verdict = {
+  state: 'failed',
+  nextInMs: null,
+  isGone: true,
+  error: 'answered 410 Gone: the endpoint is switched off',
+}
 
 function tried(delivery: Claimed, verdict: Verdict, at = Date.now()): Tried {
-  const record = { at: new Date(at), url: 'http://127.0.0.1/', headers: { a: 'b' }, body: '{}', status: 200, response: 'ok', durationMs: 3 }
+  const record = {
+    at: new Date(at),
+    url: 'http://127.0.0.1/',
+    headers: { a: 'b' },
+    body: '{}',
+    status: 200,
+    response: 'ok',
+    durationMs: 3,
+  }
   return { delivery, verdict, record }
 }
 
@@ -38,8 +58,10 @@ describe('webhook queue', () => {
     assert.ok(delivery)
     return delivery
   }
-  const expireLeases = (): Promise<unknown> => world.ctx.db.query(
-    `UPDATE webhook_deliveries SET leased_until = date_trunc('milliseconds', now()) - interval '1 second' WHERE leased_until IS NOT NULL`)
+  const expireLeases = (): Promise<unknown> =>
+    world.ctx.db.query(
+      `UPDATE webhook_deliveries SET leased_until = date_trunc('milliseconds', now()) - interval '1 second' WHERE leased_until IS NOT NULL`,
+    )
   const reload = async (): Promise<Endpoint> => {
     const found = await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id)
     assert.ok(found)
@@ -50,10 +72,16 @@ describe('webhook queue', () => {
     it('give each row once, in order', async () => {
       const ids = await world.emit(30)
       const first = await claim(20)
-      assert.deepEqual(first.deliveries.map((delivery) => delivery.eventId), ids.slice(0, 20))
+      assert.deepEqual(
+        first.deliveries.map((delivery) => delivery.eventId),
+        ids.slice(0, 20),
+      )
       assert.deepEqual([...first.unfinished], [endpoint.id])
       const second = await claim(20)
-      assert.deepEqual(second.deliveries.map((delivery) => delivery.eventId), ids.slice(20))
+      assert.deepEqual(
+        second.deliveries.map((delivery) => delivery.eventId),
+        ids.slice(20),
+      )
       assert.deepEqual([...second.unfinished], [])
       assert.deepEqual((await claim()).deliveries, [])
     })
@@ -73,7 +101,9 @@ describe('webhook queue', () => {
 
     it('share a batch among endpoints, however much one has waiting', async () => {
       await world.emit(200)
-      const others = await Promise.all(['b', 'c'].map((name) => world.register(`http://127.0.0.1/${name}`, ['email.bounced'])))
+      const others = await Promise.all(
+        ['b', 'c'].map((name) => world.register(`http://127.0.0.1/${name}`, ['email.bounced'])),
+      )
       await world.emit(5, { type: 'email.bounced' })
       const { deliveries } = await claim(30)
       const counts = Map.groupBy(deliveries, (delivery) => delivery.endpointId)
@@ -94,7 +124,10 @@ describe('webhook queue', () => {
       await world.ctx.db.query(`UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'`)
       const waiting = await claim()
       assert.deepEqual(waiting.deliveries, [])
-      assert.ok(waiting.nextInMs !== null && waiting.nextInMs > 3_500_000 && waiting.nextInMs <= 3_600_000, String(waiting.nextInMs))
+      assert.ok(
+        waiting.nextInMs !== null && waiting.nextInMs > 3_500_000 && waiting.nextInMs <= 3_600_000,
+        String(waiting.nextInMs),
+      )
       await world.ctx.db.query('UPDATE webhook_deliveries SET due_at = now()')
       const due = await claim()
       assert.deepEqual([due.deliveries[0]?.eventId, due.nextInMs], [id, null])
@@ -115,7 +148,10 @@ describe('webhook queue', () => {
       await world.emit(3)
       await releaseDeliveries(world.ctx.db, (await claim()).deliveries)
       const { deliveries } = await claim()
-      assert.deepEqual(deliveries.map((delivery) => delivery.tries), [0, 0, 0])
+      assert.deepEqual(
+        deliveries.map((delivery) => delivery.tries),
+        [0, 0, 0],
+      )
     })
   })
 
@@ -129,7 +165,13 @@ describe('webhook queue', () => {
       assert.equal(second.tries, 1)
       await settleTries(world.ctx.db, [tried(second, OK)])
       assert.deepEqual(await world.states(id), ['delivered'])
-      assert.deepEqual((await world.attempts(id)).map(({ attempt, error }) => [attempt, error]), [[1, 'answered 500'], [2, null]])
+      assert.deepEqual(
+        (await world.attempts(id)).map(({ attempt, error }) => [attempt, error]),
+        [
+          [1, 'answered 500'],
+          [2, null],
+        ],
+      )
     })
 
     it('can be repeated', async () => {
@@ -168,14 +210,22 @@ describe('webhook queue', () => {
     it('of 410 switches the endpoint off; what waits for it ends with the reason', async () => {
       const [first = '', second = ''] = await world.emit(2)
       const { deliveries } = await claim(1)
-      await settleTries(world.ctx.db, deliveries.map((delivery) => tried(delivery, GONE)))
-      assert.deepEqual(await reload().then(({ isActive, disabledReason }) => [isActive, disabledReason]), [false, 'it answered 410 Gone'])
+      await settleTries(
+        world.ctx.db,
+        deliveries.map((delivery) => tried(delivery, GONE)),
+      )
+      assert.deepEqual(await reload().then(({ isActive, disabledReason }) => [isActive, disabledReason]), [
+        false,
+        'it answered 410 Gone',
+      ])
       const after = await claim()
       assert.deepEqual([after.deliveries, after.hasAbandoned], [[], true])
       assert.deepEqual(await endAbandoned(world.ctx.db), { ended: 1, mayHaveMore: false })
       assert.deepEqual([await world.states(first), await world.states(second)], [['failed'], ['failed']])
-      assert.deepEqual((await world.attempts(second)).map(({ status, error }) => [status, error]),
-        [[null, 'not sent: the endpoint is switched off (it answered 410 Gone)']])
+      assert.deepEqual(
+        (await world.attempts(second)).map(({ status, error }) => [status, error]),
+        [[null, 'not sent: the endpoint is switched off (it answered 410 Gone)']],
+      )
       assert.equal((await claim()).hasAbandoned, false)
     })
   })
@@ -188,8 +238,10 @@ describe('webhook queue', () => {
       assert.equal(loaded.length, 2)
       assert.equal(loaded[0]?.body, loaded[1]?.body)
       const body = JSON.parse(loaded[0]?.body ?? '') as Record<string, unknown>
-      assert.deepEqual([body['subject'], body['to'], body['metadata'], body['sequence']],
-        ['Grüße', ['anna@example.com'], { order: 7 }, 1])
+      assert.deepEqual(
+        [body['subject'], body['to'], body['metadata'], body['sequence']],
+        ['Grüße', ['anna@example.com'], { order: 7 }, 1],
+      )
     })
 
     it('goes on without an event that is gone and a secret that does not open', async () => {
@@ -203,8 +255,14 @@ describe('webhook queue', () => {
         const one = loaded.find((delivery) => delivery.eventId === event && delivery.endpointId === target)
         return [one?.body !== null, one?.target?.keys !== null]
       }
-      assert.deepEqual([of(gone, endpoint.id), of(kept, endpoint.id), of(kept, broken.endpoint.id)],
-        [[false, true], [true, true], [true, false]])
+      assert.deepEqual(
+        [of(gone, endpoint.id), of(kept, endpoint.id), of(kept, broken.endpoint.id)],
+        [
+          [false, true],
+          [true, true],
+          [true, false],
+        ],
+      )
     })
   })
 
@@ -234,7 +292,11 @@ describe('webhook queue', () => {
       assert.equal(await removeDeleted(world.ctx.db), true)
       assert.equal(await removeDeleted(world.ctx.db), false)
       for (const table of ['webhook_endpoints', 'webhook_deliveries', 'webhook_attempts'])
-        assert.equal((await world.ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]?.n, 0, table)
+        assert.equal(
+          (await world.ctx.db.query<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)).rows[0]?.n,
+          0,
+          table,
+        )
     })
 
     it('are limited in number', async () => {
@@ -249,14 +311,24 @@ describe('webhook queue', () => {
     it('tells each event with its tries, the newest first, in pages', async () => {
       const ids = await world.emit(3)
       const { deliveries } = await claim(2)
-      await settleTries(world.ctx.db, deliveries.map((delivery, i) => tried(delivery, i === 0 ? OK : LATER)))
+      await settleTries(
+        world.ctx.db,
+        deliveries.map((delivery, i) => tried(delivery, i === 0 ? OK : LATER)),
+      )
       const all = await listDeliveries(world.ctx.db, endpoint, { state: null, eventId: null, page: 1, limit: 50 })
-      assert.deepEqual(all.deliveries.map((row) => [row.eventId, row.state, row.attempts.length, row.type]),
-        ids.toReversed().map((id, i) => [id, ['pending', 'pending', 'delivered'][i], [0, 1, 1][i], 'email.delivered']))
+      assert.deepEqual(
+        all.deliveries.map((row) => [row.eventId, row.state, row.attempts.length, row.type]),
+        ids.toReversed().map((id, i) => [id, ['pending', 'pending', 'delivered'][i], [0, 1, 1][i], 'email.delivered']),
+      )
       assert.ok(all.deliveries[1]?.nextTryAt !== null && all.deliveries[2]?.nextTryAt === null)
       const page = await listDeliveries(world.ctx.db, endpoint, { state: 'pending', eventId: null, page: 2, limit: 1 })
       assert.deepEqual([page.total, page.deliveries.map((row) => row.eventId)], [2, [ids[1]]])
-      const one = await listDeliveries(world.ctx.db, endpoint, { state: null, eventId: ids[0] ?? '', page: 1, limit: 50 })
+      const one = await listDeliveries(world.ctx.db, endpoint, {
+        state: null,
+        eventId: ids[0] ?? '',
+        page: 1,
+        limit: 50,
+      })
       assert.deepEqual([one.total, one.deliveries[0]?.eventId], [1, ids[0]])
     })
 
@@ -267,7 +339,10 @@ describe('webhook queue', () => {
       const again = await claimOne()
       assert.equal(again.tries, 0)
       await settleTries(world.ctx.db, [tried(again, OK)])
-      assert.deepEqual((await world.attempts(id)).map(({ attempt }) => attempt), [1, 2])
+      assert.deepEqual(
+        (await world.attempts(id)).map(({ attempt }) => attempt),
+        [1, 2],
+      )
       assert.equal(await replayDelivery(world.ctx, endpoint, endpoint.id), 'not-found')
       await updateEndpoint(world.ctx, world.workspaceId, endpoint.id, { isActive: false })
       assert.equal(await replayDelivery(world.ctx, endpoint, id), 'switched-off')

@@ -9,20 +9,48 @@ import { judgeTarget } from './target.ts'
 
 describe('webhook event types', () => {
   it('are those of the contract, and one for connected accounts', () => {
-    const email = ['queued', 'scheduled', 'sent', 'delivered', 'deferred', 'bounced', 'failed', 'opened', 'clicked', 'complained',
-      'unsubscribed', 'cancelled'].map((name) => `email.${name}`)
-    assert.deepEqual(Object.keys(EVENT_TYPES).toSorted(),
-      [...email, 'contact.subscribed', 'contact.unsubscribed', 'domain.verified', 'domain.degraded', 'account.paused'].toSorted())
+    const email = [
+      'queued',
+      'scheduled',
+      'sent',
+      'delivered',
+      'deferred',
+      'bounced',
+      'failed',
+      'opened',
+      'clicked',
+      'complained',
+      'unsubscribed',
+      'cancelled',
+    ].map((name) => `email.${name}`)
+    assert.deepEqual(
+      Object.keys(EVENT_TYPES).toSorted(),
+      [
+        ...email,
+        'contact.subscribed',
+        'contact.unsubscribed',
+        'domain.verified',
+        'domain.degraded',
+        'account.paused',
+      ].toSorted(),
+    )
   })
 
-  it('include every event that a recipient\'s moves give', () => {
-    const emitted = [...Object.values(MOVES).flatMap((move): readonly string[] => move.emits), ...Object.values(BEGINNINGS).flat()]
-    assert.deepEqual(emitted.filter((type) => !Object.hasOwn(EVENT_TYPES, type)), [])
+  it("include every event that a recipient's moves give", () => {
+    const emitted = [
+      ...Object.values(MOVES).flatMap((move): readonly string[] => move.emits),
+      ...Object.values(BEGINNINGS).flat(),
+    ]
+    assert.deepEqual(
+      emitted.filter((type) => !Object.hasOwn(EVENT_TYPES, type)),
+      [],
+    )
   })
 
   it('are documented, each with its sentence', () => {
     const page = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8')
-    for (const [type, { meaning }] of Object.entries(EVENT_TYPES)) assert.ok(page.includes(`| \`${type}\` | ${meaning} |`), type)
+    for (const [type, { meaning }] of Object.entries(EVENT_TYPES))
+      assert.ok(page.includes(`| \`${type}\` | ${meaning} |`), type)
   })
 
   const selections: readonly (readonly [string | string[], readonly string[] | RegExp])[] = [
@@ -31,7 +59,10 @@ describe('webhook event types', () => {
     [['email.sent', '*'], ['*']],
     ['email.sent', ['email.sent']],
     ['email.sent, email.bounced ,email.sent', ['email.sent', 'email.bounced']],
-    [['email.sent', ' domain.verified'], ['email.sent', 'domain.verified']],
+    [
+      ['email.sent', ' domain.verified'],
+      ['email.sent', 'domain.verified'],
+    ],
     ['', /at least one/],
     [[], /at least one/],
     [' , ', /at least one/],
@@ -50,31 +81,78 @@ describe('webhook event types', () => {
 })
 
 describe('webhook addresses', () => {
-  const good = ['https://example.com/hook', 'http://example.com', 'https://example.com:8443/a?b=c', 'https://8.8.8.8/',
-    'https://[2606:4700::1]/x', 'HTTPS://EXAMPLE.COM/', 'https://bücher.example/ü', 'https://localhost.example.com/']
+  const good = [
+    'https://example.com/hook',
+    'http://example.com',
+    'https://example.com:8443/a?b=c',
+    'https://8.8.8.8/',
+    'https://[2606:4700::1]/x',
+    'HTTPS://EXAMPLE.COM/',
+    'https://bücher.example/ü',
+    'https://localhost.example.com/',
+  ]
   for (const url of good) it(`${url} may be registered`, () => assert.equal(judgeTarget(url, []), null))
 
   const bad: readonly (readonly [string, RegExp])[] = [
     ...[
-      '', 'example.com/hook', 'ftp://example.com/', 'file:///etc/passwd', 'https://', 'https:example.com', 'https:///x',
-      'https://exa mple.com/', 'https://example.com/a b', 'https://example.com\n/', 'javascript:alert(1)', '//example.com/', 'http://[::1',
+      '',
+      'example.com/hook',
+      'ftp://example.com/',
+      'file:///etc/passwd',
+      'https://',
+      'https:example.com',
+      'https:///x',
+      'https://exa mple.com/',
+      'https://example.com/a b',
+      'https://example.com\n/',
+      'javascript:alert(1)',
+      '//example.com/',
+      'http://[::1',
       'https://example.com:99999/',
     ].map((url) => [url, /starts with https/] as const),
     ...['user:pass@', 'user@', ':pass@'].map((user) => [`https://${user}example.com/`, /user name/] as const),
     ['https://example.com/#part', /fragment/],
     [`https://example.com/${'x'.repeat(2048)}`, /2048 characters/],
-    ...['127.0.0.1', '127.1', '0x7f.1', '0x7f000001', '2130706433', '017700000001', '127.0.0.1.', '0', '0.0.0.0', '10.1.2.3', '172.16.0.1',
-      '192.168.0.1', '169.254.169.254', '100.64.0.1', '[::1]', '[::]', '[::ffff:127.0.0.1]',
-      '[::ffff:7f00:1]', '[fe80::1]', '[fd00::1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '224.0.0.1', '255.255.255.255', 'localhost',
-      'LOCALHOST', 'localhost.', 'x.localhost', '１２７.０.０.１']
-      .map((host) => [`http://${host}:8080/hook`, /private, loopback or reserved/] as const),
+    ...[
+      '127.0.0.1',
+      '127.1',
+      '0x7f.1',
+      '0x7f000001',
+      '2130706433',
+      '017700000001',
+      '127.0.0.1.',
+      '0',
+      '0.0.0.0',
+      '10.1.2.3',
+      '172.16.0.1',
+      '192.168.0.1',
+      '169.254.169.254',
+      '100.64.0.1',
+      '[::1]',
+      '[::]',
+      '[::ffff:127.0.0.1]',
+      '[::ffff:7f00:1]',
+      '[fe80::1]',
+      '[fd00::1]',
+      '[64:ff9b::7f00:1]',
+      '[2002:7f00:1::]',
+      '224.0.0.1',
+      '255.255.255.255',
+      'localhost',
+      'LOCALHOST',
+      'localhost.',
+      'x.localhost',
+      '１２７.０.０.１',
+    ].map((host) => [`http://${host}:8080/hook`, /private, loopback or reserved/] as const),
   ]
   for (const [url, expected] of bad)
     it(`${JSON.stringify(url.slice(0, 60))} is refused`, () => assert.match(judgeTarget(url, []) ?? 'taken', expected))
 
   it('allowed networks may be registered, and no more than them', () => {
     const allowed = cidrs('127.0.0.0/8,10.1.0.0/16')
-    for (const host of ['127.0.0.1', '0x7f.1', 'localhost', '10.1.2.3']) assert.equal(judgeTarget(`http://${host}/`, allowed), null, host)
-    for (const host of ['10.2.0.1', '[::1]', '192.168.0.1']) assert.notEqual(judgeTarget(`http://${host}/`, allowed), null, host)
+    for (const host of ['127.0.0.1', '0x7f.1', 'localhost', '10.1.2.3'])
+      assert.equal(judgeTarget(`http://${host}/`, allowed), null, host)
+    for (const host of ['10.2.0.1', '[::1]', '192.168.0.1'])
+      assert.notEqual(judgeTarget(`http://${host}/`, allowed), null, host)
   })
 })

@@ -14,7 +14,12 @@ export function sampleTypeOf(endpoint: Endpoint): EventType {
 }
 
 /** The id of the event; null when the endpoint is switched off. */
-export async function sendSample(ctx: Wakeable, workspaceId: string, endpoint: Endpoint, type: EventType): Promise<string | null> {
+export async function sendSample(
+  ctx: Wakeable,
+  workspaceId: string,
+  endpoint: Endpoint,
+  type: EventType,
+): Promise<string | null> {
   const id = newId()
   const isAboutMail = type.startsWith('email.')
   const mail = isAboutMail ? { to: [RECIPIENT], subject: 'A test event' } : {}
@@ -26,8 +31,15 @@ export async function sendSample(ctx: Wakeable, workspaceId: string, endpoint: E
        $9, now() FROM target
      )
      INSERT INTO webhook_deliveries (event_id, endpoint_id, workspace_id, due_at) SELECT $3, id, $2, now() FROM target`,
-    [endpoint.id, workspaceId, id, type, ...(isAboutMail ? [newId(), 0, 1, RECIPIENT] : [null, null, null, null]),
-      JSON.stringify({ test: true, ...mail, ...rowOf(type).sample })])
+    [
+      endpoint.id,
+      workspaceId,
+      id,
+      type,
+      ...(isAboutMail ? [newId(), 0, 1, RECIPIENT] : [null, null, null, null]),
+      JSON.stringify({ test: true, ...mail, ...rowOf(type).sample }),
+    ],
+  )
   if (rowCount !== 1) return null
   wakeSender(ctx)
   return id

@@ -29,7 +29,10 @@ export function sealSecret(vault: Vault, secret: string): Buffer {
 }
 
 export function keyOf(secret: string): SigningKey {
-  return { standard: createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64')), simple: createSecretKey(Buffer.from(secret)) }
+  return {
+    standard: createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64')),
+    simple: createSecretKey(Buffer.from(secret)),
+  }
 }
 
 /** @throws when the secret cannot be opened: MASTER_KEY is another one. */

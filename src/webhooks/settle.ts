@@ -28,7 +28,9 @@ export interface Tried {
   readonly record: Try
 }
 
-const SETTLE = prepared('webhooks-settle', `
+const SETTLE = prepared(
+  'webhooks-settle',
+  `
 WITH input AS MATERIALIZED (
   SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::float8[], $6::timestamptz[], $7::text[], $8::text[],
     $9::text[], $10::smallint[], $11::text[], $12::text[], $13::integer[])
@@ -51,34 +53,53 @@ FROM input i CROSS JOIN LATERAL (
   SELECT max(a.attempt) AS last, coalesce(bool_or(a.at = i.at), false) AS is_known
   FROM webhook_attempts a WHERE a.event_id = i.event_id AND a.endpoint_id = i.endpoint_id) earlier
 WHERE NOT earlier.is_known
-ON CONFLICT DO NOTHING`)
+ON CONFLICT DO NOTHING`,
+)
 
 /** Safe to repeat. */
 export async function settleTries(db: Queryable, tried: readonly Tried[]): Promise<void> {
   const columns = columnsOf(tried, [
-    (t) => t.delivery.eventId, (t) => t.delivery.endpointId, (t) => t.delivery.leasedUntil, (t) => t.verdict.state,
-    (t) => t.verdict.nextInMs, (t) => t.record.at, (t) => t.record.url,
-    (t) => JSON.stringify(t.record.headers), (t) => t.record.body, (t) => t.record.status, (t) => t.record.response, (t) => t.verdict.error,
+    (t) => t.delivery.eventId,
+    (t) => t.delivery.endpointId,
+    (t) => t.delivery.leasedUntil,
+    (t) => t.verdict.state,
+    (t) => t.verdict.nextInMs,
+    (t) => t.record.at,
+    (t) => t.record.url,
+    (t) => JSON.stringify(t.record.headers),
+    (t) => t.record.body,
+    (t) => t.record.status,
+    (t) => t.record.response,
+    (t) => t.verdict.error,
     (t) => t.record.durationMs,
   ])
-  await db.query(SETTLE, [...columns, [...new Set(tried.filter((t) => t.verdict.isGone).map((t) => t.delivery.endpointId))]])
+  await db.query(SETTLE, [
+    ...columns,
+    [...new Set(tried.filter((t) => t.verdict.isGone).map((t) => t.delivery.endpointId))],
+  ])
 }
 
-const RELEASE = prepared('webhooks-release', `
+const RELEASE = prepared(
+  'webhooks-release',
+  `
 UPDATE webhook_deliveries d SET leased_until = NULL
 FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) AS i (event_id, endpoint_id, lease)
 WHERE d.event_id = i.event_id AND d.endpoint_id = i.endpoint_id AND d.event_id = ANY ($1)
-  AND d.state = 'pending' AND d.leased_until = i.lease`)
+  AND d.state = 'pending' AND d.leased_until = i.lease`,
+)
 
 /** Gives rows back that were not tried: due as before, not counted. */
 export async function releaseDeliveries(db: Queryable, deliveries: readonly Claimed[]): Promise<void> {
-  if (deliveries.length > 0) await db.query(RELEASE, columnsOf(deliveries, [(d) => d.eventId, (d) => d.endpointId, (d) => d.leasedUntil]))
+  if (deliveries.length > 0)
+    await db.query(RELEASE, columnsOf(deliveries, [(d) => d.eventId, (d) => d.endpointId, (d) => d.leasedUntil]))
 }
 
 const ABANDONED_AT_ONCE = 1000
 
 // The last line of a log says why a delivery ended, so this one gets a line too, though nothing was sent.
-const END_ABANDONED = prepared('webhooks-end-abandoned', `
+const END_ABANDONED = prepared(
+  'webhooks-end-abandoned',
+  `
 WITH picked AS MATERIALIZED (
   SELECT d.event_id, d.endpoint_id, e.url, e.disabled_reason FROM webhook_endpoints e CROSS JOIN LATERAL (
     SELECT event_id, endpoint_id FROM webhook_deliveries
@@ -94,7 +115,8 @@ SELECT p.event_id, p.endpoint_id,
   1 + coalesce((SELECT max(a.attempt) FROM webhook_attempts a WHERE a.event_id = p.event_id AND a.endpoint_id = p.endpoint_id), 0),
   date_trunc('milliseconds', now()), p.url, '{}', '',
   'not sent: the endpoint is switched off (' || coalesce(p.disabled_reason, 'no reason given') || ')', 0
-FROM picked p JOIN ended USING (event_id, endpoint_id)`)
+FROM picked p JOIN ended USING (event_id, endpoint_id)`,
+)
 
 /** Ends what waits for endpoints that are switched off. Answers how many; call again while it is the full number. */
 export async function endAbandoned(db: Queryable): Promise<{ readonly ended: number; readonly mayHaveMore: boolean }> {

@@ -9,26 +9,36 @@ const now = (): number => Math.floor(Date.now() / 1000)
 
 describe('webhook signatures', () => {
   it('are those of the example in the Standard Webhooks documents', () => {
-    const headers = signatureHeaders([keyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')],
-      { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', timestampSeconds: 1614265330, body: '{"test": 2432232314}' })
+    const headers = signatureHeaders([keyOf('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')], {
+      id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      timestampSeconds: 1614265330,
+      body: '{"test": 2432232314}',
+    })
     assert.equal(headers['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
   })
 
   it('verify with the standardwebhooks package, whatever the body', () => {
-    fc.assert(fc.property(fc.json(), fc.string({ unit: 'grapheme' }), (json, text) => {
-      const body = JSON.stringify({ json, text })
-      const secret = newSecret()
-      const headers = signatureHeaders([keyOf(secret)], { id: 'evt_1', timestampSeconds: now(), body })
-      assert.deepEqual(new Webhook(secret).verify(body, headers), JSON.parse(body))
-      assert.throws(() => new Webhook(newSecret()).verify(body, headers))
-      assert.throws(() => new Webhook(secret).verify(`${body} `, headers))
-      assert.throws(() => new Webhook(secret).verify(body, { ...headers, 'webhook-id': 'evt_2' }))
-    }), { numRuns: 50 })
+    fc.assert(
+      fc.property(fc.json(), fc.string({ unit: 'grapheme' }), (json, text) => {
+        const body = JSON.stringify({ json, text })
+        const secret = newSecret()
+        const headers = signatureHeaders([keyOf(secret)], { id: 'evt_1', timestampSeconds: now(), body })
+        assert.deepEqual(new Webhook(secret).verify(body, headers), JSON.parse(body))
+        assert.throws(() => new Webhook(newSecret()).verify(body, headers))
+        assert.throws(() => new Webhook(secret).verify(`${body} `, headers))
+        assert.throws(() => new Webhook(secret).verify(body, { ...headers, 'webhook-id': 'evt_2' }))
+      }),
+      { numRuns: 50 },
+    )
   })
 
   it('hold for both secrets during a rotation, and the simple one is the newest', () => {
     const [newest, previous] = [newSecret(), newSecret()]
-    const headers = signatureHeaders([keyOf(newest), keyOf(previous)], { id: 'evt_1', timestampSeconds: now(), body: '{}' })
+    const headers = signatureHeaders([keyOf(newest), keyOf(previous)], {
+      id: 'evt_1',
+      timestampSeconds: now(),
+      body: '{}',
+    })
     assert.equal(headers['webhook-signature']?.split(' ').length, 2)
     for (const secret of [newest, previous]) new Webhook(secret).verify('{}', headers)
     assert.throws(() => new Webhook(newSecret()).verify('{}', headers))
@@ -39,8 +49,12 @@ describe('webhook signatures', () => {
     const secret = newSecret()
     const body = '{"subject":"Grüße 🎉"}'
     const headers = signatureHeaders([keyOf(secret)], { id: 'evt_1', timestampSeconds: 1, body })
-    assert.equal(headers['X-Webhook-Signature'], `sha256=${createHmac('sha256', secret).update(Buffer.from(body)).digest('hex')}`)
+    assert.equal(
+      headers['X-Webhook-Signature'],
+      `sha256=${createHmac('sha256', secret).update(Buffer.from(body)).digest('hex')}`,
+    )
   })
 
-  it('are never left out', () => assert.throws(() => signatureHeaders([], { id: 'evt_1', timestampSeconds: 1, body: '' })))
+  it('are never left out', () =>
+    assert.throws(() => signatureHeaders([], { id: 'evt_1', timestampSeconds: 1, body: '' })))
 })

@@ -16,14 +16,19 @@ export interface Signed {
 }
 
 /** @param keys all that are valid now, the newest first; at least one. */
-export function signatureHeaders(keys: readonly SigningKey[], { id, timestampSeconds, body }: Signed): Record<string, string> {
+export function signatureHeaders(
+  keys: readonly SigningKey[],
+  { id, timestampSeconds, body }: Signed,
+): Record<string, string> {
   const [newest] = keys
   if (newest === undefined) throw new Error('a webhook is never sent without a signature')
   const content = `${id}.${timestampSeconds}.${body}`
   return {
     'webhook-id': id,
     'webhook-timestamp': String(timestampSeconds),
-    'webhook-signature': keys.map((key) => `v1,${createHmac('sha256', key.standard).update(content).digest('base64')}`).join(' '),
+    'webhook-signature': keys
+      .map((key) => `v1,${createHmac('sha256', key.standard).update(content).digest('base64')}`)
+      .join(' '),
     'X-Webhook-Signature': `sha256=${createHmac('sha256', newest.simple).update(body).digest('hex')}`,
   }
 }

@@ -2,15 +2,25 @@ import assert from 'node:assert/strict'
 import type { Posted } from '#src/outgoing.ts'
 import { judge, MAX_TRIES } from './verdict.ts'
 
-const answered = (status: number): Posted => ({ ok: true, status, body: '', location: null, contentType: null, durationMs: 1 })
+const answered = (status: number): Posted => ({
+  ok: true,
+  status,
+  body: '',
+  location: null,
+  contentType: null,
+  durationMs: 1,
+})
 const LOST: Posted = { ok: false, reason: 'connect', detail: 'connect ECONNREFUSED 192.0.2.1:443', durationMs: 1 }
 
 describe('webhook verdicts', () => {
   const cases: readonly (readonly [string, Posted, string, RegExp | null])[] = [
     ...[200, 201, 202, 204, 299].map((status) => [String(status), answered(status), 'delivered', null] as const),
-    ...[300, 301, 302, 307, 308].map((status) => [String(status), answered(status), 'pending', /redirects are not followed/] as const),
-    ...[400, 401, 404, 409, 429, 500, 503].map((status) =>
-      [String(status), answered(status), 'pending', new RegExp(`answered ${status}`)] as const),
+    ...[300, 301, 302, 307, 308].map(
+      (status) => [String(status), answered(status), 'pending', /redirects are not followed/] as const,
+    ),
+    ...[400, 401, 404, 409, 429, 500, 503].map(
+      (status) => [String(status), answered(status), 'pending', new RegExp(`answered ${status}`)] as const,
+    ),
     ['410', answered(410), 'failed', /410 Gone/],
     ['no connection', LOST, 'pending', /ECONNREFUSED/],
   ]
@@ -38,7 +48,12 @@ describe('webhook verdicts', () => {
 
   it('the eighth try is the last', () => {
     assert.equal(MAX_TRIES, waits.length + 1)
-    assert.deepEqual(judge(answered(500), MAX_TRIES - 1, 1), { state: 'failed', nextInMs: null, isGone: false, error: 'answered 500' })
+    assert.deepEqual(judge(answered(500), MAX_TRIES - 1, 1), {
+      state: 'failed',
+      nextInMs: null,
+      isGone: false,
+      error: 'answered 500',
+    })
     assert.equal(judge(answered(200), MAX_TRIES - 1, 1).state, 'delivered')
   })
 

@@ -15,15 +15,21 @@ const AHEAD_MS = 5 * 60_000
 const AT_ONCE = 20
 
 export function accountLoop(ctx: Context): LoopSpec {
-  const tokens = createTokens(ctx, { providers: loadOAuthProviders(ctx.config.oauthProvidersFile), outgoing: createOutgoing(ctx.config) })
+  const tokens = createTokens(ctx, {
+    providers: loadOAuthProviders(ctx.config.oauthProvidersFile),
+    outgoing: createOutgoing(ctx.config),
+  })
   return {
-    name: 'connected accounts', everyMs: Math.max(1000, EVERY_MS * Math.min(1, ctx.config.retryScale)),
+    name: 'connected accounts',
+    everyMs: Math.max(1000, EVERY_MS * Math.min(1, ctx.config.retryScale)),
     round: async () => {
       await liftForgotten(ctx)
-      const { rows } = await ctx.db.query<OAuthAccount>(`
+      const { rows } = await ctx.db.query<OAuthAccount>(
+        `
         SELECT id, generation, provider FROM connected_accounts
         WHERE kind = 'oauth' AND state = 'active' AND access_expires_at < $1 ORDER BY access_expires_at LIMIT $2`,
-      [new Date(ctx.clock.now() + AHEAD_MS), AT_ONCE])
+        [new Date(ctx.clock.now() + AHEAD_MS), AT_ONCE],
+      )
       const found = await Promise.all(rows.map((account) => tokens.find(account, { aheadMs: AHEAD_MS })))
       // those that could not be renewed come first again: not at once
       return rows.length === AT_ONCE && found.every(({ kind }) => kind === 'token')

@@ -28,11 +28,14 @@ describe('calls of automations', () => {
   })
 
   /** Due for an hour. */
-  const add = (url: string, count: number): Promise<unknown> => ctx.db.query(`
+  const add = (url: string, count: number): Promise<unknown> =>
+    ctx.db.query(
+      `
     INSERT INTO automation_calls (id, workspace_id, automation_id, enrolment_id, step, lane, url, body, due_at, created_at)
     SELECT gen_random_uuid(), $1::uuid, $2, $2, 's', $1::uuid || ' ' || $3, $3, '{}', now() - interval '1 hour', now()
     FROM generate_series(1, $4)`,
-    [workspaceId, newId(), url, count])
+      [workspaceId, newId(), url, count],
+    )
   const tell = async (): Promise<Record<string, number>> => {
     const { rows } = await ctx.db.query<{ what: string; n: number }>(`
       SELECT state || CASE WHEN tries > 0 THEN ' tried' ELSE '' END || CASE WHEN leased_until > now() THEN ' held' ELSE '' END AS what,
@@ -45,11 +48,18 @@ describe('calls of automations', () => {
     await add(dead.url, 600)
     await add(alive.url, 200)
     loop = startAutomationCalls(ctx)
-    await until(async () => (await tell())['delivered tried'] === 200, () => `${alive.requests.length} were told`)
+    await until(
+      async () => (await tell())['delivered tried'] === 200,
+      () => `${alive.requests.length} were told`,
+    )
     const { 'pending tried': timedOut = 0 } = await tell()
     assert.equal(timedOut, 0, 'no call to the dead address had ended by then')
     await loop.stop()
-    assert.deepEqual(await tell(), { pending: 600, 'delivered tried': 200 }, 'what was under way is given back, uncounted')
+    assert.deepEqual(
+      await tell(),
+      { pending: 600, 'delivered tried': 200 },
+      'what was under way is given back, uncounted',
+    )
   })
   it('two who call at once tell everything once', async () => {
     alive.requests.length = 0
@@ -71,7 +81,9 @@ describe('calls of automations', () => {
     await loop.stop()
     assert.equal(alive.requests[0]?.headers['webhook-id'], alive.requests[1]?.headers['webhook-id'])
     assert.equal(dead.requests.length, before)
-    const { rows: [row] } = await ctx.db.query('SELECT answer FROM automation_calls')
+    const {
+      rows: [row],
+    } = await ctx.db.query('SELECT answer FROM automation_calls')
     assert.deepEqual(row, { answer: '307 no' })
   })
   it('an address that leads to a private network is refused when it is called', async () => {
@@ -79,7 +91,9 @@ describe('calls of automations', () => {
     loop = startAutomationCalls(ctx)
     await until(async () => (await tell())['pending tried'] === 1)
     await loop.stop()
-    const { rows: [row] } = await ctx.db.query<{ answer: string }>('SELECT answer FROM automation_calls')
+    const {
+      rows: [row],
+    } = await ctx.db.query<{ answer: string }>('SELECT answer FROM automation_calls')
     assert.match(row?.answer ?? '', /^forbidden/)
   })
 })

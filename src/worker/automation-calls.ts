@@ -2,7 +2,15 @@
  * Makes the calls of webhook steps: the rules of their queue (posting.ts has the rounds). At least once: what could not be written down,
  * because PostgreSQL was away or the process died, is made again with the same id when its lease has run out.
  */
-import { claimCalls, LEASE_MS, makeCall, releaseCalls, settleCalls, type Call, type Told } from '#src/automations/calls.ts'
+import {
+  claimCalls,
+  LEASE_MS,
+  makeCall,
+  releaseCalls,
+  settleCalls,
+  type Call,
+  type Told,
+} from '#src/automations/calls.ts'
 import { createBatcher } from '#src/batcher.ts'
 import type { Context } from '#src/context.ts'
 import { createOutgoing } from '#src/outgoing.ts'
@@ -26,15 +34,22 @@ export function startAutomationCalls(ctx: Context): Loop {
 
   async function settle(told: Told): Promise<Pace> {
     await settler.add(told).catch((error: unknown) => {
-      ctx.log.warn({ err: error, call: told.call.id }, 'a call of an automation was made and could not be settled; it comes again')
+      ctx.log.warn(
+        { err: error, call: told.call.id },
+        'a call of an automation was made and could not be settled; it comes again',
+      )
     })
     return told.state === 'delivered' ? paceWithin(told.durationMs) : 'bad'
   }
 
   return startPosting<Call, Told>(ctx.log, {
-    name: 'calls of automations', bounds: BOUNDS, mostClaimed: MOST_CLAIMED, sweepMs: SWEEP_MS, staleMs: startableMs(LEASE_MS),
+    name: 'calls of automations',
+    bounds: BOUNDS,
+    mostClaimed: MOST_CLAIMED,
+    sweepMs: SWEEP_MS,
+    staleMs: startableMs(LEASE_MS),
     laneOf: ({ lane }) => lane,
-    claim: async (room) => ({ ...await claimCalls(ctx.db, room, ctx.clock.now()), nextInMs: null }),
+    claim: async (room) => ({ ...(await claimCalls(ctx.db, room, ctx.clock.now())), nextInMs: null }),
     attempt: (call) => makeCall(means, call),
     isDelivered: ({ state }) => state === 'delivered',
     settle,

@@ -47,7 +47,7 @@ export function startAutomations(ctx: Context, redisUrl: string): Loop {
   async function runUntilNobodyIsDue(): Promise<void> {
     for (let isMore = true; isMore && !isStopped;) {
       const isEnrolling = await enrolMembers(ctx)
-      isMore = await runSlice(parts) > 0 || isEnrolling
+      isMore = (await runSlice(parts)) > 0 || isEnrolling
     }
   }
 

@@ -8,11 +8,14 @@ const EVERY_MS = 5000
 
 export function automationUpkeepLoop(ctx: Context): LoopSpec {
   return {
-    name: 'automation upkeep', everyMs: EVERY_MS,
+    name: 'automation upkeep',
+    everyMs: EVERY_MS,
     round: async () => {
       const isFolding = [await foldCounts(ctx.db), await foldSteps(ctx.db)].includes(true)
       const now = new Date(ctx.clock.now())
-      return [isFolding, await endArchived(ctx.db, now), await clearEnded(ctx.db, now), await clearCalls(ctx)].includes(true)
+      return [isFolding, await endArchived(ctx.db, now), await clearEnded(ctx.db, now), await clearCalls(ctx)].includes(
+        true,
+      )
     },
   }
 }

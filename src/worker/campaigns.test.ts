@@ -8,7 +8,9 @@ import { campaignBeginLoop, campaignLoop } from './campaigns.ts'
 
 describe('the loops of campaigns', () => {
   let ctx: TestContext
-  before(async () => { ctx = await createContext() })
+  before(async () => {
+    ctx = await createContext()
+  })
   after(() => ctx.close())
 
   it('one begins those whose time has come, the other sends what has begun', async () => {
@@ -17,9 +19,18 @@ describe('the loops of campaigns', () => {
     const audience = await addAudience(owner)
     await addMembers(owner, audience, { count: 3, domain: 'members.example' })
     const make = async (startsAt: Date): Promise<string> => {
-      const fields = { name: 'C', subject: 'Hello', body: BODY, fromEmail: `a@${sender.domain}`, audienceIds: [audience] }
+      const fields = {
+        name: 'C',
+        subject: 'Hello',
+        body: BODY,
+        fromEmail: `a@${sender.domain}`,
+        audienceIds: [audience],
+      }
       const id = (await createCampaign(ctx.db, sender.workspaceId, fields))?.id ?? assert.fail()
-      await ctx.db.query(`UPDATE campaigns SET status = 'SCHEDULED', is_open = true, scheduled_at = $2, starts_at = $2 WHERE id = $1`, [id, startsAt])
+      await ctx.db.query(
+        `UPDATE campaigns SET status = 'SCHEDULED', is_open = true, scheduled_at = $2, starts_at = $2 WHERE id = $1`,
+        [id, startsAt],
+      )
       return id
     }
     const [due, later] = [await make(new Date(ctx.clock.now() - 1000)), await make(new Date(ctx.clock.now() + 60_000))]
@@ -35,7 +46,9 @@ describe('the loops of campaigns', () => {
     assert.deepEqual(await states(), ['SENDING', 'SCHEDULED'])
     await begin.round()
     assert.equal((await ctx.db.query('SELECT FROM messages')).rowCount, 0)
-    while (await send.round()) { /* until nothing is to be done at once */ }
+    while (await send.round()) {
+      /* until nothing is to be done at once */
+    }
     assert.deepEqual(await states(), ['SENT', 'SCHEDULED'])
     assert.equal((await ctx.db.query('SELECT FROM messages')).rowCount, 3)
   })

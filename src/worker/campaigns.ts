@@ -32,8 +32,10 @@ export function campaignLoop(ctx: Context): LoopSpec {
 export function campaignBeginLoop(ctx: Context): LoopSpec {
   // its threads start when a campaign does
   const starting = { ...ctx, renderer: createRenderer({ threads: 1 }) }
-  const isMine = ({ status, startsAt }: Open): boolean => status === 'SCHEDULED' && startsAt !== null && startsAt.getTime() <= ctx.clock.now()
-  const begin = ({ workspaceId, id }: Open): Promise<boolean> => beginScheduled(starting, { workspaceId, id }).then(() => false)
+  const isMine = ({ status, startsAt }: Open): boolean =>
+    status === 'SCHEDULED' && startsAt !== null && startsAt.getTime() <= ctx.clock.now()
+  const begin = ({ workspaceId, id }: Open): Promise<boolean> =>
+    beginScheduled(starting, { workspaceId, id }).then(() => false)
   return { name: 'campaigns that begin', everyMs: EVERY_MS, round: roundOf(ctx, isMine, begin) }
 }
 
@@ -44,7 +46,11 @@ export function campaignFoldLoop(ctx: Context): LoopSpec {
 type Open = Awaited<ReturnType<typeof listOpen>>[number]
 
 /** A step of each; `step` answers whether there is more to do at once. */
-function roundOf(ctx: Context, isMine: (one: Open) => boolean, step: (one: Open) => Promise<boolean>): () => Promise<boolean> {
+function roundOf(
+  ctx: Context,
+  isMine: (one: Open) => boolean,
+  step: (one: Open) => Promise<boolean>,
+): () => Promise<boolean> {
   const restUntil = new Map<string, number>()
   return async () => {
     let isMore = false

@@ -8,5 +8,9 @@ const EVERY_MS = 2000
 
 export function deliveryReportLoop(ctx: Context): LoopSpec {
   const acceptor = createAcceptor(ctx)
-  return { name: 'delivery-reports', everyMs: EVERY_MS, round: () => writeReports({ ...ctx, acceptor }, new Date(ctx.clock.now())) }
+  return {
+    name: 'delivery-reports',
+    everyMs: EVERY_MS,
+    round: () => writeReports({ ...ctx, acceptor }, new Date(ctx.clock.now())),
+  }
 }

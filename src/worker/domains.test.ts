@@ -51,11 +51,16 @@ describe('the worker and sending domains', () => {
   }
   const statusOf = async (domain: Domain): Promise<string> => (await world.read(domain)).status
   const eventsOf = async (): Promise<unknown[]> => {
-    const { rows } = await world.ctx.db.query<{ type: string; data: object }>('SELECT type, data FROM events WHERE workspace_id = $1 ORDER BY id', [workspaceId])
+    const { rows } = await world.ctx.db.query<{ type: string; data: object }>(
+      'SELECT type, data FROM events WHERE workspace_id = $1 ORDER BY id',
+      [workspaceId],
+    )
     return rows.map(({ type, data }) => [type, data])
   }
-  const event = ({ id, domain }: Domain, type: string, status: string): unknown =>
-    [type, { domain, domain_id: id, verification_status: status }]
+  const event = ({ id, domain }: Domain, type: string, status: string): unknown => [
+    type,
+    { domain, domain_id: id, verification_status: status },
+  ]
 
   async function verified(): Promise<Domain> {
     const domain = await world.add(workspaceId)
@@ -119,8 +124,13 @@ describe('the worker and sending domains', () => {
       advance(3 * MINUTE)
       const before = world.dns.queries.length
       await Promise.all([checks.round(), domainCheckLoop(world.ctx).round()])
-      for (const { domain, keys: [rsa] } of domains) {
-        const asked = world.dns.queries.slice(before).filter(({ name, type }) => type === 'TXT' && name === dkimName(rsa?.selector ?? '', domain))
+      for (const {
+        domain,
+        keys: [rsa],
+      } of domains) {
+        const asked = world.dns.queries
+          .slice(before)
+          .filter(({ name, type }) => type === 'TXT' && name === dkimName(rsa?.selector ?? '', domain))
         assert.equal(asked.length, 1)
       }
     })
@@ -161,7 +171,9 @@ describe('the worker and sending domains', () => {
       world.publish(domain)
       assert.equal((await world.look(domain)).kind, 'verified')
       assert.deepEqual(await eventsOf(), [
-        event(domain, 'domain.verified', 'verified'), event(domain, 'domain.degraded', 'degraded'), event(domain, 'domain.verified', 'verified'),
+        event(domain, 'domain.verified', 'verified'),
+        event(domain, 'domain.degraded', 'degraded'),
+        event(domain, 'domain.verified', 'verified'),
       ])
     })
 
@@ -181,7 +193,10 @@ describe('the worker and sending domains', () => {
       const domain = await world.add(workspaceId)
       world.publish(domain, ({ purpose }) => purpose === 'dkim')
       await pass(3 * MINUTE)
-      assert.deepEqual([(await world.read(domain)).status, (await world.read(domain)).mailFromStatus], ['verified', 'pending'])
+      assert.deepEqual(
+        [(await world.read(domain)).status, (await world.read(domain)).mailFromStatus],
+        ['verified', 'pending'],
+      )
       world.publish(domain)
       await pass(3 * MINUTE)
       assert.equal((await world.read(domain)).mailFromStatus, 'verified')
@@ -264,7 +279,10 @@ describe('the worker and sending domains', () => {
       assert.deepEqual(await selectors(domain, 'retired'), old)
       await pass(3 * DAY, DAY + 3 * HOUR)
       assert.deepEqual(await selectors(domain, 'removable'), old)
-      const { rows } = await world.ctx.db.query<{ private_key: Buffer }>(`SELECT private_key FROM dkim_keys WHERE domain_id = $1 AND state = 'removable'`, [domain.id])
+      const { rows } = await world.ctx.db.query<{ private_key: Buffer }>(
+        `SELECT private_key FROM dkim_keys WHERE domain_id = $1 AND state = 'removable'`,
+        [domain.id],
+      )
       assert.ok(rows.length === 2 && rows.every((row) => row.private_key.length === 0))
       await pass(33 * DAY, DAY + 3 * HOUR)
       assert.equal((await world.read(domain)).keys.length, 2)
@@ -277,7 +295,8 @@ describe('the worker and sending domains', () => {
       const next = await selectors(domain, 'waiting')
       const { keys } = await world.read(domain)
       world.publish(await world.read(domain))
-      for (const { state, selector } of keys) if (state === 'active') delete world.dns.zone[dkimName(selector, domain.domain)]
+      for (const { state, selector } of keys)
+        if (state === 'active') delete world.dns.zone[dkimName(selector, domain.domain)]
       assert.equal((await world.look(domain)).kind, 'verified')
       assert.deepEqual(await signing(domain), next)
     })
@@ -316,9 +335,14 @@ describe('the worker and sending domains', () => {
       return submission.id
     }
     const recipientOf = async (id: string): Promise<{ state: string; reason: string | null } | undefined> =>
-      (await world.ctx.db.query<{ state: string; reason: string | null }>('SELECT state, reason FROM recipients WHERE message_id = $1', [id])).rows[0]
+      (
+        await world.ctx.db.query<{ state: string; reason: string | null }>(
+          'SELECT state, reason FROM recipients WHERE message_id = $1',
+          [id],
+        )
+      ).rows[0]
 
-    it('has its queued and scheduled mail failed with a clear reason, and nobody else\'s', async () => {
+    it("has its queued and scheduled mail failed with a clear reason, and nobody else's", async () => {
       const [gone, stays] = [await world.add(workspaceId), await world.add(workspaceId)]
       const queued = await accept(gone.id)
       const scheduled = await accept(gone.id, { scheduledAt: new Date(world.ctx.clock.now() + 30 * DAY) })
@@ -327,10 +351,19 @@ describe('the worker and sending domains', () => {
       const loop = domainRemovalLoop(world.ctx)
       await Promise.all([loop.round(), domainRemovalLoop(world.ctx).round()])
       for (const id of [queued, scheduled])
-        assert.deepEqual(await recipientOf(id), { state: 'failed', reason: `the sending domain ${gone.domain} was removed` })
+        assert.deepEqual(await recipientOf(id), {
+          state: 'failed',
+          reason: `the sending domain ${gone.domain} was removed`,
+        })
       for (const id of others) assert.equal((await recipientOf(id))?.state, 'queued')
-      const { rows } = await world.ctx.db.query<{ type: string }>(`SELECT type FROM events WHERE message_id = $1 ORDER BY sequence`, [queued])
-      assert.deepEqual(rows.map(({ type }) => type), ['email.queued', 'email.failed'])
+      const { rows } = await world.ctx.db.query<{ type: string }>(
+        `SELECT type FROM events WHERE message_id = $1 ORDER BY sequence`,
+        [queued],
+      )
+      assert.deepEqual(
+        rows.map(({ type }) => type),
+        ['email.queued', 'email.failed'],
+      )
       assert.equal(await findDomain(world.ctx.db, workspaceId, gone.id), null)
     })
 
@@ -349,13 +382,21 @@ describe('the worker and sending domains', () => {
     it('with more mail than a slice', async () => {
       const domain = await world.add(workspaceId)
       const acceptor = createAcceptor(world.ctx)
-      const all = Array.from({ length: 1300 }, (_, i) => ({ ...submissionOf(workspaceId), domainId: i % 2 === 0 ? domain.id : newId() }))
+      const all = Array.from({ length: 1300 }, (_, i) => ({
+        ...submissionOf(workspaceId),
+        domainId: i % 2 === 0 ? domain.id : newId(),
+      }))
       await Promise.all(all.map((one) => acceptor.accept(one)))
       await removeDomain(world.ctx, workspaceId, domain.id)
       await domainRemovalLoop(world.ctx).round()
       const { rows } = await world.ctx.db.query<{ state: string; n: number }>(
-        'SELECT state, count(*) AS n FROM recipients WHERE workspace_id = $1 GROUP BY state ORDER BY state', [workspaceId])
-      assert.deepEqual(rows, [{ state: 'failed', n: 650 }, { state: 'queued', n: 650 }])
+        'SELECT state, count(*) AS n FROM recipients WHERE workspace_id = $1 GROUP BY state ORDER BY state',
+        [workspaceId],
+      )
+      assert.deepEqual(rows, [
+        { state: 'failed', n: 650 },
+        { state: 'queued', n: 650 },
+      ])
     })
   })
 })

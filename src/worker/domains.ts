@@ -27,7 +27,8 @@ const AFTERMATH_MS = 60_000
 export function domainCheckLoop(ctx: Context): LoopSpec {
   const dns = createDomainDns(ctx.config)
   return {
-    name: 'domain checks', everyMs: Math.min(CHECK_EVERY_MS, Math.max(500, CHECK_EVERY_MS * ctx.config.retryScale)),
+    name: 'domain checks',
+    everyMs: Math.min(CHECK_EVERY_MS, Math.max(500, CHECK_EVERY_MS * ctx.config.retryScale)),
     round: async () => {
       const due = await claimChecks(ctx, LOOKS)
       await inParallel(ctx, due, async ({ id, workspaceId }) => {
@@ -36,7 +37,10 @@ export function domainCheckLoop(ctx: Context): LoopSpec {
         const { kind, domain: now, news } = await verifyDomain(ctx, dns, domain)
         announce(ctx, news)
         if (now.status === domain.status) return
-        ctx.log.info({ domain: now.domain, before: domain.status, status: now.status, found: kind }, 'the status of a domain changed')
+        ctx.log.info(
+          { domain: now.domain, before: domain.status, status: now.status, found: kind },
+          'the status of a domain changed',
+        )
       })
       return due.length === LOOKS
     },
@@ -46,7 +50,8 @@ export function domainCheckLoop(ctx: Context): LoopSpec {
 export function registrationLoop(ctx: Context): LoopSpec {
   const means = { dns: createDomainDns(ctx.config), outgoing: createOutgoing(ctx.config) }
   return {
-    name: 'domain registrations', everyMs: LOOK_EVERY_MS,
+    name: 'domain registrations',
+    everyMs: LOOK_EVERY_MS,
     round: async () => {
       const due = await claimRegistrations(ctx, AT_ONCE)
       await inParallel(ctx, due, (domain) => updateRegistration(ctx, means, domain))
@@ -57,7 +62,8 @@ export function registrationLoop(ctx: Context): LoopSpec {
 
 export function domainRemovalLoop(ctx: Context): LoopSpec {
   return {
-    name: 'domain removals', everyMs: REMOVAL_EVERY_MS,
+    name: 'domain removals',
+    everyMs: REMOVAL_EVERY_MS,
     round: async () => {
       const now = ctx.clock.now()
       const removals = await readRemovals(ctx.db, new Date(now), AT_ONCE)
@@ -76,5 +82,6 @@ export function domainRemovalLoop(ctx: Context): LoopSpec {
 async function inParallel<T>(ctx: Context, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const results = await Promise.allSettled(items.map(work))
   for (const result of results)
-    if (result.status === 'rejected') ctx.log.warn({ err: result.reason as unknown }, 'a domain could not be looked at; it comes again')
+    if (result.status === 'rejected')
+      ctx.log.warn({ err: result.reason as unknown }, 'a domain could not be looked at; it comes again')
 }

@@ -14,7 +14,8 @@ const AT_ONCE = 10
 export function egressLoop(ctx: Context): LoopSpec {
   const means = createCheckMeans(ctx.config)
   return {
-    name: 'egress', everyMs: EVERY_MS,
+    name: 'egress',
+    everyMs: EVERY_MS,
     round: async () => {
       const warm = await endWarmUps(ctx.db, ctx.config.warmUp, new Date(ctx.clock.now()))
       for (const source of warm) ctx.log.info({ source }, 'the warm-up of a source is over')
@@ -26,11 +27,16 @@ export function egressLoop(ctx: Context): LoopSpec {
 }
 
 async function examine(ctx: Context, means: CheckMeans, source: DueSource): Promise<void> {
-  const findings = await Promise.all(CHECK_NAMES.map(async (check) => ({ check, ...await checkSource(means, check, source) })))
+  const findings = await Promise.all(
+    CHECK_NAMES.map(async (check) => ({ check, ...(await checkSource(means, check, source)) })),
+  )
   const changed = await storeFindings(ctx.db, source.id, findings, new Date(ctx.clock.now()))
   for (const { check, status, detail, todo } of findings) {
     if (!changed.includes(check) || status === 'skipped') continue
     const level = status === 'failed' ? 'warn' : 'info'
-    ctx.log[level]({ source: source.name, check, detail, todo: todo === '' ? undefined : todo }, `a check of a source: ${status}`)
+    ctx.log[level](
+      { source: source.name, check, detail, todo: todo === '' ? undefined : todo },
+      `a check of a source: ${status}`,
+    )
   }
 }

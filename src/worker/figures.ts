@@ -20,7 +20,8 @@ const MOST_COUNTED = 100_000
 
 export function figuresLoop(ctx: Context): LoopSpec {
   return {
-    name: 'figures', everyMs: LOOK_MS,
+    name: 'figures',
+    everyMs: LOOK_MS,
     round: async () => {
       if (await isMyTurn(ctx.redis, EVERY_MS)) await tellQueue(ctx.redis, await readFigures(ctx))
       return false
@@ -30,30 +31,52 @@ export function figuresLoop(ctx: Context): LoopSpec {
 
 export async function readFigures({ db, redis }: Pick<Context, 'db' | 'redis'>): Promise<Snapshot> {
   const [depth, oldest, suspensions, webhooks, reports, held, notices, campaigns, automations] = await Promise.all([
-    readDepth(redis), readOldest(db), listSuspensions(db), readWebhooks(db), readReports(db), countHeld(db), countNotices(db),
-    readCampaigns(db), readAutomations(db),
+    readDepth(redis),
+    readOldest(db),
+    listSuspensions(db),
+    readWebhooks(db),
+    readReports(db),
+    countHeld(db),
+    countNotices(db),
+    readCampaigns(db),
+    readAutomations(db),
   ])
   return {
-    mailstead_queue_depth: depth, mailstead_queue_oldest_seconds: oldest,
-    mailstead_suspensions: SUSPENDABLE.map((kind) => ({ labels: [kind], value: suspensions.filter((one) => one.kind === kind).length })),
-    mailstead_webhook_backlog: single(webhooks.count), mailstead_webhook_oldest_seconds: single(webhooks.oldest),
+    mailstead_queue_depth: depth,
+    mailstead_queue_oldest_seconds: oldest,
+    mailstead_suspensions: SUSPENDABLE.map((kind) => ({
+      labels: [kind],
+      value: suspensions.filter((one) => one.kind === kind).length,
+    })),
+    mailstead_webhook_backlog: single(webhooks.count),
+    mailstead_webhook_oldest_seconds: single(webhooks.oldest),
     mailstead_campaigns: campaigns,
-    mailstead_automation_steps_due: single(automations.count), mailstead_automation_oldest_seconds: single(automations.oldest),
+    mailstead_automation_steps_due: single(automations.count),
+    mailstead_automation_oldest_seconds: single(automations.oldest),
     mailstead_inbound_waiting: single(reports),
     mailstead_notices: NOTICE_KIND_NAMES.map((kind) => ({ labels: [kind], value: notices.get(kind) ?? 0 })),
-    mailstead_suppressions_held: HOLDS.map((hold) => ({ labels: [hold], value: sumOfHeld(held.filter((one) => one.hold === hold)) })),
+    mailstead_suppressions_held: HOLDS.map((hold) => ({
+      labels: [hold],
+      value: sumOfHeld(held.filter((one) => one.hold === hold)),
+    })),
   }
 }
 
 async function readDepth(redis: Context['redis']): Promise<Series[]> {
   const sites = await redis.zrange(SITES_KEY, '0', '-1')
-  return Promise.all(TIER_NAMES.flatMap((tier) => [
-    redis.zcard(dueKey(tier)).then((value) => ({ labels: [tier, 'scheduled'], value })),
-    sumOf(redis, sites.filter((site) => !isSuspendedSite(site)).map((site) => readyKey(site, tier)))
-      .then((value) => ({ labels: [tier, 'ready'], value })),
-    sumOf(redis, sites.filter(isSuspendedSite).map((site) => readyKey(site, tier)))
-      .then((value) => ({ labels: [tier, 'suspended'], value })),
-  ]))
+  return Promise.all(
+    TIER_NAMES.flatMap((tier) => [
+      redis.zcard(dueKey(tier)).then((value) => ({ labels: [tier, 'scheduled'], value })),
+      sumOf(
+        redis,
+        sites.filter((site) => !isSuspendedSite(site)).map((site) => readyKey(site, tier)),
+      ).then((value) => ({ labels: [tier, 'ready'], value })),
+      sumOf(
+        redis,
+        sites.filter(isSuspendedSite).map((site) => readyKey(site, tier)),
+      ).then((value) => ({ labels: [tier, 'suspended'], value })),
+    ]),
+  )
 }
 
 async function sumOf(redis: Context['redis'], keys: readonly string[]): Promise<number> {
@@ -67,14 +90,20 @@ async function readOldest(db: Context['db']): Promise<Series[]> {
   const { rows } = await db.query<{ tier: string; seconds: number }>(
     `SELECT t.tier, coalesce(greatest(0, extract(epoch FROM now() - o.due_at)), 0)::float AS seconds
      FROM unnest($1::text[]) AS t (tier) LEFT JOIN LATERAL (
-       SELECT due_at FROM recipients WHERE is_open AND tier = t.tier ORDER BY due_at LIMIT 1) o ON true`, [TIER_NAMES])
+       SELECT due_at FROM recipients WHERE is_open AND tier = t.tier ORDER BY due_at LIMIT 1) o ON true`,
+    [TIER_NAMES],
+  )
   return rows.map(({ tier, seconds }) => ({ labels: [tier], value: seconds }))
 }
 
 async function readWebhooks(db: Context['db']): Promise<{ count: number; oldest: number }> {
-  const { rows: [row] } = await db.query<{ count: number; oldest: number }>(
+  const {
+    rows: [row],
+  } = await db.query<{ count: number; oldest: number }>(
     `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
-     FROM (SELECT due_at FROM webhook_deliveries WHERE state = 'pending' LIMIT $1) w`, [MOST_COUNTED])
+     FROM (SELECT due_at FROM webhook_deliveries WHERE state = 'pending' LIMIT $1) w`,
+    [MOST_COUNTED],
+  )
   return row ?? { count: 0, oldest: 0 }
 }
 
@@ -83,16 +112,22 @@ const UNDER_WAY = ['SCHEDULED', 'SENDING', 'PAUSED', 'SENT'] as const
 async function readCampaigns(db: Context['db']): Promise<Series[]> {
   const { rows } = await db.query<{ status: string; value: number }>(
     `SELECT s.status, count(k.id)::int AS value FROM unnest($1::text[]) AS s (status) LEFT JOIN campaigns k ON k.status = s.status
-     GROUP BY s.status`, [UNDER_WAY])
+     GROUP BY s.status`,
+    [UNDER_WAY],
+  )
   return rows.map(({ status, value }) => ({ labels: [status], value }))
 }
 
 async function readAutomations(db: Context['db']): Promise<{ count: number; oldest: number }> {
-  const { rows: [row] } = await db.query<{ count: number; oldest: number }>(
+  const {
+    rows: [row],
+  } = await db.query<{ count: number; oldest: number }>(
     `SELECT count(*) AS count, coalesce(greatest(0, extract(epoch FROM now() - min(due_at))), 0)::float AS oldest
      FROM (SELECT e.due_at FROM automations a CROSS JOIN LATERAL (
        SELECT due_at FROM enrolments WHERE automation_id = a.id AND state = 'active' AND due_at <= now() ORDER BY due_at LIMIT $1) e
-       WHERE a.status = 'active' LIMIT $1) d`, [MOST_COUNTED])
+       WHERE a.status = 'active' LIMIT $1) d`,
+    [MOST_COUNTED],
+  )
   return row ?? { count: 0, oldest: 0 }
 }
 
@@ -103,7 +138,11 @@ function sumOfHeld(held: readonly HeldCount[]): number {
 }
 
 async function readReports(db: Context['db']): Promise<number> {
-  const { rows: [row] } = await db.query<{ count: number }>(
-    'SELECT count(*) AS count FROM (SELECT FROM inbound_reports WHERE due_at IS NOT NULL LIMIT $1) r', [MOST_COUNTED])
+  const {
+    rows: [row],
+  } = await db.query<{ count: number }>(
+    'SELECT count(*) AS count FROM (SELECT FROM inbound_reports WHERE due_at IS NOT NULL LIMIT $1) r',
+    [MOST_COUNTED],
+  )
   return row?.count ?? 0
 }

@@ -9,7 +9,8 @@ const EVERY_MS = 5 * 60_000
 
 export function heldSuppressionLoop(ctx: Context): LoopSpec {
   return {
-    name: 'held suppressions', everyMs: EVERY_MS,
+    name: 'held suppressions',
+    everyMs: EVERY_MS,
     round: async () => {
       const now = new Date(ctx.clock.now())
       const written = await endHolds(ctx.db, now)

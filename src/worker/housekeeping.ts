@@ -31,7 +31,8 @@ const OLD = [
 
 export function housekeepingLoop(ctx: Context): LoopSpec {
   return {
-    name: 'housekeeping', everyMs: EVERY_MS,
+    name: 'housekeeping',
+    everyMs: EVERY_MS,
     round: async () => {
       await ensurePartitions((statement) => ctx.db.query(statement), ctx.clock.now())
       for (const statement of OLD) await ctx.db.query(statement)

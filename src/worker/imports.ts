@@ -7,5 +7,5 @@ import type { LoopSpec } from './loop.ts'
 const EVERY_MS = 1000
 
 export function importLoop(ctx: Context): LoopSpec {
-  return { name: 'imports', everyMs: EVERY_MS, round: async () => await runImports(ctx) || clearImports(ctx.db) }
+  return { name: 'imports', everyMs: EVERY_MS, round: async () => (await runImports(ctx)) || clearImports(ctx.db) }
 }

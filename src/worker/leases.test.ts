@@ -27,15 +27,19 @@ describe('leases', () => {
     await createAcceptor(ctx).accept(submission)
     return submission.id
   }
-  const read = async (id: string): Promise<RecipientView | undefined> => (await readMessage(ctx.db, workspaceId, id))?.recipients[0]
+  const read = async (id: string): Promise<RecipientView | undefined> =>
+    (await readMessage(ctx.db, workspaceId, id))?.recipients[0]
   const stateOf = async (id: string): Promise<RecipientView['state'] | undefined> => (await read(id))?.state
 
   /** The lease of a process of this machine that is not there any more. */
   async function leaseOfTheDead(): Promise<number> {
     const mine = await takeLease(ctx)
     const { pid } = spawnSync('true')
-    const { rows } = await ctx.db.query<{ id: number }>(`
-      INSERT INTO leases (machine, pid, expires_at) SELECT machine, $2, expires_at FROM leases WHERE id = $1 RETURNING id`, [mine.id, pid])
+    const { rows } = await ctx.db.query<{ id: number }>(
+      `
+      INSERT INTO leases (machine, pid, expires_at) SELECT machine, $2, expires_at FROM leases WHERE id = $1 RETURNING id`,
+      [mine.id, pid],
+    )
     await mine.end()
     return rows[0]?.id ?? 0
   }
@@ -63,13 +67,14 @@ describe('leases', () => {
     const GRACE_MS = 200
     let id: number
     beforeEach(async () => {
-      loop = leaseLoop({ ...ctx, config: { ...ctx.config, leaseSeconds: 3 * GRACE_MS / 1000 } })
+      loop = leaseLoop({ ...ctx, config: { ...ctx.config, leaseSeconds: (3 * GRACE_MS) / 1000 } })
       const { rows } = await ctx.db.query<{ id: number }>(`
         INSERT INTO leases (machine, pid, expires_at) VALUES ('elsewhere', 1, now()) RETURNING id`)
       id = rows[0]?.id ?? 0
       await loop.round()
     })
-    const leases = async (): Promise<number[]> => (await ctx.db.query<{ id: number }>('SELECT id FROM leases')).rows.map((row) => row.id)
+    const leases = async (): Promise<number[]> =>
+      (await ctx.db.query<{ id: number }>('SELECT id FROM leases')).rows.map((row) => row.id)
 
     it('are left a moment in which a process that lives renews them', async () => {
       assert.deepEqual(await leases(), [id])

@@ -22,7 +22,8 @@ export function leaseLoop(ctx: Context): LoopSpec {
   let [roundsLeft, sinceDeath] = [0, ROUNDS_AFTER_A_DEATH]
   const findDead = createCoroner(ctx.config.leaseSeconds)
   return {
-    name: 'leases', everyMs: EVERY_MS,
+    name: 'leases',
+    everyMs: EVERY_MS,
     round: async () => {
       const dead = await findDead(ctx.db)
       if (roundsLeft-- <= 0 || sinceDeath++ < ROUNDS_AFTER_A_DEATH) {
@@ -52,11 +53,21 @@ async function releaseAll(ctx: Context, read: () => Promise<(Due & { readonly le
     if (held.length === 0) return released
     const now = ctx.clock.now()
     const moves = held.map((one): Moving => ({
-      messageId: one.messageId, n: one.n, move: 'release', lease: one.lease, dueAt: new Date(now), isCounted: false, attempt: null, eventData: null,
+      messageId: one.messageId,
+      n: one.n,
+      move: 'release',
+      lease: one.lease,
+      dueAt: new Date(now),
+      isCounted: false,
+      attempt: null,
+      eventData: null,
       reason: 'the process that was sending it died; it is sent again',
     }))
     const { done } = await moveRecipients(ctx.db, moves, new Date(now))
-    schedule(ctx, held.filter((_, i) => done.has(i)).map((one) => ({ ...one, dueMs: now })))
+    schedule(
+      ctx,
+      held.filter((_, i) => done.has(i)).map((one) => ({ ...one, dueMs: now })),
+    )
     released += done.size
   }
 }

@@ -11,13 +11,18 @@ import { letGoLoop } from './let-go.ts'
 
 describe('what is let go', () => {
   let ctx: TestContext
-  before(async () => { ctx = await createContext() })
+  before(async () => {
+    ctx = await createContext()
+  })
   after(() => ctx.close())
   beforeEach(async () => {
     await ctx.redis.flushall()
     await ctx.redis.set(EPOCH_KEY, 'the schedule is whole')
-    for (const table of ['recipients', 'suspensions', 'let_go', 'domain_sites']) await ctx.db.query(`DELETE FROM ${table}`)
-    await ctx.db.query(`INSERT INTO domain_sites (domain, site, seen_at) VALUES ('a.example', 'mx.one', now()), ('b.example', 'mx.one', now())`)
+    for (const table of ['recipients', 'suspensions', 'let_go', 'domain_sites'])
+      await ctx.db.query(`DELETE FROM ${table}`)
+    await ctx.db.query(
+      `INSERT INTO domain_sites (domain, site, seen_at) VALUES ('a.example', 'mx.one', now()), ('b.example', 'mx.one', now())`,
+    )
   })
   afterEach(async () => assert.equal(await ctx.redis.get(EPOCH_KEY), 'the schedule is whole', 'all was scheduled anew'))
 
@@ -29,8 +34,15 @@ describe('what is let go', () => {
   const pass = (): Promise<unknown> => ctx.db.query(`UPDATE let_go SET at = at - interval '10 seconds'`)
   /** As an outbound process keeps it. */
   async function keepAside(domain: string, count: number, tier: Tier = 'bulk'): Promise<void> {
-    const members = Array.from({ length: count }, (_, i) => `${newId().replaceAll('-', '')}:${i}:000000000000:${domain}`)
-    for (let at = 0; at < count; at += 5000) await ctx.redis.zadd(readyKey(suspendedSite(domain), tier), ...members.slice(at, at + 5000).flatMap((member) => [1, member]))
+    const members = Array.from(
+      { length: count },
+      (_, i) => `${newId().replaceAll('-', '')}:${i}:000000000000:${domain}`,
+    )
+    for (let at = 0; at < count; at += 5000)
+      await ctx.redis.zadd(
+        readyKey(suspendedSite(domain), tier),
+        ...members.slice(at, at + 5000).flatMap((member) => [1, member]),
+      )
     await ctx.redis.zadd(SITES_KEY, 1, suspendedSite(domain))
   }
   async function depths(): Promise<Record<string, number>> {
@@ -56,10 +68,30 @@ describe('what is let go', () => {
     assert.equal(await resume(ctx, 'a.example'), false)
   })
   const OTHERS: readonly (readonly [what: string, ended: Stopped, still: Stopped, due: readonly string[]])[] = [
-    ['a site: all its domains but one that is stopped itself', { kind: 'site', subject: 'mx.one' }, { kind: 'domain', subject: 'b.example' }, ['bulk a.example', 'bulk c.example']],
-    ['all mail: not that of a stopped site', { kind: 'domain', subject: '*' }, { kind: 'site', subject: 'mx.one' }, ['bulk c.example']],
-    ['a domain of a stopped site stays', { kind: 'domain', subject: 'a.example' }, { kind: 'site', subject: 'mx.one' }, []],
-    ['a domain while all mail is stopped stays', { kind: 'domain', subject: 'a.example' }, { kind: 'domain', subject: '*' }, []],
+    [
+      'a site: all its domains but one that is stopped itself',
+      { kind: 'site', subject: 'mx.one' },
+      { kind: 'domain', subject: 'b.example' },
+      ['bulk a.example', 'bulk c.example'],
+    ],
+    [
+      'all mail: not that of a stopped site',
+      { kind: 'domain', subject: '*' },
+      { kind: 'site', subject: 'mx.one' },
+      ['bulk c.example'],
+    ],
+    [
+      'a domain of a stopped site stays',
+      { kind: 'domain', subject: 'a.example' },
+      { kind: 'site', subject: 'mx.one' },
+      [],
+    ],
+    [
+      'a domain while all mail is stopped stays',
+      { kind: 'domain', subject: 'a.example' },
+      { kind: 'domain', subject: '*' },
+      [],
+    ],
   ]
   for (const [what, ended, still, due] of OTHERS) {
     it(what, async () => {
@@ -72,14 +104,18 @@ describe('what is let go', () => {
   }
   it('a workspace: its own mail from PostgreSQL, at its time; one whose time is over is let go as well', async () => {
     const [mine, other] = [await ctx.newWorkspace(), await ctx.newWorkspace()]
-    for (const workspaceId of [mine, other]) await createAcceptor(ctx).accept(submissionOf(workspaceId, { tier: 'high', recipients: addressees(30) }))
+    for (const workspaceId of [mine, other])
+      await createAcceptor(ctx).accept(submissionOf(workspaceId, { tier: 'high', recipients: addressees(30) }))
     await ctx.redis.del(dueKey('high'))
     await suspend(ctx, { kind: 'workspace', subject: mine }, 'asked', new Date(Date.now() + 60_000))
     await ctx.db.query(`UPDATE suspensions SET until = now() - interval '1 second'`)
     assert.equal(await resumeExpired(ctx), 1)
     await round()
     const members = await ctx.redis.zrange(dueKey('high'), '0', '-1')
-    assert.deepEqual([members.length, new Set(members.map((member) => member.split(':')[2]))], [30, new Set([mine.slice(-12)])])
+    assert.deepEqual(
+      [members.length, new Set(members.map((member) => member.split(':')[2]))],
+      [30, new Set([mine.slice(-12)])],
+    )
     assert.deepEqual((await ctx.db.query('SELECT FROM let_go')).rows.length, 0)
   })
   it('what a process that had not heard kept aside once more is found by a later look, and looking ends', async () => {
@@ -118,7 +154,9 @@ describe('what is let go', () => {
     await loop.round()
     await resume(ctx, 'c.example')
     const isMore = await loop.round()
-    const [instant, bulk] = await Promise.all((['instant', 'bulk'] as const).map((tier) => ctx.redis.zcard(dueKey(tier))))
+    const [instant, bulk] = await Promise.all(
+      (['instant', 'bulk'] as const).map((tier) => ctx.redis.zcard(dueKey(tier))),
+    )
     assert.equal(instant, 7)
     assert.ok(!isMore || (bulk ?? 0) < 150_000)
     while (await loop.round());
@@ -127,7 +165,11 @@ describe('what is let go', () => {
   it('a workspace with very much is walked through a part at a time, to its end', async () => {
     const mine = await ctx.newWorkspace()
     const acceptor = createAcceptor(ctx)
-    await Promise.all(Array.from({ length: 240 }, () => acceptor.accept(submissionOf(mine, { tier: 'bulk', recipients: addressees(50) }))))
+    await Promise.all(
+      Array.from({ length: 240 }, () =>
+        acceptor.accept(submissionOf(mine, { tier: 'bulk', recipients: addressees(50) })),
+      ),
+    )
     await ctx.redis.del(dueKey('bulk'))
     await suspend(ctx, { kind: 'workspace', subject: mine }, 'asked')
     await resume(ctx, { kind: 'workspace', subject: mine })
@@ -137,7 +179,10 @@ describe('what is let go', () => {
   it('two workers at once, and a Redis that was away: all of it is there at last', async () => {
     await suspend(ctx, 'a.example', 'asked')
     await keepAside('a.example', 11_000)
-    const away = letGoLoop({ ...ctx, redis: { zrange: () => Promise.reject(new Error('away')) } as unknown as typeof ctx.redis })
+    const away = letGoLoop({
+      ...ctx,
+      redis: { zrange: () => Promise.reject(new Error('away')) } as unknown as typeof ctx.redis,
+    })
     await resume(ctx, 'a.example')
     await assert.rejects(away.round())
     await Promise.all([round(), round()])

@@ -37,7 +37,8 @@ type Walks = Map<string, Cursor | null>
 export function letGoLoop(ctx: Context): LoopSpec {
   const walks: Walks = new Map()
   return {
-    name: 'let go', everyMs: EVERY_MS,
+    name: 'let go',
+    everyMs: EVERY_MS,
     round: () => rescheduleLetGo(ctx, walks, performance.now() + BUDGET_MS),
   }
 }
@@ -45,28 +46,37 @@ export function letGoLoop(ctx: Context): LoopSpec {
 /** True when there is more to do. */
 async function rescheduleLetGo(ctx: Wanted, walks: Walks, until: number): Promise<boolean> {
   const { rows } = await ctx.db.query<LetGo>(
-    `SELECT kind, subject, at::text, (extract(epoch FROM clock_timestamp() - at) * 1000)::float AS "ageMs" FROM let_go ORDER BY at`)
+    `SELECT kind, subject, at::text, (extract(epoch FROM clock_timestamp() - at) * 1000)::float AS "ageMs" FROM let_go ORDER BY at`,
+  )
   if (rows.length === 0) {
     walks.clear()
     return false
   }
-  const owners = rows.flatMap(({ kind, subject, at }) => kind === 'workspace' || kind === 'campaign' ? [{ kind, id: subject, at }] : [])
-  const sites = await findAside(ctx, rows.filter(({ kind }) => kind === 'domain' || kind === 'site'))
+  const owners = rows.flatMap(({ kind, subject, at }) =>
+    kind === 'workspace' || kind === 'campaign' ? [{ kind, id: subject, at }] : [],
+  )
+  const sites = await findAside(
+    ctx,
+    rows.filter(({ kind }) => kind === 'domain' || kind === 'site'),
+  )
   for (const tier of TIER_NAMES) {
-    for (const site of sites) if (!await takeFromAside(ctx, site, tier, until)) return true
-    for (const owner of owners) if (!await readAgain(ctx, walks, { owner, tier }, until)) return true
+    for (const site of sites) if (!(await takeFromAside(ctx, site, tier, until))) return true
+    for (const owner of owners) if (!(await readAgain(ctx, walks, { owner, tier }, until))) return true
   }
   await forgetEmpty(ctx, sites)
   const done = rows.filter(({ kind, ageMs }) => kind === 'workspace' || kind === 'campaign' || ageMs > LOOK_MS + 1000)
-  for (const { kind, subject, at } of done) await ctx.db.query('DELETE FROM let_go WHERE kind = $1 AND subject = $2 AND at = $3', [kind, subject, at])
+  for (const { kind, subject, at } of done)
+    await ctx.db.query('DELETE FROM let_go WHERE kind = $1 AND subject = $2 AND at = $3', [kind, subject, at])
   return false
 }
 
 /** Where mail is kept aside that nothing stops any more. */
 async function findAside({ db, redis }: Wanted, ended: readonly Stopped[]): Promise<string[]> {
   if (ended.length === 0) return []
-  const domains = new Set(ended.map(({ kind, subject }) => kind === 'domain' ? subject : '*'))
-  const aside = (await redis.zrange(SITES_KEY, '0', '-1')).filter(isSuspendedSite).filter((site) => domains.has('*') || domains.has(domainAside(site)))
+  const domains = new Set(ended.map(({ kind, subject }) => (kind === 'domain' ? subject : '*')))
+  const aside = (await redis.zrange(SITES_KEY, '0', '-1'))
+    .filter(isSuspendedSite)
+    .filter((site) => domains.has('*') || domains.has(domainAside(site)))
   const isStopped = await findStopped(db, aside.map(domainAside))
   return aside.filter((site) => !isStopped(domainAside(site)))
 }

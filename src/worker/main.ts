@@ -35,7 +35,35 @@ import { webhookRemovalLoop } from './webhook-removal.ts'
 import { startWebhooks } from './webhooks.ts'
 import { workspaceRateLoop } from './workspace-rates.ts'
 
-const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [reconcileLoop, workspaceRateLoop, accountLoop, leaseLoop, unknownLoop, webhookRemovalLoop, audienceFoldLoop, audienceClearLoop, domainCheckLoop, registrationLoop, domainRemovalLoop, automationUpkeepLoop, campaignLoop, campaignBeginLoop, campaignFoldLoop, importLoop, heldSuppressionLoop, scoreLoop, deliveryReportLoop, operatorLoop, letGoLoop, noticeLoop, figuresLoop, egressLoop, tlsReportLoop, trackingLoop, housekeepingLoop]
+const LOOPS: readonly ((ctx: Context) => LoopSpec)[] = [
+  reconcileLoop,
+  workspaceRateLoop,
+  accountLoop,
+  leaseLoop,
+  unknownLoop,
+  webhookRemovalLoop,
+  audienceFoldLoop,
+  audienceClearLoop,
+  domainCheckLoop,
+  registrationLoop,
+  domainRemovalLoop,
+  automationUpkeepLoop,
+  campaignLoop,
+  campaignBeginLoop,
+  campaignFoldLoop,
+  importLoop,
+  heldSuppressionLoop,
+  scoreLoop,
+  deliveryReportLoop,
+  operatorLoop,
+  letGoLoop,
+  noticeLoop,
+  figuresLoop,
+  egressLoop,
+  tlsReportLoop,
+  trackingLoop,
+  housekeepingLoop,
+]
 
 /**
  * A million rows pass through, and few of them are needed at a time: the heap is collected before it has grown by more than half. Measured
@@ -45,7 +73,8 @@ const HEAP = '--heap-growing-percent=50'
 
 /** @throws when the stores are not named, or a file of a setting is wrong; stores that are away are waited for by each loop. */
 export function main(config: Config): Promise<{ stop(): Promise<void> }> {
-  if (config.databaseUrl === null || config.redisUrl === null) throw new Error('DATABASE_URL and REDIS_URL must be set for a single process; `mailstead start` embeds both')
+  if (config.databaseUrl === null || config.redisUrl === null)
+    throw new Error('DATABASE_URL and REDIS_URL must be set for a single process; `mailstead start` embeds both')
   setFlagsFromString(HEAP)
   const log = openLog(config, 'worker')
   const db = openDb(config.databaseUrl, log)
@@ -53,8 +82,12 @@ export function main(config: Config): Promise<{ stop(): Promise<void> }> {
   const ctx: Context = { config, db, redis, log, clock: systemClock, vault: openVault(loadMasterKey(config)) }
   // all of them first: with a wrong file nothing begins
   const specs = LOOPS.map((loop) => loop(ctx))
-  const loops = [...specs.map((spec) => startLoop(log, spec)), startWebhooks(ctx, config.redisUrl), startAutomations(ctx, config.redisUrl),
-    startAutomationCalls(ctx)]
+  const loops = [
+    ...specs.map((spec) => startLoop(log, spec)),
+    startWebhooks(ctx, config.redisUrl),
+    startAutomations(ctx, config.redisUrl),
+    startAutomationCalls(ctx),
+  ]
   const metrics = startProcessMetrics(ctx, 'worker')
   log.info('started')
   return Promise.resolve({

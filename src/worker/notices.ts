@@ -14,7 +14,8 @@ const MOST = 1000
 
 export function noticeLoop(ctx: Context): LoopSpec {
   return {
-    name: 'notices', everyMs: Math.max(200, EVERY_MS * Math.min(1, ctx.config.retryScale)),
+    name: 'notices',
+    everyMs: Math.max(200, EVERY_MS * Math.min(1, ctx.config.retryScale)),
     round: async () => {
       const found = await Promise.all(LOOKS.map((read) => read(ctx.db)))
       for (const notices of found) await raiseNotices(ctx.db, 'stands', notices)

@@ -14,7 +14,8 @@ const BUDGET_MS = 5000
 
 export function operatorLoop(ctx: Context): LoopSpec {
   return {
-    name: 'operator', everyMs: EVERY_MS,
+    name: 'operator',
+    everyMs: EVERY_MS,
     round: async () => {
       await resumeExpired(ctx)
       await clearDryRuns(ctx.db)

@@ -76,7 +76,12 @@ export function startPosting<J, T>(log: Log, queue: PostQueue<J, T>): Posting {
   const { name, bounds } = queue
   const underWay = new Set<J>()
   const alarm = createAlarm(round, SPACING_MS)
-  const lanes = new Lanes<Held<J>>(bounds, { run: carryOut, onHungry: (lane) => { if (isHeldBack || unfinished.has(lane)) alarm.set(0) } })
+  const lanes = new Lanes<Held<J>>(bounds, {
+    run: carryOut,
+    onHungry: (lane) => {
+      if (isHeldBack || unfinished.has(lane)) alarm.set(0)
+    },
+  })
   let unfinished: ReadonlySet<string> = new Set()
   let isHeldBack = false
   let isAborted = false

@@ -20,7 +20,8 @@ describe('reconcile', () => {
     await ctx.redis.flushall()
   })
 
-  const scheduled = async (): Promise<number[]> => Promise.all((['instant', 'high', 'normal', 'bulk'] as const).map((tier) => ctx.redis.zcard(dueKey(tier))))
+  const scheduled = async (): Promise<number[]> =>
+    Promise.all((['instant', 'high', 'normal', 'bulk'] as const).map((tier) => ctx.redis.zcard(dueKey(tier))))
   const accept = (tier: 'instant' | 'bulk', recipients: number): Promise<unknown> =>
     createAcceptor(ctx).accept(submissionOf(workspace, { tier, recipients: addressees(recipients) }))
 

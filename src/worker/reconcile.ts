@@ -27,13 +27,14 @@ interface State {
 export function reconcileLoop(ctx: Context): LoopSpec {
   const state: State = { sweptAtMs: ctx.clock.now(), cursors: new Map(), judged: '' }
   return {
-    name: 'reconcile', everyMs: Math.min(CHECK_MS, ctx.config.reconcileSeconds * 1000),
+    name: 'reconcile',
+    everyMs: Math.min(CHECK_MS, ctx.config.reconcileSeconds * 1000),
     round: async () => {
       if (ctx.redis.status !== 'ready') return false
       const server = await serverId(ctx)
       if (server !== state.judged) await judgeRedis(ctx)
       state.judged = server
-      if (await ctx.redis.get(EPOCH_KEY) !== server) await fill(ctx, server)
+      if ((await ctx.redis.get(EPOCH_KEY)) !== server) await fill(ctx, server)
       else if (ctx.clock.now() - state.sweptAtMs >= ctx.config.reconcileSeconds * 1000) await sweep(ctx, state)
       return false
     },
@@ -50,7 +51,10 @@ async function serverId(ctx: Context): Promise<string> {
 async function judgeRedis(ctx: Context): Promise<void> {
   const policy = /maxmemory_policy:(\S+)/.exec(await ctx.redis.info('memory'))?.[1]
   if (policy !== undefined && policy !== 'noeviction')
-    ctx.log.error({ policy }, 'Redis evicts keys when it is full, so mail may wait for the next reconcile; set its maxmemory-policy to noeviction')
+    ctx.log.error(
+      { policy },
+      'Redis evicts keys when it is full, so mail may wait for the next reconcile; set its maxmemory-policy to noeviction',
+    )
 }
 
 /**
@@ -71,7 +75,7 @@ async function fill(ctx: Context, server: string): Promise<void> {
       if (cursor === null) break
     }
   }
-  if (await ctx.redis.get(EPOCH_KEY) === token) await ctx.redis.set(EPOCH_KEY, server)
+  if ((await ctx.redis.get(EPOCH_KEY)) === token) await ctx.redis.set(EPOCH_KEY, server)
   await ctx.redis.publish(DUE_CHANNEL, 'filled')
   ctx.log.info({ count, ms: ctx.clock.now() - startedAt }, 'the schedule was filled from PostgreSQL')
 }
@@ -81,7 +85,10 @@ async function sweep(ctx: Context, state: State): Promise<void> {
   state.sweptAtMs = ctx.clock.now()
   const overdue = new Date(ctx.clock.now() - OVERDUE_MS)
   for (const tier of TIER_NAMES) {
-    const { due, next } = await readWaiting(ctx.db, tier, overdue, { cursor: state.cursors.get(tier) ?? null, limit: SLICE })
+    const { due, next } = await readWaiting(ctx.db, tier, overdue, {
+      cursor: state.cursors.get(tier) ?? null,
+      limit: SLICE,
+    })
     state.cursors.set(tier, next)
     if (due.length > 0) await addToSchedule(ctx, due)
   }

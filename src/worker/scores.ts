@@ -24,13 +24,17 @@ export function scoreLoop(ctx: Context): LoopSpec {
     after = FIRST
   }
   return {
-    name: 'scores', everyMs: EVERY_MS,
+    name: 'scores',
+    everyMs: EVERY_MS,
     round: async () => {
       means ??= { domains: createMailDomains(createDomainDns(ctx.config), ctx.clock), isDisposable: loadDisposable() }
       const result = await scoreBatch(ctx, means, SWEEPS[sweep] ?? 'unscored', after)
       if (result.kind === 'batch') after = result.last
       else nextSweep()
-      const mayGoOn = (result.kind === 'batch' ? result.scored > 0 : sweep !== 0) && !await isImporting(ctx.db) && !await isSending(ctx.db)
+      const mayGoOn =
+        (result.kind === 'batch' ? result.scored > 0 : sweep !== 0) &&
+        !(await isImporting(ctx.db)) &&
+        !(await isSending(ctx.db))
       if (mayGoOn) await sleep(BREATH_MS)
       return mayGoOn
     },

@@ -10,8 +10,17 @@ const EVERY_MS = 5 * 60_000
 const LEAST_MS = 1000
 
 export function tlsReportLoop(ctx: Context): LoopSpec {
-  const reporting = { ctx, acceptor: createAcceptor(ctx), outgoing: createOutgoing(ctx.config), dns: createDomainDns(ctx.config) }
+  const reporting = {
+    ctx,
+    acceptor: createAcceptor(ctx),
+    outgoing: createOutgoing(ctx.config),
+    dns: createDomainDns(ctx.config),
+  }
   const from = ctx.config.tlsReportFrom
   const everyMs = Math.min(EVERY_MS, Math.max(LEAST_MS, EVERY_MS * ctx.config.retryScale))
-  return { name: 'TLS reports', everyMs, round: () => from === null ? Promise.resolve(false) : sendTlsReports(reporting, from) }
+  return {
+    name: 'TLS reports',
+    everyMs,
+    round: () => (from === null ? Promise.resolve(false) : sendTlsReports(reporting, from)),
+  }
 }

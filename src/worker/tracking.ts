@@ -8,7 +8,8 @@ const EVERY_MS = 250
 
 export function trackingLoop(ctx: Context): LoopSpec {
   return {
-    name: 'tracking', everyMs: EVERY_MS,
+    name: 'tracking',
+    everyMs: EVERY_MS,
     round: async () => {
       try {
         return await tellHits(ctx)

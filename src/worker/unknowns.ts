@@ -17,7 +17,8 @@ type Unknown = Due & { readonly tries: number }
 
 export function unknownLoop(ctx: Context): LoopSpec {
   return {
-    name: 'unknowns', everyMs: Math.min(EVERY_MS, Math.max(100, EVERY_MS * ctx.config.retryScale)),
+    name: 'unknowns',
+    everyMs: Math.min(EVERY_MS, Math.max(100, EVERY_MS * ctx.config.retryScale)),
     round: async () => {
       const now = ctx.clock.now()
       const over = await readUnknown(ctx.db, new Date(now), SLICE)
@@ -25,7 +26,11 @@ export function unknownLoop(ctx: Context): LoopSpec {
       const moves = over.map((one) => verdict(one, now))
       const moved = await moveRecipients(ctx.db, moves, new Date(now))
       const again = over.filter((_, i) => moved.done.has(i) && moves[i]?.move === 'try_again')
-      schedule(ctx, again.map((one) => ({ ...one, dueMs: now })), moved)
+      schedule(
+        ctx,
+        again.map((one) => ({ ...one, dueMs: now })),
+        moved,
+      )
       return over.length === SLICE
     },
   }
@@ -35,7 +40,13 @@ function verdict({ messageId, n, tier, tries }: Unknown, nowMs: number): Moving 
   const { afterUnknown, retries } = rowOf(tier)
   const move = tries > retries ? 'presume' : afterUnknown
   return {
-    messageId, n, move, lease: null, dueAt: move === 'try_again' ? new Date(nowMs) : null, isCounted: false, attempt: null,
+    messageId,
+    n,
+    move,
+    lease: null,
+    dueAt: move === 'try_again' ? new Date(nowMs) : null,
+    isCounted: false,
+    attempt: null,
     reason: `the link was lost after the final dot; ${move === 'try_again' ? 'it is sent again' : 'taken as sent'}`,
     eventData: { reason: 'lost-after-dot', tries },
   }

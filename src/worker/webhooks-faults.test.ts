@@ -59,7 +59,10 @@ describe('webhooks and sudden death', () => {
     const loop = startWebhooks(world.ctx, world.redisUrl)
     await until(async () => (await world.states(id))[0] === 'delivered')
     await loop.stop()
-    assert.deepEqual(receiver.requests.map((request) => request.headers['webhook-id']), Array(2).fill(`evt_${id.replaceAll('-', '')}`))
+    assert.deepEqual(
+      receiver.requests.map((request) => request.headers['webhook-id']),
+      Array(2).fill(`evt_${id.replaceAll('-', '')}`),
+    )
     assert.equal((await world.attempts(id)).length, 1, 'the try that nobody saw the end of is not in the log')
   })
 
@@ -67,7 +70,9 @@ describe('webhooks and sudden death', () => {
     this.timeout(60_000)
     await world.register(receiver.url)
     let release = (): void => undefined
-    receiver.behave((request, response) => { release = () => answer(200)(request, response) })
+    receiver.behave((request, response) => {
+      release = () => answer(200)(request, response)
+    })
     const loop = startWebhooks(world.ctx, world.redisUrl)
     const [id = ''] = await world.emit(1)
     await receiver.received(1)

@@ -41,9 +41,14 @@ describe('webhook sender', () => {
     await receiver.close()
   })
 
-  const start = (count = 1): void => { for (let i = 0; i < count; i++) loops.push(startWebhooks(world.ctx, world.redisUrl)) }
+  const start = (count = 1): void => {
+    for (let i = 0; i < count; i++) loops.push(startWebhooks(world.ctx, world.redisUrl))
+  }
   const settled = (id: string, state: string): Promise<void> =>
-    until(async () => (await world.states(id)).every((one) => one === state), () => `${id} is not ${state}`)
+    until(
+      async () => (await world.states(id)).every((one) => one === state),
+      () => `${id} is not ${state}`,
+    )
   const verify = (request: Received, secret: string): Record<string, unknown> =>
     new Webhook(secret).verify(request.body, request.headers as Record<string, string>) as Record<string, unknown>
 
@@ -58,7 +63,10 @@ describe('webhook sender', () => {
       assert.equal(request.path, '/hook?a=b')
       assert.equal(request.headers['content-type'], 'application/json')
       assert.equal(request.headers['webhook-id'], bodies[i]?.['id'])
-      assert.equal(request.headers['x-webhook-signature'], `sha256=${createHmac('sha256', secret).update(request.body).digest('hex')}`)
+      assert.equal(
+        request.headers['x-webhook-signature'],
+        `sha256=${createHmac('sha256', secret).update(request.body).digest('hex')}`,
+      )
     }
     for (const id of ids) await settled(id, 'delivered')
     const [logged] = await world.attempts(ids[0] ?? '')
@@ -75,18 +83,39 @@ describe('webhook sender', () => {
     const bob = { email: 'bob@example.com', name: null }
     const acceptor = createAcceptor(world.ctx)
     await acceptor.accept({
-      id, workspaceId: world.workspaceId, apiKeyId: null, domainId: null, tier: 'instant', from: { email: 'shop@example.org', name: null },
-      replyTo: null, to: [bob], cc: [],
-      recipients: [{ address: bob.email, domain: 'example.com', kind: 'to' }], subject: 'Hello', html: null, text: 'x', headers: [],
-      attachments: [], tags: [], metadata: null,
-      trackOpens: null, trackClicks: null, scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(), quota: null,
+      id,
+      workspaceId: world.workspaceId,
+      apiKeyId: null,
+      domainId: null,
+      tier: 'instant',
+      from: { email: 'shop@example.org', name: null },
+      replyTo: null,
+      to: [bob],
+      cc: [],
+      recipients: [{ address: bob.email, domain: 'example.com', kind: 'to' }],
+      subject: 'Hello',
+      html: null,
+      text: 'x',
+      headers: [],
+      attachments: [],
+      tags: [],
+      metadata: null,
+      trackOpens: null,
+      trackClicks: null,
+      scheduledAt: null,
+      timezone: null,
+      expiresAt: null,
+      createdAt: new Date(),
+      quota: null,
       idempotency: null,
     })
     const [request] = await receiver.received(1)
     assert.ok(request)
     const body = verify(request, secret)
-    assert.deepEqual([body['type'], body['email_id'], body['recipient'], body['subject'], body['workspace_id'], body['metadata']],
-      ['email.queued', `em_${id.replaceAll('-', '')}`, bob.email, 'Hello', world.workspaceId, {}])
+    assert.deepEqual(
+      [body['type'], body['email_id'], body['recipient'], body['subject'], body['workspace_id'], body['metadata']],
+      ['email.queued', `em_${id.replaceAll('-', '')}`, bob.email, 'Hello', world.workspaceId, {}],
+    )
     await acceptor.drain()
   })
 
@@ -110,17 +139,29 @@ describe('webhook sender', () => {
     for (const request of requests) verify(request, secret)
     assert.equal(new Set(requests.map((request) => request.headers['webhook-id'])).size, 1)
     const log = await world.attempts(id)
-    assert.deepEqual(log.map(({ status, error, response_body: body }) => [status, error, body]),
-      [[500, 'answered 500', 'busy'], [500, 'answered 500', 'busy'], [204, null, '']])
+    assert.deepEqual(
+      log.map(({ status, error, response_body: body }) => [status, error, body]),
+      [
+        [500, 'answered 500', 'busy'],
+        [500, 'answered 500', 'busy'],
+        [204, null, ''],
+      ],
+    )
   })
 
   for (const [name, misbehave, error] of [
-    ['a redirect is not followed', answer(302, '', { location: 'http://127.0.0.2/private' }), /redirects are not followed/],
+    [
+      'a redirect is not followed',
+      answer(302, '', { location: 'http://127.0.0.2/private' }),
+      /redirects are not followed/,
+    ],
     ['a dropped connection', drop, /socket hang up|ECONNRESET/],
   ] as const) {
     it(`${name} is a failed try`, async () => {
       await world.register(receiver.url)
-      receiver.behave((request, response) => (receiver.requests.length === 1 ? misbehave : answer(200))(request, response))
+      receiver.behave((request, response) =>
+        (receiver.requests.length === 1 ? misbehave : answer(200))(request, response),
+      )
       start()
       const [id = ''] = await world.emit(1)
       await settled(id, 'delivered')
@@ -153,7 +194,9 @@ describe('webhook sender', () => {
     for (const id of ids) await settled(id, 'failed')
     const found = await findEndpoint(world.ctx.db, world.workspaceId, endpoint.id)
     assert.deepEqual([found?.isActive, found?.disabledReason], [false, 'it answered 410 Gone'])
-    assert.ok((await Promise.all(ids.map((id) => world.attempts(id)))).every((log) => /410 Gone/.test(log.at(-1)?.error ?? '')))
+    assert.ok(
+      (await Promise.all(ids.map((id) => world.attempts(id)))).every((log) => /410 Gone/.test(log.at(-1)?.error ?? '')),
+    )
   })
 
   it('switching off or deleting an endpoint ends what waits for it, with the reason', async () => {
@@ -168,8 +211,13 @@ describe('webhook sender', () => {
     await deleteEndpoint(world.ctx, world.workspaceId, gone.endpoint.id)
     await settled(first, 'failed')
     await settled(second, 'failed')
-    assert.deepEqual([(await world.attempts(first))[0]?.error, (await world.attempts(second))[0]?.error],
-      ['not sent: the endpoint is switched off (switched off by its owner)', 'not sent: the endpoint is switched off (deleted)'])
+    assert.deepEqual(
+      [(await world.attempts(first))[0]?.error, (await world.attempts(second))[0]?.error],
+      [
+        'not sent: the endpoint is switched off (switched off by its owner)',
+        'not sent: the endpoint is switched off (deleted)',
+      ],
+    )
     assert.equal(receiver.requests.length, 0)
   })
 
@@ -191,7 +239,9 @@ describe('webhook sender', () => {
   it('an event in retry holds back no other', async () => {
     await world.register(receiver.url)
     const [stuck = ''] = await world.emit(1)
-    receiver.behave((request, response) => answer(request.body.includes(stuck.replaceAll('-', '')) ? 500 : 200)(request, response))
+    receiver.behave((request, response) =>
+      answer(request.body.includes(stuck.replaceAll('-', '')) ? 500 : 200)(request, response),
+    )
     start()
     const ids = await world.emit(5)
     for (const id of ids) await settled(id, 'delivered')
@@ -214,7 +264,9 @@ describe('webhook sender', () => {
     const [id = ''] = await world.emit(1)
     await settled(id, 'delivered')
     // as if the process had died before the commit, and its lease had run out
-    await world.ctx.db.query(`UPDATE webhook_deliveries SET state = 'pending', tries = 0, leased_until = now() - interval '1 ms'`)
+    await world.ctx.db.query(
+      `UPDATE webhook_deliveries SET state = 'pending', tries = 0, leased_until = now() - interval '1 ms'`,
+    )
     await world.ctx.redis.publish('mailstead:webhooks', '')
     const [first, second] = await receiver.received(2)
     assert.equal(second?.headers['webhook-id'], first?.headers['webhook-id'])
@@ -240,7 +292,8 @@ describe('webhook sender', () => {
     await receiver.received(16)
     await Promise.all(loops.splice(0).map((loop) => loop.stop()))
     const { rows } = await world.ctx.db.query<{ n: number }>(
-      `SELECT count(*) AS n FROM webhook_deliveries WHERE state = 'pending' AND tries = 0 AND leased_until IS NULL`)
+      `SELECT count(*) AS n FROM webhook_deliveries WHERE state = 'pending' AND tries = 0 AND leased_until IS NULL`,
+    )
     assert.equal(rows[0]?.n, ids.length)
     receiver.behave(answer(200))
     start()
@@ -277,8 +330,10 @@ describe('webhook sender', () => {
     const request = (await receiver.received(3))[2]
     assert.ok(request)
     const body = verify(request, secret)
-    assert.deepEqual([body['id'], body['type'], body['bounce_type'], body['recipient'], (body['data'] as { test: boolean }).test],
-      [`evt_${sample?.replaceAll('-', '')}`, 'email.bounced', 'hard', 'recipient@example.com', true])
+    assert.deepEqual(
+      [body['id'], body['type'], body['bounce_type'], body['recipient'], (body['data'] as { test: boolean }).test],
+      [`evt_${sample?.replaceAll('-', '')}`, 'email.bounced', 'hard', 'recipient@example.com', true],
+    )
   })
 
   it('an event that is no longer stored fails alone', async () => {
@@ -288,7 +343,10 @@ describe('webhook sender', () => {
     start()
     await settled(kept, 'delivered')
     await settled(gone, 'failed')
-    assert.deepEqual((await world.attempts(gone)).map(({ error }) => error), ['not sent: the event is no longer stored'])
+    assert.deepEqual(
+      (await world.attempts(gone)).map(({ error }) => error),
+      ['not sent: the event is no longer stored'],
+    )
   })
 
   it('without Redis what is due is found by the timer', async function () {

@@ -47,7 +47,10 @@ export function startWebhooks(ctx: Context, redisUrl: string): Loop {
   async function settle(tried: Tried): Promise<Pace> {
     report(ctx, tried)
     await settler.add(tried).catch((error: unknown) => {
-      ctx.log.error({ err: error, event: tried.delivery.eventId }, 'a webhook was tried and could not be settled; it comes again')
+      ctx.log.error(
+        { err: error, event: tried.delivery.eventId },
+        'a webhook was tried and could not be settled; it comes again',
+      )
     })
     if (tried.verdict.nextInMs !== null) posting.wake(tried.verdict.nextInMs + 1)
     if (tried.verdict.isGone) posting.wake(0)
@@ -55,7 +58,11 @@ export function startWebhooks(ctx: Context, redisUrl: string): Loop {
   }
 
   const posting = startPosting<Delivery, Tried>(ctx.log, {
-    name: 'webhooks', bounds: BOUNDS, mostClaimed: MOST_CLAIMED, sweepMs: SWEEP_MS, staleMs: STALE_MS,
+    name: 'webhooks',
+    bounds: BOUNDS,
+    mostClaimed: MOST_CLAIMED,
+    sweepMs: SWEEP_MS,
+    staleMs: STALE_MS,
     laneOf: ({ endpointId }) => endpointId,
     claim,
     attempt: (delivery) => attemptDelivery(delivery, means),
@@ -105,7 +112,13 @@ async function repeatSettling(ctx: Context, tried: readonly Tried[]): Promise<nu
 /** Addresses of webhooks often hold a secret: only their host is logged. */
 function report(ctx: Context, { delivery, verdict, record }: Tried): void {
   const host = URL.parse(record.url)?.host
-  const line = { event: delivery.eventId, endpoint: delivery.endpointId, host, status: record.status, ms: record.durationMs }
+  const line = {
+    event: delivery.eventId,
+    endpoint: delivery.endpointId,
+    host,
+    status: record.status,
+    ms: record.durationMs,
+  }
   if (verdict.state === 'delivered') return ctx.log.debug(line, 'webhook delivered')
   const trouble = { ...line, error: verdict.error, tries: delivery.tries + 1, nextInMs: verdict.nextInMs }
   ctx.log.info(trouble, verdict.state === 'failed' ? 'webhook failed' : 'webhook deferred')

@@ -12,7 +12,8 @@ const EVERY_MS = 30_000
 
 export function workspaceRateLoop(ctx: Context): LoopSpec {
   return {
-    name: 'workspace rates', everyMs: Math.max(100, EVERY_MS * Math.min(1, ctx.config.retryScale)),
+    name: 'workspace rates',
+    everyMs: Math.max(100, EVERY_MS * Math.min(1, ctx.config.retryScale)),
     round: async () => {
       if (ctx.config.workspacePauses === 'off') return false
       await pauseBad(ctx)
@@ -24,15 +25,24 @@ export function workspaceRateLoop(ctx: Context): LoopSpec {
 
 async function pauseBad(ctx: Context): Promise<void> {
   const { config, db, clock, log } = ctx
-  const thresholds = { bounces: config.pauseBounceShare, complaints: config.pauseComplaintShare, minimum: config.pauseMinimum }
+  const thresholds = {
+    bounces: config.pauseBounceShare,
+    complaints: config.pauseComplaintShare,
+    minimum: config.pauseMinimum,
+  }
   const since = new Date(clock.now() - config.pauseWindowSeconds * 1000)
-  const stopped = new Set((await listSuspensions(db)).filter(({ kind }) => kind === 'workspace').map(({ subject }) => subject))
+  const stopped = new Set(
+    (await listSuspensions(db)).filter(({ kind }) => kind === 'workspace').map(({ subject }) => subject),
+  )
   for (const counts of await readCounts(db, since, thresholds.minimum)) {
     const bad = judgeRates(counts, thresholds)
     if (bad === null) continue
     if (!stopped.has(counts.workspaceId)) {
       await suspend(ctx, { kind: 'workspace', subject: counts.workspaceId }, `${PAUSED}${bad.reason}`)
-      log.warn({ workspace: counts.workspaceId, cause: bad.cause, reason: bad.reason }, 'the mail of a workspace was stopped for its rates')
+      log.warn(
+        { workspace: counts.workspaceId, cause: bad.cause, reason: bad.reason },
+        'the mail of a workspace was stopped for its rates',
+      )
     }
     await forgetCounts(db, counts.workspaceId)
   }

@@ -36,11 +36,15 @@ export interface BadRate {
 export function judgeRates({ delivered, hard, complaints }: Counts, thresholds: Thresholds): BadRate | null {
   const results = delivered + hard
   if (results < thresholds.minimum) return null
-  const of = (count: number, all: number, what: string): string => `${percent(count / all)} of ${all} mails ${what}, more than `
+  const of = (count: number, all: number, what: string): string =>
+    `${percent(count / all)} of ${all} mails ${what}, more than `
   if (hard / results > thresholds.bounces)
     return { cause: 'bounces', reason: of(hard, results, 'went to nobody') + percent(thresholds.bounces) }
   if (delivered > 0 && complaints / delivered > thresholds.complaints)
-    return { cause: 'complaints', reason: of(complaints, delivered, 'were complained about') + percent(thresholds.complaints) }
+    return {
+      cause: 'complaints',
+      reason: of(complaints, delivered, 'were complained about') + percent(thresholds.complaints),
+    }
   return null
 }
 
@@ -59,14 +63,27 @@ export async function addCounts(db: Queryable, counts: readonly WorkspaceCounts[
      JOIN workspaces ON workspaces.id = i.id
      ON CONFLICT (workspace_id, hour) DO UPDATE
      SET delivered = w.delivered + excluded.delivered, hard = w.hard + excluded.hard, complaints = w.complaints + excluded.complaints`,
-    [...columnsOf(counts, [(one) => one.workspaceId, (one) => one.delivered, (one) => one.hard, (one) => one.complaints]), now])
+    [
+      ...columnsOf(counts, [
+        (one) => one.workspaceId,
+        (one) => one.delivered,
+        (one) => one.hard,
+        (one) => one.complaints,
+      ]),
+      now,
+    ],
+  )
 }
 
 /** Of workspaces with at least so many results since then. */
 export async function readCounts(db: Queryable, since: Date, minimum: number): Promise<WorkspaceCounts[]> {
-  return (await db.query<WorkspaceCounts>(
-    `SELECT workspace_id AS "workspaceId", sum(delivered)::int AS delivered, sum(hard)::int AS hard, sum(complaints)::int AS complaints
-     FROM workspace_hours WHERE hour >= $1 GROUP BY workspace_id HAVING sum(delivered + hard) >= $2`, [since, minimum])).rows
+  return (
+    await db.query<WorkspaceCounts>(
+      `SELECT workspace_id AS "workspaceId", sum(delivered)::int AS delivered, sum(hard)::int AS hard, sum(complaints)::int AS complaints
+     FROM workspace_hours WHERE hour >= $1 GROUP BY workspace_id HAVING sum(delivered + hard) >= $2`,
+      [since, minimum],
+    )
+  ).rows
 }
 
 /** It was judged by these: it begins anew, so that one who lets it go on is not overruled by what was. */

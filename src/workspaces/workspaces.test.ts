@@ -18,8 +18,21 @@ describe('workspaces', () => {
     const { id, keyPart } = await createWorkspace(db, { name: 'Shop', plan: 'launch' })
     assert.match(keyPart, /^[a-f0-9]{32}$/)
     const found = await findWorkspace(db, id)
-    assert.deepEqual(found, { kind: 'found', workspace: { ...(found.kind === 'found' ? found.workspace : {}), id, keyPart, name: 'Shop', plan: 'launch', replyTo: null } })
-    assert.deepEqual((await listWorkspaces(db, 10)).map((row) => row.id), [id])
+    assert.deepEqual(found, {
+      kind: 'found',
+      workspace: {
+        ...(found.kind === 'found' ? found.workspace : {}),
+        id,
+        keyPart,
+        name: 'Shop',
+        plan: 'launch',
+        replyTo: null,
+      },
+    })
+    assert.deepEqual(
+      (await listWorkspaces(db, 10)).map((row) => row.id),
+      [id],
+    )
   })
 
   it('are found by id, key part and a name that only one has', async () => {
@@ -31,12 +44,16 @@ describe('workspaces', () => {
   })
 
   it('are not guessed', async () => {
-    const twins = [await createWorkspace(db, { name: 'Twin', plan: 'free' }), await createWorkspace(db, { name: 'Twin', plan: 'free' })]
+    const twins = [
+      await createWorkspace(db, { name: 'Twin', plan: 'free' }),
+      await createWorkspace(db, { name: 'Twin', plan: 'free' }),
+    ]
     assert.deepEqual(await findWorkspace(db, 'Twin'), { kind: 'ambiguous', ids: twins.map((twin) => twin.id) })
-    for (const text of ['', 'twin', newId(), 'f'.repeat(32), `' OR true --`]) assert.deepEqual(await findWorkspace(db, text), { kind: 'none' }, text)
+    for (const text of ['', 'twin', newId(), 'f'.repeat(32), `' OR true --`])
+      assert.deepEqual(await findWorkspace(db, text), { kind: 'none' }, text)
   })
 
-  it('cannot be impersonated by a name that is another\'s id', async () => {
+  it("cannot be impersonated by a name that is another's id", async () => {
     const victim = await createWorkspace(db, { name: 'Victim', plan: 'free' })
     await createWorkspace(db, { name: victim.id, plan: 'free' })
     await createWorkspace(db, { name: victim.keyPart, plan: 'free' })

@@ -29,7 +29,12 @@ const COLUMNS = 'id, key_part AS "keyPart", name, plan, reply_to AS "replyTo", c
 export async function createWorkspace(db: Queryable, order: NewWorkspace): Promise<{ id: string; keyPart: string }> {
   const id = newId()
   const keyPart = hexOf(id)
-  await db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [id, keyPart, order.name, order.plan])
+  await db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [
+    id,
+    keyPart,
+    order.name,
+    order.plan,
+  ])
   return { id, keyPart }
 }
 
@@ -37,7 +42,10 @@ export async function createWorkspace(db: Queryable, order: NewWorkspace): Promi
 export async function findWorkspace(db: Queryable, text: string): Promise<FoundWorkspace> {
   const id = isUuid(text) ? text : /^[0-9a-f]{32}$/i.test(text) ? idOfHex(text) : null
   const column = id === null ? 'name' : 'id'
-  const { rows } = await db.query<Workspace>(`SELECT ${COLUMNS} FROM workspaces WHERE ${column} = $1 ORDER BY created_at, id LIMIT 10`, [id ?? text])
+  const { rows } = await db.query<Workspace>(
+    `SELECT ${COLUMNS} FROM workspaces WHERE ${column} = $1 ORDER BY created_at, id LIMIT 10`,
+    [id ?? text],
+  )
   const [workspace, ...others] = rows
   if (workspace === undefined) return { kind: 'none' }
   return others.length === 0 ? { kind: 'found', workspace } : { kind: 'ambiguous', ids: rows.map((row) => row.id) }
@@ -45,6 +53,8 @@ export async function findWorkspace(db: Queryable, text: string): Promise<FoundW
 
 /** The oldest `limit` workspaces. */
 export async function listWorkspaces(db: Queryable, limit: number): Promise<Workspace[]> {
-  const { rows } = await db.query<Workspace>(`SELECT ${COLUMNS} FROM workspaces ORDER BY created_at, id LIMIT $1`, [limit])
+  const { rows } = await db.query<Workspace>(`SELECT ${COLUMNS} FROM workspaces ORDER BY created_at, id LIMIT $1`, [
+    limit,
+  ])
   return rows
 }

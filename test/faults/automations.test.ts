@@ -34,12 +34,29 @@ describe('automations under kills', function () {
 
   async function begin(): Promise<string> {
     const audience = await addAudience(system)
-    const mail = (name: string): object =>
-      ({ type: 'send_email', id: name, subject: name, body: `<p>${name} {{firstName}} <a href="{{unsubscribeUrl}}">leave</a></p>`, from: 'shop@sender.example' })
-    const { status, body } = await system.call('POST', '/public/automations/create', { key: system.admin, body: {
-      name: 'A', status: 'active', trigger: { type: 'contact_added_to_audience', audience_id: audience },
-      steps: [{ type: 'add_tag', tag: 'seen' }, mail('first'), { type: 'delay', seconds: 2 }, mail('second'), { type: 'delay', seconds: 2 }, mail('third')],
-    } })
+    const mail = (name: string): object => ({
+      type: 'send_email',
+      id: name,
+      subject: name,
+      body: `<p>${name} {{firstName}} <a href="{{unsubscribeUrl}}">leave</a></p>`,
+      from: 'shop@sender.example',
+    })
+    const { status, body } = await system.call('POST', '/public/automations/create', {
+      key: system.admin,
+      body: {
+        name: 'A',
+        status: 'active',
+        trigger: { type: 'contact_added_to_audience', audience_id: audience },
+        steps: [
+          { type: 'add_tag', tag: 'seen' },
+          mail('first'),
+          { type: 'delay', seconds: 2 },
+          mail('second'),
+          { type: 'delay', seconds: 2 },
+          mail('third'),
+        ],
+      },
+    })
     assert.equal(status, 201, JSON.stringify(body))
     await addMembers(system, audience, { count: CONTACTS, domain: 'people.example' })
     return textOf(body['data']?.['id'])
@@ -47,7 +64,12 @@ describe('automations under kills', function () {
 
   async function isOver(id: string): Promise<boolean> {
     try {
-      const { rows: [row] } = await system.db.query<{ n: number }>(`SELECT count(*)::int AS n FROM enrolments WHERE automation_id = $1 AND state = 'active'`, [id])
+      const {
+        rows: [row],
+      } = await system.db.query<{ n: number }>(
+        `SELECT count(*)::int AS n FROM enrolments WHERE automation_id = $1 AND state = 'active'`,
+        [id],
+      )
       return row?.n === 0
     } catch (error) {
       if (isDatabaseAway(error)) return false
@@ -73,7 +95,7 @@ describe('automations under kills', function () {
         await system.postgres.restart()
       },
     ]
-    for (let i = 0; i < KILLS || !await isOver(id); i++) {
+    for (let i = 0; i < KILLS || !(await isOver(id)); i++) {
       await sleep(Math.random() * 800)
       if (i < KILLS) await blows[i % blows.length]?.()
       else await system.heal()
@@ -86,16 +108,27 @@ describe('automations under kills', function () {
       FROM automation_mails k JOIN messages m ON m.id = k.message_id JOIN contacts c ON c.id = m.contact_id JOIN recipients r ON r.message_id = m.id
       GROUP BY c.email`)
     assert.equal(rows.length, CONTACTS)
-    for (const { email, steps, states } of rows) assert.deepEqual({ email, steps, states }, { email, steps: MAILS, states: ['delivered'] })
+    for (const { email, steps, states } of rows)
+      assert.deepEqual({ email, steps, states }, { email, steps: MAILS, states: ['delivered'] })
     const copies = new Map<string, number>()
-    for (const { to, bytes } of mx.messages) for (const address of to) {
-      const name = `${address} ${/^Subject: (\w+)/m.exec(bytes.toString('latin1'))?.[1]}`
-      copies.set(name, (copies.get(name) ?? 0) + 1)
-    }
-    assert.deepEqual(expected.flatMap((email) => MAILS.map((name) => `${email} ${name}`)).filter((name) => !copies.has(name)), [], 'nothing is lost')
+    for (const { to, bytes } of mx.messages)
+      for (const address of to) {
+        const name = `${address} ${/^Subject: (\w+)/m.exec(bytes.toString('latin1'))?.[1]}`
+        copies.set(name, (copies.get(name) ?? 0) + 1)
+      }
+    assert.deepEqual(
+      expected.flatMap((email) => MAILS.map((name) => `${email} ${name}`)).filter((name) => !copies.has(name)),
+      [],
+      'nothing is lost',
+    )
     const doubled = [...copies].filter(([name, count]) => count > 1 && !windows.has(name.split(' ')[0] ?? ''))
     assert.deepEqual(doubled, [], 'nothing comes twice but what the receiver had and PostgreSQL had not')
-    const { rows: [ended] } = await system.db.query('SELECT count(*)::int AS n FROM enrolments WHERE automation_id = $1 AND state = $2', [id, 'completed'])
+    const {
+      rows: [ended],
+    } = await system.db.query('SELECT count(*)::int AS n FROM enrolments WHERE automation_id = $1 AND state = $2', [
+      id,
+      'completed',
+    ])
     assert.deepEqual(ended, { n: CONTACTS })
   })
 })

@@ -35,16 +35,44 @@ describe('campaigns under faults', function () {
   /** What may come twice after each fault: what the receiver had and PostgreSQL had not heard of. */
   const NONE: ReadonlySet<string> = new Set()
   const FAULTS: readonly (readonly [what: string, strike: () => Promise<ReadonlySet<string>>])[] = [
-    ['worker', async () => { await system.roles.worker.kill(); return NONE }],
+    [
+      'worker',
+      async () => {
+        await system.roles.worker.kill()
+        return NONE
+      },
+    ],
     ['outbound', () => killInFlight(system, mx)],
-    ['the other outbound', async () => {
-      const window = await killInFlight(system, mx, 'mta2')
-      await system.roles.mta2.start()
-      return window
-    }],
-    ['api', async () => { await system.roles.api.kill(); return NONE }],
-    ['redis', async () => { await system.redis.flushall(); return NONE }],
-    ['postgres', async () => { await system.postgres.crash(); await system.postgres.restart(); return NONE }],
+    [
+      'the other outbound',
+      async () => {
+        const window = await killInFlight(system, mx, 'mta2')
+        await system.roles.mta2.start()
+        return window
+      },
+    ],
+    [
+      'api',
+      async () => {
+        await system.roles.api.kill()
+        return NONE
+      },
+    ],
+    [
+      'redis',
+      async () => {
+        await system.redis.flushall()
+        return NONE
+      },
+    ],
+    [
+      'postgres',
+      async () => {
+        await system.postgres.crash()
+        await system.postgres.restart()
+        return NONE
+      },
+    ],
   ]
 
   it(`${RECIPIENTS} recipients, ${KILLS} faults: each exactly once, none forgotten`, async () => {
@@ -55,7 +83,11 @@ describe('campaigns under faults', function () {
     await campaigns.move(id, 'start', { force: true })
     const allowed = new Set<string>()
     for (let kill = 0; kill < KILLS; kill++) {
-      await until(() => mx.messages.length >= RECIPIENTS * (kill / (KILLS + 1)) * 0.8, () => `only ${mx.messages.length} came`, PATIENCE_MS)
+      await until(
+        () => mx.messages.length >= RECIPIENTS * (kill / (KILLS + 1)) * 0.8,
+        () => `only ${mx.messages.length} came`,
+        PATIENCE_MS,
+      )
       const fault = FAULTS[kill % FAULTS.length]
       assert.ok(fault !== undefined)
       for (const address of await fault[1]()) allowed.add(address)
@@ -65,11 +97,15 @@ describe('campaigns under faults', function () {
     await campaigns.settle(id, 'COMPLETED', PATIENCE_MS)
     const copies = new Map<string, number>()
     for (const { to } of mx.messages) for (const address of to) copies.set(address, (copies.get(address) ?? 0) + 1)
-    const doubled = [...copies].filter(([address, count]) => count > 1 && !allowed.has(address)).map(([address]) => address)
+    const doubled = [...copies]
+      .filter(([address, count]) => count > 1 && !allowed.has(address))
+      .map(([address]) => address)
     assert.equal(copies.size, RECIPIENTS, 'none is forgotten')
     assert.deepEqual(doubled, [])
     const { rows } = await system.db.query<{ state: string; n: number }>(
-      'SELECT state, count(*)::int AS n FROM campaign_recipients WHERE campaign_id = $1 GROUP BY state', [id])
+      'SELECT state, count(*)::int AS n FROM campaign_recipients WHERE campaign_id = $1 GROUP BY state',
+      [id],
+    )
     assert.deepEqual(rows, [{ state: 'delivered', n: RECIPIENTS }])
     assert.equal((await campaigns.metrics(id))['delivered'], RECIPIENTS, 'the figures say what the ledger says')
   })
@@ -84,20 +120,30 @@ describe('campaigns under faults', function () {
     const cameSince = (): string[] => {
       const from = seen
       seen = mx.messages.length
-      return mx.messages.slice(from).flatMap(({ to }) => to).toSorted()
+      return mx.messages
+        .slice(from)
+        .flatMap(({ to }) => to)
+        .toSorted()
     }
     const dieOnce = async (): Promise<void> => {
       await system.roles.worker.kill()
       await system.heal()
     }
     await system.db.query(
-      `UPDATE campaign_recipients SET state = 'failed', failed_at = now(), delivered_at = NULL WHERE campaign_id = $1 AND email LIKE 'c1%'`, [id])
+      `UPDATE campaign_recipients SET state = 'failed', failed_at = now(), delivered_at = NULL WHERE campaign_id = $1 AND email LIKE 'c1%'`,
+      [id],
+    )
     await campaigns.move(id, 'retry-failed')
     await dieOnce()
     await campaigns.settle(id, 'COMPLETED', PATIENCE_MS)
-    const failed = Array.from({ length: 300 }, (_, i) => `c${i + 1}@again.example`).filter((address) => address.startsWith('c1')).toSorted()
+    const failed = Array.from({ length: 300 }, (_, i) => `c${i + 1}@again.example`)
+      .filter((address) => address.startsWith('c1'))
+      .toSorted()
     assert.deepEqual(cameSince(), failed)
-    await system.db.query(`UPDATE campaign_recipients SET opened_at = now() WHERE campaign_id = $1 AND email NOT LIKE 'c1%'`, [id])
+    await system.db.query(
+      `UPDATE campaign_recipients SET opened_at = now() WHERE campaign_id = $1 AND email NOT LIKE 'c1%'`,
+      [id],
+    )
     const further = textOf((await campaigns.call('POST', `/${id}/resend`)).body['data']?.['id'])
     await campaigns.move(further, 'start', { force: true })
     await dieOnce()

@@ -86,7 +86,9 @@ describe(`chaos, seed ${SEED}`, function () {
       await Promise.all([system.postgres.crash(), system.redisServer.crash()])
       await Promise.all([system.postgres.restart(), system.redisServer.restart()])
     },
-    'schedule thrown away': async () => { await system.redis.flushall() },
+    'schedule thrown away': async () => {
+      await system.redis.flushall()
+    },
     'outbound held for a moment': async () => {
       system.roles.mta.pause()
       await sleep(1000 * random())
@@ -112,7 +114,7 @@ describe(`chaos, seed ${SEED}`, function () {
 
   it('balances', async () => {
     const atRcpt = moody({ '451 4.7.1 Greylisted': 0.03, '421 4.3.2 Closing': 0.02 })
-    const atDot = moody({ 'taken': 0.01, 'dropped': 0.01, '452 4.3.1 Disk full': 0.02 })
+    const atDot = moody({ taken: 0.01, dropped: 0.01, '452 4.3.1 Disk full': 0.02 })
     mx.script = {
       on: {
         rcpt: (moment) => atRcpt(moment),
@@ -137,7 +139,11 @@ describe(`chaos, seed ${SEED}`, function () {
     await drained(system, 60_000)
     const { lost, doubled, uninvited } = ledger.compare(mx.messages)
     const found = { lost, uninvited, doubled: doubled.filter((address) => !windows.has(address)) }
-    assert.deepEqual(found, { lost: [], uninvited: [], doubled: [] }, `${JSON.stringify(found)} after ${history.join(', ')}`)
+    assert.deepEqual(
+      found,
+      { lost: [], uninvited: [], doubled: [] },
+      `${JSON.stringify(found)} after ${history.join(', ')}`,
+    )
     await checkBooks(system)
   })
 })

@@ -17,7 +17,17 @@ import { openPostOffice } from '#test/support/post-office.ts'
 import type { Receiver } from '#test/support/receiver.ts'
 import { beginWork, endMail, leaveWork, passTime, uuidOf, type Ended } from '#test/support/stored-work.ts'
 import {
-  ACCOUNT, asOperator, LEARNED, PASSWORD, SHAPING, stopByHand, stopByOthers, stopByReplies, stopByTls, type Held, type World,
+  ACCOUNT,
+  asOperator,
+  LEARNED,
+  PASSWORD,
+  SHAPING,
+  stopByHand,
+  stopByOthers,
+  stopByReplies,
+  stopByTls,
+  type Held,
+  type World,
 } from '#test/support/stored.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import type { RoleName } from '#test/support/system.ts'
@@ -50,8 +60,12 @@ describe('a start on everything that can be stored', function () {
     writeFileSync(join(dir, 'ca.pem'), mailbox.ca)
     writeFileSync(join(dir, 'shaping.yaml'), SHAPING)
     const office = await openPostOffice({
-      RETRY_SCALE: '1', LEASE_SECONDS: '60', WARM_UP: '3,6', TLS_REPORT_FROM: 'tls@sender.example',
-      SHAPING_FILE: join(dir, 'shaping.yaml'), EXTRA_CA_FILE: join(dir, 'ca.pem'),
+      RETRY_SCALE: '1',
+      LEASE_SECONDS: '60',
+      WARM_UP: '3,6',
+      TLS_REPORT_FROM: 'tls@sender.example',
+      SHAPING_FILE: join(dir, 'shaping.yaml'),
+      EXTRA_CA_FILE: join(dir, 'ca.pem'),
     })
     office.dns.zone['smtp.provider.example'] = { A: ['127.0.0.1'] }
     const open: typeof office.open = async (...order) => {
@@ -71,12 +85,20 @@ describe('a start on everything that can be stored', function () {
   tellLogsOfFailed(() => world.office.system)
 
   async function storeAll(): Promise<void> {
-    const { office, office: { system: { roles, db } } } = world
+    const {
+      office,
+      office: {
+        system: { roles, db },
+      },
+    } = world
     world.endpoint.behave(answer(503))
     await roles.inbound.start()
     ended = await endMail(world)
-    held = [...await stopByHand(world), ...await stopByReplies(world), ...await stopByOthers(world)]
-    await db.query(`INSERT INTO learned_limits (pace, source, connections, changed_at) VALUES ('slow', 'default', $1, now())`, [LEARNED])
+    held = [...(await stopByHand(world)), ...(await stopByReplies(world)), ...(await stopByOthers(world))]
+    await db.query(
+      `INSERT INTO learned_limits (pace, source, connections, changed_at) VALUES ('slow', 'default', $1, now())`,
+      [LEARNED],
+    )
     await stillHeld()
     await until(async () => (await notices()).length >= 2)
     await roles.mta.kill()
@@ -84,7 +106,11 @@ describe('a start on everything that can be stored', function () {
     held.push(await stopByTls(world))
     const stalled = await world.office.open('stalled.example', { on: { dot: { end: 'silence', take: false } } })
     await office.send({ to: 'a@stalled.example' })
-    await until(async () => (await db.query(`SELECT FROM recipients WHERE domain = 'stalled.example' AND state = 'sending'`)).rows.length === 1)
+    await until(
+      async () =>
+        (await db.query(`SELECT FROM recipients WHERE domain = 'stalled.example' AND state = 'sending'`)).rows
+          .length === 1,
+    )
     roles.mta2.pause()
     stalled.script = {}
     held.push(await beginWork(world))
@@ -95,17 +121,31 @@ describe('a start on everything that can be stored', function () {
 
   /** What is due waits in Redis where a suspension of all mail put it, which ends when nobody is there to see it. */
   async function putAside(): Promise<void> {
-    const { system: { roles, redis } } = world.office
+    const {
+      system: { roles, redis },
+    } = world.office
     const stop = (seconds: number): Promise<unknown> =>
-      asOperator(world, 'POST', '/suspensions', { domain: '*', reason: 'a pause', until: new Date(Date.now() + seconds * 1000).toISOString() })
+      asOperator(world, 'POST', '/suspensions', {
+        domain: '*',
+        reason: 'a pause',
+        until: new Date(Date.now() + seconds * 1000).toISOString(),
+      })
     await stop(600)
     await roles.mta.start()
-    await until(async () => (await redis.exists(readyKey(suspendedSite('fine.example'), 'bulk'))) === 1, () => 'nothing is put aside')
+    await until(
+      async () => (await redis.exists(readyKey(suspendedSite('fine.example'), 'bulk'))) === 1,
+      () => 'nothing is put aside',
+    )
     await stop(1)
   }
 
   async function restart(order: Order, isFlushed: boolean): Promise<void> {
-    const { office, office: { system: { roles, redis } } } = world
+    const {
+      office,
+      office: {
+        system: { roles, redis },
+      },
+    } = world
     for (const role of ['mta', 'mta2'] as const) await roles[role].kill()
     await office.send({ to: `waited${isFlushed ? 2 : 1}@fine.example` })
     await Promise.all(order.flat().map((role) => roles[role].kill()))
@@ -119,35 +159,55 @@ describe('a start on everything that can be stored', function () {
   async function stillHeld(): Promise<void> {
     for (const { what, id, why } of held) {
       let told = ''
-      const holds = async (): Promise<boolean> => why.test(told = stringify((await asOperator(world, 'GET', `/emails/explain/${id}`)).body))
+      const holds = async (): Promise<boolean> =>
+        why.test((told = stringify((await asOperator(world, 'GET', `/emails/explain/${id}`)).body)))
       await until(holds, () => `${what} does not hold: ${told}`)
     }
   }
-  const pausedAccount = async () => (await world.office.system.db.query<{ id: string }>(
-    `SELECT id FROM connected_accounts WHERE state = 'paused'`)).rows[0]?.id
-  const notices = async () => (await world.office.system.db.query<{ kind: string; subject: string; count: number }>(
-    'SELECT kind, subject, count FROM operator_notices WHERE acknowledged_at IS NULL ORDER BY kind, subject')).rows
-  const endStates = async () => (await world.office.system.db.query(
-    `SELECT message_id, n, state, sequence FROM recipients WHERE NOT is_open AND message_id <> ALL ($1) ORDER BY 1, 2`,
-    [[ended.bouncing, ended.opened]])).rows
-  const attemptsOf = async () => (await world.office.system.db.query(
-    'SELECT message_id, count(*)::int AS n FROM attempts WHERE message_id = ANY ($1) GROUP BY 1 ORDER BY 1',
-    [held.flatMap(({ id, isTried }) => isTried ? [] : [uuidOf(id)])])).rows
+  const pausedAccount = async () =>
+    (await world.office.system.db.query<{ id: string }>(`SELECT id FROM connected_accounts WHERE state = 'paused'`))
+      .rows[0]?.id
+  const notices = async () =>
+    (
+      await world.office.system.db.query<{ kind: string; subject: string; count: number }>(
+        'SELECT kind, subject, count FROM operator_notices WHERE acknowledged_at IS NULL ORDER BY kind, subject',
+      )
+    ).rows
+  const endStates = async () =>
+    (
+      await world.office.system.db.query(
+        `SELECT message_id, n, state, sequence FROM recipients WHERE NOT is_open AND message_id <> ALL ($1) ORDER BY 1, 2`,
+        [[ended.bouncing, ended.opened]],
+      )
+    ).rows
+  const attemptsOf = async () =>
+    (
+      await world.office.system.db.query(
+        'SELECT message_id, count(*)::int AS n FROM attempts WHERE message_id = ANY ($1) GROUP BY 1 ORDER BY 1',
+        [held.flatMap(({ id, isTried }) => (isTried ? [] : [uuidOf(id)]))],
+      )
+    ).rows
   /** How often each mail came, by address and subject. */
   function arrived(): Map<string, number> {
     const copies = new Map<string, number>()
-    const received = [...[...receivers].flatMap(({ messages }) => messages).map(({ to, bytes }) => ({ to, text: bytes.toString('latin1') })),
-      ...world.mailbox.messages.map(({ to, data }) => ({ to, text: data }))]
-    for (const { to, text } of received) for (const address of to) {
-      const name = `${address} ${/^Subject: (.*?)\r?$/m.exec(text)?.[1]}`
-      copies.set(name, (copies.get(name) ?? 0) + 1)
-    }
+    const received = [
+      ...[...receivers]
+        .flatMap(({ messages }) => messages)
+        .map(({ to, bytes }) => ({ to, text: bytes.toString('latin1') })),
+      ...world.mailbox.messages.map(({ to, data }) => ({ to, text: data })),
+    ]
+    for (const { to, text } of received)
+      for (const address of to) {
+        const name = `${address} ${/^Subject: (.*?)\r?$/m.exec(text)?.[1]}`
+        copies.set(name, (copies.get(name) ?? 0) + 1)
+      }
     return copies
   }
 
   /** What nobody has done yet, of all that is due. */
   async function left(): Promise<string[]> {
-    const { rows } = await world.office.system.db.query<{ what: string }>(`
+    const { rows } = await world.office.system.db.query<{ what: string }>(
+      `
       SELECT 'mail to ' || address AS what FROM recipients r WHERE is_open AND message_id <> ALL ($1)
         AND NOT EXISTS (SELECT FROM campaigns k WHERE k.id = r.campaign_id AND k.status = 'PAUSED')
       UNION ALL SELECT 'campaign ' || subject FROM campaigns WHERE is_open AND (status = 'SENT' OR status = 'CANCELLED')
@@ -158,7 +218,9 @@ describe('a start on everything that can be stored', function () {
       UNION ALL SELECT 'hits' FROM tracking_hits UNION ALL SELECT 'reports' FROM inbound_reports WHERE due_at IS NOT NULL
       UNION ALL SELECT 'actions' FROM operator_actions WHERE state <> 'done' UNION ALL SELECT 'dry runs' FROM dry_runs WHERE report IS NULL
       UNION ALL SELECT 'imports' FROM imports WHERE state <> 'done' UNION ALL SELECT 'arrivals' FROM tls_report_arrivals
-      UNION ALL SELECT 'TLS reports' FROM tls_reports WHERE state <> 'sent'`, [held.map(({ id }) => uuidOf(id))])
+      UNION ALL SELECT 'TLS reports' FROM tls_reports WHERE state <> 'sent'`,
+      [held.map(({ id }) => uuidOf(id))],
+    )
     return rows.map(({ what }) => what)
   }
 
@@ -172,12 +234,19 @@ describe('a start on everything that can be stored', function () {
       for (const to of ['new@fine.example', 'new@slow.example', 'new@brokentls.example'])
         await office.settle(await office.send({ to, subject: `round ${i}` }))
       let last: string[] = []
-      await until(async () => (last = await left()).length === 0, () => `left: ${last.join()}`)
+      await until(
+        async () => (last = await left()).length === 0,
+        () => `left: ${last.join()}`,
+      )
       await stillHeld()
       assert.deepEqual(await attemptsOf(), before.attempts, 'what is held is not tried')
       assert.deepEqual(await notices(), before.notices)
       const now = new Set((await endStates()).map((row) => stringify(row)))
-      assert.deepEqual(before.ends.filter((row) => !now.has(stringify(row))), [], 'what has ended stays as it is')
+      assert.deepEqual(
+        before.ends.filter((row) => !now.has(stringify(row))),
+        [],
+        'what has ended stays as it is',
+      )
       assert.equal(Number(await world.office.system.redis.hget(sharesKey('slow', 'default'), 'learned')), LEARNED)
     })
   }
@@ -185,25 +254,52 @@ describe('a start on everything that can be stored', function () {
     const { db } = world.office.system
     const copies = arrived()
     const expected = [
-      ...['instant', 'high', 'normal', 'bulk', 'waited1', 'waited2', 'opened', 'bouncing'].map((name) => `${name}@fine.example Hello`),
-      ...[1, 2, 3].flatMap((n) => [`member${n}@fine.example COMPLETED`, `member${n}@fine.example SENT`]), 'member1@fine.example SENDING',
-      'member1@fine.example automation', 'member2@fine.example automation', 'reports@fine.example Report', 'first@one.example Hello',
-      'a@stalled.example Hello', 'a@brokentls.example Hello', 'first@far.example Hello', 'queued@far.example Hello',
+      ...['instant', 'high', 'normal', 'bulk', 'waited1', 'waited2', 'opened', 'bouncing'].map(
+        (name) => `${name}@fine.example Hello`,
+      ),
+      ...[1, 2, 3].flatMap((n) => [`member${n}@fine.example COMPLETED`, `member${n}@fine.example SENT`]),
+      'member1@fine.example SENDING',
+      'member1@fine.example automation',
+      'member2@fine.example automation',
+      'reports@fine.example Report',
+      'first@one.example Hello',
+      'a@stalled.example Hello',
+      'a@brokentls.example Hello',
+      'first@far.example Hello',
+      'queued@far.example Hello',
       ...[0, 1].flatMap((i) => ['fine', 'slow', 'brokentls'].map((name) => `new@${name}.example round ${i}`)),
     ]
     assert.deepEqual(Object.fromEntries(copies), Object.fromEntries(expected.map((name) => [name, 1] as const)))
-    const { rows: campaigns } = await db.query<{ subject: string; status: string }>('SELECT subject, status FROM campaigns ORDER BY id')
+    const { rows: campaigns } = await db.query<{ subject: string; status: string }>(
+      'SELECT subject, status FROM campaigns ORDER BY id',
+    )
     const statuses = Object.fromEntries(campaigns.map(({ subject, status }) => [subject, status]))
-    assert.deepEqual(statuses, { COMPLETED: 'COMPLETED', DRAFT: 'DRAFT', SCHEDULED: 'SCHEDULED', FAILED: 'FAILED', SENT: 'COMPLETED',
-      CANCELLED: 'CANCELLED', SENDING: 'SENDING', PAUSED: 'PAUSED', STOPPED: 'SENDING' })
+    assert.deepEqual(statuses, {
+      COMPLETED: 'COMPLETED',
+      DRAFT: 'DRAFT',
+      SCHEDULED: 'SCHEDULED',
+      FAILED: 'FAILED',
+      SENT: 'COMPLETED',
+      CANCELLED: 'CANCELLED',
+      SENDING: 'SENDING',
+      PAUSED: 'PAUSED',
+      STOPPED: 'SENDING',
+    })
     const { rows: contacts } = await db.query<{ name: string; state: string }>(
-      'SELECT a.name, e.state FROM enrolments e JOIN automations a ON a.id = e.automation_id ORDER BY 1, e.id')
-    assert.deepEqual(contacts.map(({ name, state }) => `${name} ${state}`),
-      ['calling completed', 'late active', 'mailing completed', 'mailing completed', 'paused active', 'waiting active'])
+      'SELECT a.name, e.state FROM enrolments e JOIN automations a ON a.id = e.automation_id ORDER BY 1, e.id',
+    )
+    assert.deepEqual(
+      contacts.map(({ name, state }) => `${name} ${state}`),
+      ['calling completed', 'late active', 'mailing completed', 'mailing completed', 'paused active', 'waiting active'],
+    )
     const { rows: told } = await db.query<{ type: string; n: number }>(
       `SELECT type, count(*)::int AS n FROM events WHERE message_id = ANY ($1) AND type IN ('email.opened', 'email.bounced') GROUP BY 1 ORDER BY 1`,
-      [[ended.opened, ended.bouncing]])
-    assert.deepEqual(told, [{ type: 'email.bounced', n: 1 }, { type: 'email.opened', n: 1 }])
+      [[ended.opened, ended.bouncing]],
+    )
+    assert.deepEqual(told, [
+      { type: 'email.bounced', n: 1 },
+      { type: 'email.opened', n: 1 },
+    ])
     await checkBooks(world.office.system)
   })
   it('webhooks and calls were each taken once; an endpoint that is switched off heard nothing', () => {
@@ -213,28 +309,48 @@ describe('a start on everything that can be stored', function () {
       taken.set(name, (taken.get(name) ?? 0) + 1)
     }
     const names = [...taken.keys()]
-    assert.deepEqual([...taken].filter(([, count]) => count > 1), [])
-    assert.deepEqual(['/hook', '/call', '/off'].map((path) => names.some((name) => name.startsWith(path))), [true, true, false])
+    assert.deepEqual(
+      [...taken].filter(([, count]) => count > 1),
+      [],
+    )
+    assert.deepEqual(
+      ['/hook', '/call', '/off'].map((path) => names.some((name) => name.startsWith(path))),
+      [true, true, false],
+    )
   })
   it('what is let go leaves, once', async () => {
-    const { office, office: { system } } = world
+    const {
+      office,
+      office: { system },
+    } = world
     for (const receiver of receivers) receiver.script = {}
     const { body } = await asOperator(world, 'GET', '/suspensions')
     for (const { kind, subject } of listOf(body['data']?.['suspensions']))
       await asOperator(world, 'DELETE', `/suspensions?${textOf(kind)}=${encodeURIComponent(textOf(subject))}`)
-    const { rows: late } = await system.db.query(`SELECT address FROM recipients WHERE domain = 'picky.example' AND due_at > now() + interval '11 minutes'`)
+    const { rows: late } = await system.db.query(
+      `SELECT address FROM recipients WHERE domain = 'picky.example' AND due_at > now() + interval '11 minutes'`,
+    )
     assert.deepEqual(late, [], 'what a receiver has stopped of a workspace is looked at again before the end of that')
     for (const receiver of ['yahoo', 'picky', '*'])
       await asOperator(world, 'DELETE', `/suspensions?receiver=${encodeURIComponent(receiver)}`)
     await resumeSource(system.db, 'out')
-    await system.call('PATCH', `/public/accounts/${await pausedAccount()}`, { key: system.admin, body: { password: PASSWORD } })
+    await system.call('PATCH', `/public/accounts/${await pausedAccount()}`, {
+      key: system.admin,
+      body: { password: PASSWORD },
+    })
     await system.db.query(`UPDATE recipients SET due_at = now() WHERE state = 'unknown'`)
     await asOperator(world, 'POST', '/queue/retry', { all: true })
     const goes = held.filter(({ what }) => !['required TLS', 'a policy of MTA-STS', 'its time'].includes(what))
     const gone = `SELECT FROM recipients WHERE message_id = $1 AND state IN ('delivered', 'sent')`
     for (const { what, id } of goes)
-      await until(async () => (await system.db.query(gone, [uuidOf(id)])).rows.length === 1, () => `${what} does not go`)
-    assert.deepEqual([...arrived()].filter(([, count]) => count > 1), [])
+      await until(
+        async () => (await system.db.query(gone, [uuidOf(id)])).rows.length === 1,
+        () => `${what} does not go`,
+      )
+    assert.deepEqual(
+      [...arrived()].filter(([, count]) => count > 1),
+      [],
+    )
     await checkBooks(office.system)
   })
 })

@@ -36,21 +36,35 @@ describe('inbound faults', function () {
   let workspaceId: string
 
   before(async () => {
-    [postgres, redis, port] = [await startPostgres(), await startRedis(), await freePort()]
+    ;[postgres, redis, port] = [await startPostgres(), await startRedis(), await freePort()]
     dir = mkdtempSync('/tmp/mailstead-test-')
     const env = {
-      DATABASE_URL: postgres.url, REDIS_URL: redis.url, DATA_DIR: dir, MASTER_KEY: '5a'.repeat(32), HOSTNAME: 'mta.sender.example',
-      INBOUND_PORT: String(port), LOG_LEVEL: 'warn',
-      NODE_OPTIONS: '--max-semi-space-size=8', MALLOC_ARENA_MAX: '2', // as bin/mailstead starts it
+      DATABASE_URL: postgres.url,
+      REDIS_URL: redis.url,
+      DATA_DIR: dir,
+      MASTER_KEY: '5a'.repeat(32),
+      HOSTNAME: 'mta.sender.example',
+      INBOUND_PORT: String(port),
+      LOG_LEVEL: 'warn',
+      NODE_OPTIONS: '--max-semi-space-size=8',
+      MALLOC_ARENA_MAX: '2', // as bin/mailstead starts it
     }
     const log = openLog({ logLevel: 'silent' }, 'test')
     ctx = {
-      config: loadConfig(env), log, db: openDb(postgres.url, log, 4), redis: openRedis(redis.url, log), clock: systemClock,
+      config: loadConfig(env),
+      log,
+      db: openDb(postgres.url, log, 4),
+      redis: openRedis(redis.url, log),
+      clock: systemClock,
       vault: openVault(Buffer.alloc(32, 0x5a)),
     }
     workspaceId = newId()
-    await ctx.db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)',
-      [workspaceId, workspaceId.replaceAll('-', ''), 'test', 'enterprise'])
+    await ctx.db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [
+      workspaceId,
+      workspaceId.replaceAll('-', ''),
+      'test',
+      'enterprise',
+    ])
     child = new Child({ args: ['mta', '--roles', 'inbound'], env, home: dir, logName: 'inbound.log' })
     await child.start()
   })
@@ -67,18 +81,22 @@ describe('inbound faults', function () {
     batch++
     const addresses = Array.from({ length: count }, (_, i) => `r${i}@f${batch}.example`)
     const sent = []
-    for (const chunk of chunksOf(addresses, 500)) sent.push(...await handOver(ctx, workspaceId, chunk))
+    for (const chunk of chunksOf(addresses, 500)) sent.push(...(await handOver(ctx, workspaceId, chunk)))
     return sent
   }
   const isApplied = async (): Promise<boolean> => {
-    const { rows: [row] } = await ctx.db.query<{ due: number }>('SELECT count(*) AS due FROM inbound_reports WHERE due_at IS NOT NULL')
+    const {
+      rows: [row],
+    } = await ctx.db.query<{ due: number }>('SELECT count(*) AS due FROM inbound_reports WHERE due_at IS NOT NULL')
     return row?.due === 0
   }
 
   /** Events of these messages that a bounce raised. */
   async function bounces(ids: readonly string[]): Promise<number> {
     const { rows } = await ctx.db.query<{ n: number }>(
-      `SELECT count(*) AS n FROM events WHERE type = 'email.bounced' AND message_id = ANY ($1::uuid[])`, [ids])
+      `SELECT count(*) AS n FROM events WHERE type = 'email.bounced' AND message_id = ANY ($1::uuid[])`,
+      [ids],
+    )
     return rows[0]?.n ?? 0
   }
 
@@ -87,7 +105,9 @@ describe('inbound faults', function () {
     const taken = new Set<string>()
     const bring = async ({ returnPath, address, messageId }: (typeof sent)[number]): Promise<void> => {
       while (!taken.has(messageId)) {
-        const replies = await submit(port, { from: '', to: returnPath, content: dsnOf({ recipient: address }) }).catch(() => [])
+        const replies = await submit(port, { from: '', to: returnPath, content: dsnOf({ recipient: address }) }).catch(
+          () => [],
+        )
         if (replies.at(-1)?.startsWith('250') === true && replies.length === 4) taken.add(messageId)
         else await new Promise((resolve) => setTimeout(resolve, 50))
       }
@@ -103,8 +123,8 @@ describe('inbound faults', function () {
     assert.equal(await bounces(sent.map(({ messageId }) => messageId)), sent.length)
     const { rows } = await ctx.db.query<{ n: number }>(
       `SELECT count(*) AS n FROM recipients WHERE state = 'bounced' AND message_id = ANY ($1::uuid[])`,
-      [sent.map(({ messageId }) =>
-      messageId)])
+      [sent.map(({ messageId }) => messageId)],
+    )
     assert.equal(rows[0]?.n, sent.length)
   })
 
@@ -115,15 +135,26 @@ describe('inbound faults', function () {
     await postgres.crash()
     assert.match((await submit(port, mail)).at(-1) ?? '', /^451 4\.3\.0 /)
     await postgres.restart()
-    await until(async () => (await submit(port, mail)).at(-1)?.startsWith('250') ?? false, () => 'it is not taken', 30_000)
-    await until(async () => isApplied().catch(() => false), () => 'not applied', 30_000)
+    await until(
+      async () => (await submit(port, mail)).at(-1)?.startsWith('250') ?? false,
+      () => 'it is not taken',
+      30_000,
+    )
+    await until(
+      async () => isApplied().catch(() => false),
+      () => 'not applied',
+      30_000,
+    )
     assert.equal(await bounces([one.messageId]), 1)
   })
 
   it('a thousand connections at once: each is answered', async () => {
     const sent = await handOverMany(1000)
-    const replies = await Promise.all(sent.map(async ({ returnPath, address }) =>
-      submit(port, { from: '', to: returnPath, content: dsnOf({ recipient: address }) })))
+    const replies = await Promise.all(
+      sent.map(async ({ returnPath, address }) =>
+        submit(port, { from: '', to: returnPath, content: dsnOf({ recipient: address }) }),
+      ),
+    )
     assert.deepEqual([...new Set(replies.map((all) => all.at(-1)?.slice(0, 3)))], ['250'])
     await until(isApplied, () => 'not all was applied', 30_000)
     assert.equal(await bounces(sent.map(({ messageId }) => messageId)), 1000)
@@ -132,25 +163,42 @@ describe('inbound faults', function () {
   it(`${FLOOD} reports, one in ten a bomb, one in ten forged: none is lost, none told twice, memory stays small`, async () => {
     const sent = await handOverMany(FLOOD)
     let [refused, peakMb] = [0, 0]
-    const watching = setInterval(() => { peakMb = Math.max(peakMb, memoryOf(dir)) }, 200)
+    const watching = setInterval(() => {
+      peakMb = Math.max(peakMb, memoryOf(dir))
+    }, 200)
     const begunAt = performance.now()
     const [ours, theirs] = [cpuOf([pidOf(dir)]), cpuOf(await databasePids())]
-    await inLanes(chunksOf(sent.map((one, i) => ({ ...one, i })), 100), 20, async (chunk) => {
-      const talk = await talkSmtp(port)
-      await talk.say('EHLO client.example')
-      for (const one of chunk) if (!await bringOn(talk, one)) refused++
-      talk.hangUp()
-    })
+    await inLanes(
+      chunksOf(
+        sent.map((one, i) => ({ ...one, i })),
+        100,
+      ),
+      20,
+      async (chunk) => {
+        const talk = await talkSmtp(port)
+        await talk.say('EHLO client.example')
+        for (const one of chunk) if (!(await bringOn(talk, one))) refused++
+        talk.hangUp()
+      },
+    )
     await until(isApplied, () => 'not all was applied', 120_000)
     clearInterval(watching)
-    const seconds = [(performance.now() - begunAt) / 1000, cpuOf([pidOf(dir)]) - ours, cpuOf(await databasePids()) - theirs]
+    const seconds = [
+      (performance.now() - begunAt) / 1000,
+      cpuOf([pidOf(dir)]) - ours,
+      cpuOf(await databasePids()) - theirs,
+    ]
     const [took, process_, postgresql] = seconds.map((one) => one.toFixed(1))
-    process.stdout.write(`    ${FLOOD} reports in ${took} s, at most ${peakMb} MB, CPU: process ${process_} s, PostgreSQL ${postgresql} s\n`)
+    process.stdout.write(
+      `    ${FLOOD} reports in ${took} s, at most ${peakMb} MB, CPU: process ${process_} s, PostgreSQL ${postgresql} s\n`,
+    )
     assert.equal(refused, FLOOD / 10)
     assert.ok(peakMb < MOST_MEMORY_MB, `${peakMb} MB`)
     const honest = sent.filter((_, i) => i % 10 > 1)
     assert.equal(await bounces(honest.map(({ messageId }) => messageId)), honest.length)
-    const { rows } = await ctx.db.query(`SELECT 1 FROM events WHERE type = 'email.bounced' GROUP BY message_id, n HAVING count(*) > 1`)
+    const { rows } = await ctx.db.query(
+      `SELECT 1 FROM events WHERE type = 'email.bounced' GROUP BY message_id, n HAVING count(*) > 1`,
+    )
     assert.equal(rows.length, 0)
   })
 
@@ -161,7 +209,10 @@ describe('inbound faults', function () {
   }
 
   /** False when it was refused, as it is right for a forged one. */
-  async function bringOn(talk: Talk, { i, returnPath, address }: HandedOver & { readonly i: number }): Promise<boolean> {
+  async function bringOn(
+    talk: Talk,
+    { i, returnPath, address }: HandedOver & { readonly i: number },
+  ): Promise<boolean> {
     const isForged = i % 10 === 1
     await talk.say('MAIL FROM:<>')
     const rcpt = await talk.say(`RCPT TO:<${isForged ? returnPath.replace(/^b-..../, 'b-aaaa') : returnPath}>`)
@@ -177,9 +228,11 @@ describe('inbound faults', function () {
 
 async function inLanes<T>(items: readonly T[], lanes: number, work: (item: T) => Promise<void>): Promise<void> {
   const left = [...items]
-  await Promise.all(Array.from({ length: lanes }, async () => {
-    for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item)
-  }))
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item)
+    }),
+  )
 }
 
 function chunksOf<T>(items: readonly T[], size: number): T[][] {

@@ -32,7 +32,9 @@ describe('kills under load', function () {
     await system.stop()
     await mx.stop()
   })
-  beforeEach(() => { ledger = new Ledger(system) })
+  beforeEach(() => {
+    ledger = new Ledger(system)
+  })
   tellLogsOfFailed(() => system)
   afterEach(() => ledger.close())
 
@@ -40,7 +42,8 @@ describe('kills under load', function () {
   async function begin(share: number, load: Partial<Load> = {}): Promise<Begun> {
     const before = mx.messages.length
     const loading = ledger.load({ count: MESSAGES, ...load })
-    const untilShare = (part: number): Promise<void> => until(() => mx.messages.length - before >= MESSAGES * part, undefined, PATIENCE_MS)
+    const untilShare = (part: number): Promise<void> =>
+      until(() => mx.messages.length - before >= MESSAGES * part, undefined, PATIENCE_MS)
     await untilShare(share)
     return {
       untilShare,
@@ -163,7 +166,10 @@ describe('kills under load', function () {
       const bulk = new Set(rows.map(({ address }) => address))
       const { lost, doubled } = ledger.compare(mx.messages)
       assert.ok(dropped.size > 20)
-      assert.deepEqual(doubled.toSorted(), isTaken ? [...dropped].filter((address) => !bulk.has(address)).toSorted() : [])
+      assert.deepEqual(
+        doubled.toSorted(),
+        isTaken ? [...dropped].filter((address) => !bulk.has(address)).toSorted() : [],
+      )
       assert.deepEqual(lost.toSorted(), isTaken ? [] : [...dropped].filter((address) => bulk.has(address)).toSorted())
     })
   }

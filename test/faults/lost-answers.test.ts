@@ -35,14 +35,18 @@ describe('the answer of PostgreSQL is lost', () => {
     let hasLost = false
     const query: Db['query'] = async (statement, values) => {
       const result = await ctx.db.query<never>(statement, values)
-      if (hasLost || typeof statement === 'string' || statement.name !== statementName || result.rows.length === 0) return result
+      if (hasLost || typeof statement === 'string' || statement.name !== statementName || result.rows.length === 0)
+        return result
       hasLost = true
       throw new Error('Connection terminated unexpectedly')
     }
     return { ...ctx, db: { ...ctx.db, query }, hasLost: () => hasLost }
   }
 
-  for (const [name, what] of [['recipients-claim', 'a claim'], ['recipients-move', 'the results']] as const) {
+  for (const [name, what] of [
+    ['recipients-claim', 'a claim'],
+    ['recipients-move', 'the results'],
+  ] as const) {
     it(`of ${what}: everything is delivered once, by the same process`, async () => {
       const broken = losing(name)
       outbound = await startOutbound(broken, ctx.redisUrl)

@@ -39,11 +39,18 @@ const ROWS: readonly Row[] = [
   { stage: 'after DATA', script: { offers: PLAIN, on: { data: { end: 'silence' } } }, heard: 'DATA' },
   { stage: 'after the final dot, not taken', script: { on: { dot: { take: false, end: 'silence' } } }, heard: 'DATA' },
   {
-    stage: 'after the final dot, taken and not yet answered', script: { on: { dot: { take: true, end: 'silence' } } },
-    heard: 'DATA', isTaken: true,
+    stage: 'after the final dot, taken and not yet answered',
+    script: { on: { dot: { take: true, end: 'silence' } } },
+    heard: 'DATA',
+    isTaken: true,
   },
   // last: a receiver that does not read does not see the end of the connection either
-  { stage: 'in the middle of the content', script: { bodyAfter: 20_000, on: { body: { end: 'stall' } } }, heard: 'DATA', text: LONG },
+  {
+    stage: 'in the middle of the content',
+    script: { bodyAfter: 20_000, on: { body: { end: 'stall' } } },
+    heard: 'DATA',
+    text: LONG,
+  },
 ]
 
 describe('kill -9 of the outbound process', function () {
@@ -67,7 +74,7 @@ describe('kill -9 of the outbound process', function () {
 
   /** The records of a receiver's domain; one kind of them may get no answer. */
   function publish(domain: string, slow?: 'MX' | 'A'): void {
-    const silence = (isSilent: boolean): Records => isSilent ? { trouble: 'silence' } : {}
+    const silence = (isSilent: boolean): Records => (isSilent ? { trouble: 'silence' } : {})
     dns.zone[domain] = { MX: [[10, `mx.${domain}`]], ...silence(slow === 'MX') }
     dns.zone[`mx.${domain}`] = { A: ['127.0.0.1'], ...silence(slow === 'A') }
   }
@@ -82,7 +89,9 @@ describe('kill -9 of the outbound process', function () {
       await ledger.load({ count: text === undefined ? MESSAGES : 3, domain, ...(text === undefined ? {} : { text }) })
       const isThere = (): boolean => {
         if (slow !== undefined) return dns.queries.some(({ name, type }) => type === slow && name.endsWith(domain))
-        return heard === undefined ? mx.connections > connections : mx.commands.slice(commands).some(({ line }) => line.startsWith(heard))
+        return heard === undefined
+          ? mx.connections > connections
+          : mx.commands.slice(commands).some(({ line }) => line.startsWith(heard))
       }
       await until(isThere)
       if (isTaken) await until(() => ledger.copies(mx.messages).size > 0)

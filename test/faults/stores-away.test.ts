@@ -24,7 +24,9 @@ describe('stores away', function () {
     await system.stop()
     await mx.stop()
   })
-  beforeEach(() => { ledger = new Ledger(system) })
+  beforeEach(() => {
+    ledger = new Ledger(system)
+  })
   tellLogsOfFailed(() => system)
   afterEach(() => ledger.close())
 
@@ -32,14 +34,14 @@ describe('stores away', function () {
 
   it('Redis away: accepted all the same, and delivered when it returns', async () => {
     await system.redisServer.crash()
-    await until(async () => await readiness() === 503)
+    await until(async () => (await readiness()) === 503)
     await ledger.load({ count: 100 })
     assert.equal(ledger.entries.length, 100, 'each was accepted at the first try')
     assert.equal(mx.messages.length, 0)
     await system.redisServer.restart()
     await drained(system)
     assert.deepEqual(ledger.compare(mx.messages), BALANCED)
-    await until(async () => await readiness() === 200)
+    await until(async () => (await readiness()) === 200)
   })
 
   it('what was stopped while Redis was away is stopped when it is back', async () => {
@@ -47,7 +49,7 @@ describe('stores away', function () {
     const stop = { key: OPERATOR, body: { domain: 'stopped.example' } }
     assert.equal((await system.call('POST', '/admin/suspensions', stop)).status, 200)
     await system.redisServer.restart()
-    await until(async () => await readiness() === 200)
+    await until(async () => (await readiness()) === 200)
     const stopped = await ledger.send('instant', { domain: 'stopped.example' })
     const later = await ledger.send('normal')
     await until(() => mx.messages.some(({ to }) => to.includes(later.address)))
@@ -122,7 +124,10 @@ describe('stores away', function () {
   })
 
   async function setReadOnly(value: 'on' | 'off'): Promise<void> {
-    const client = new Client({ connectionString: system.postgres.url, options: '-c default_transaction_read_only=off' })
+    const client = new Client({
+      connectionString: system.postgres.url,
+      options: '-c default_transaction_read_only=off',
+    })
     await client.connect()
     await client.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`)
     await client.query('SELECT pg_reload_conf()')

@@ -7,7 +7,10 @@ import { handIn, logInSmtp } from '#test/support/smtp-client.ts'
 import { startSystem, tellLogsOfFailed, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-interface Told { readonly address: string; reply: string }
+interface Told {
+  readonly address: string
+  reply: string
+}
 
 let crowds = 0
 
@@ -84,7 +87,12 @@ describe('submission under faults', function () {
       lost: accepted.filter((address) => copies(address) === 0),
       doubled: told.filter(({ address }) => copies(address) > 1).map(({ address }) => address),
       // "451 4.3.0": PostgreSQL went away, perhaps after the commit
-      uninvited: told.filter(({ address, reply }) => /^[45]/.test(reply) && !reply.startsWith('451 4.3.0') && !isAccepted.has(address) && copies(address) > 0).map(({ address }) => address),
+      uninvited: told
+        .filter(
+          ({ address, reply }) =>
+            /^[45]/.test(reply) && !reply.startsWith('451 4.3.0') && !isAccepted.has(address) && copies(address) > 0,
+        )
+        .map(({ address }) => address),
     }
   }
   const FAULTS: Readonly<Record<string, () => Promise<void>>> = {
@@ -106,7 +114,10 @@ describe('submission under faults', function () {
   for (const [fault, strike] of Object.entries(FAULTS))
     it(`${fault}, twice: nothing lost, nothing doubled, with keys nothing missing`, async () => {
       const { submissionPort } = system.config
-      const programs = [new Programs(submissionPort, system.regular, false), new Programs(submissionPort, system.regular, true)]
+      const programs = [
+        new Programs(submissionPort, system.regular, false),
+        new Programs(submissionPort, system.regular, true),
+      ]
       const before = mx.messages.length
       const running = Promise.all(programs.map((one) => one.run(8)))
       try {

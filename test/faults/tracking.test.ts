@@ -30,8 +30,17 @@ describe('opens and clicks under faults', function () {
     const { databaseUrl, redisUrl, dataDir, masterKey, httpPort } = system.config
     const port = httpPort + 1000
     twin = new Child({
-      args: ['api'], home: dataDir, logName: 'api2.log',
-      env: { DATABASE_URL: databaseUrl ?? '', REDIS_URL: redisUrl ?? '', DATA_DIR: dataDir, MASTER_KEY: masterKey ?? '', HTTP_PORT: String(port), HTTP_HOST: '127.0.0.1' },
+      args: ['api'],
+      home: dataDir,
+      logName: 'api2.log',
+      env: {
+        DATABASE_URL: databaseUrl ?? '',
+        REDIS_URL: redisUrl ?? '',
+        DATA_DIR: dataDir,
+        MASTER_KEY: masterKey ?? '',
+        HTTP_PORT: String(port),
+        HTTP_HOST: '127.0.0.1',
+      },
     })
     await twin.start()
     bases = [system.url, `http://127.0.0.1:${port}`]
@@ -43,7 +52,10 @@ describe('opens and clicks under faults', function () {
   beforeEach(() => system.db.query('DELETE FROM tracking_hits'))
   tellLogsOfFailed(() => system)
 
-  interface Asked { readonly key: string; readonly path: string }
+  interface Asked {
+    readonly key: string
+    readonly path: string
+  }
   /** Each hit differs from all others. They are of few mails, which both processes meet, and fewer of each than one may have in a minute. */
   function hitsOf(count: number): Asked[] {
     const links = createLinks({ vault: system.vault, config: { bounceDomain: 'b.example' } })
@@ -51,25 +63,41 @@ describe('opens and clicks under faults', function () {
     return Array.from({ length: count }, (_, i): Asked => {
       const messageId = mails[i % mails.length] ?? ''
       const url = `https://shop.example/${i}`
-      return { key: `${messageId} ${url}`, path: links.click({ base: '', messageId, n: 0, workspaceId: messageId, contactId: null, audienceId: null }, url) }
+      return {
+        key: `${messageId} ${url}`,
+        path: links.click(
+          { base: '', messageId, n: 0, workspaceId: messageId, contactId: null, audienceId: null },
+          url,
+        ),
+      }
     })
   }
   /** Asks for each once; those that were answered. */
-  async function visit(hits: readonly Asked[], each: (done: number) => Promise<void> = () => Promise.resolve()): Promise<string[]> {
+  async function visit(
+    hits: readonly Asked[],
+    each: (done: number) => Promise<void> = () => Promise.resolve(),
+  ): Promise<string[]> {
     const answered: string[] = []
     let next = 0
-    await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
-      for (let hit = hits[next++]; hit !== undefined; hit = hits[next++]) {
-        const answer = await fetch(`${bases[client % bases.length] ?? ''}${hit.path}`, { redirect: 'manual', headers: BROWSER }).catch(() => null)
-        if (answer?.status === 302) answered.push(hit.key)
-        else await sleep(20)
-        await each(next)
-      }
-    }))
+    await Promise.all(
+      Array.from({ length: CLIENTS }, async (_, client) => {
+        for (let hit = hits[next++]; hit !== undefined; hit = hits[next++]) {
+          const answer = await fetch(`${bases[client % bases.length] ?? ''}${hit.path}`, {
+            redirect: 'manual',
+            headers: BROWSER,
+          }).catch(() => null)
+          if (answer?.status === 302) answered.push(hit.key)
+          else await sleep(20)
+          await each(next)
+        }
+      }),
+    )
     return answered
   }
   async function stored(): Promise<Map<string, number>> {
-    const { rows } = await system.db.query<{ key: string; count: number }>(`SELECT message_id || ' ' || url AS key, count(*)::int AS count FROM tracking_hits GROUP BY 1`)
+    const { rows } = await system.db.query<{ key: string; count: number }>(
+      `SELECT message_id || ' ' || url AS key, count(*)::int AS count FROM tracking_hits GROUP BY 1`,
+    )
     return new Map(rows.map(({ key, count }) => [key, count]))
   }
 
@@ -83,7 +111,7 @@ describe('opens and clicks under faults', function () {
       await victim.start()
     }
     const answered = await visit(hitsOf(HITS), (done) => {
-      if (done > HITS * (kills + 1) / (KILLS + 1) && kills < KILLS) {
+      if (done > (HITS * (kills + 1)) / (KILLS + 1) && kills < KILLS) {
         striking = striking.then(strike)
         kills++
       }
@@ -92,7 +120,10 @@ describe('opens and clicks under faults', function () {
     await striking
     const found = await stored()
     assert.ok(answered.length > HITS / 4, `only ${answered.length} were answered`)
-    assert.deepEqual(answered.filter((key) => found.get(key) !== 1), [])
+    assert.deepEqual(
+      answered.filter((key) => found.get(key) !== 1),
+      [],
+    )
   })
 
   it('PostgreSQL is killed: readers are answered at once, and what was held is stored when it is back', async () => {
@@ -104,9 +135,15 @@ describe('opens and clicks under faults', function () {
     assert.ok(performance.now() - startedAt < AT_ONCE_MS, 'readers waited')
     assert.equal(without.length, 40)
     await system.postgres.restart()
-    await until(async () => (await stored().catch(() => new Map())).size >= before.length + without.length, () => 'what was held is not there')
+    await until(
+      async () => (await stored().catch(() => new Map())).size >= before.length + without.length,
+      () => 'what was held is not there',
+    )
     const after = await visit(hits.slice(80))
     const found = await stored()
-    assert.deepEqual([...before, ...without, ...after].filter((key) => !found.has(key)), [])
+    assert.deepEqual(
+      [...before, ...without, ...after].filter((key) => !found.has(key)),
+      [],
+    )
   })
 })

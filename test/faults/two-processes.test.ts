@@ -77,14 +77,23 @@ describe('two outbound processes', function () {
     await until(() => mx.messages.length - before > 0.3 * MESSAGES, undefined, 60_000)
     const { rows: leases } = await system.db.query<{ id: number }>('SELECT id FROM leases')
     const areBothSending = async (): Promise<boolean> =>
-      (await system.db.query(`SELECT DISTINCT lease FROM recipients WHERE state = 'sending' AND lease = ANY ($1)`, [leases.map(({ id }) => id)])).rows.length === 2
+      (
+        await system.db.query(`SELECT DISTINCT lease FROM recipients WHERE state = 'sending' AND lease = ANY ($1)`, [
+          leases.map(({ id }) => id),
+        ])
+      ).rows.length === 2
     await until(areBothSending, () => 'one of them sends nothing')
     system.roles.mta2.pause()
     const isTakenAway = async (): Promise<boolean> =>
-      (await system.db.query('SELECT 1 FROM leases WHERE id = ANY ($1)', [leases.map(({ id }) => id)])).rows.length < leases.length
+      (await system.db.query('SELECT 1 FROM leases WHERE id = ANY ($1)', [leases.map(({ id }) => id)])).rows.length <
+      leases.length
     await until(isTakenAway, () => 'the lease was not taken away', 30_000)
     await loading
-    await until(() => ledger.copies(mx.messages).size >= MESSAGES, () => 'the other did not send them all', 60_000)
+    await until(
+      () => ledger.copies(mx.messages).size >= MESSAGES,
+      () => 'the other did not send them all',
+      60_000,
+    )
     const openThen = mx.open
     const takenThen = mx.messages.length
     system.roles.mta2.resume()

@@ -28,14 +28,34 @@ describe('connected accounts', function () {
   before(async () => {
     oauth = await startOAuthServer({ redirectUri: `${PUBLIC_URL}/oauth/callback`, email: 'me@mailbox.example' })
     starttls = await startMailboxServer({ name: 'smtp.provider.example', methods: ['PLAIN', 'LOGIN'] })
-    tls = await startMailboxServer({ name: 'smtp.mailbox.example', isImplicitTls: true, ownerOf: (token) => oauth.ownerOf(token) })
+    tls = await startMailboxServer({
+      name: 'smtp.mailbox.example',
+      isImplicitTls: true,
+      ownerOf: (token) => oauth.ownerOf(token),
+    })
     dir = mkdtempSync('/tmp/mailstead-accounts-')
     writeFileSync(join(dir, 'ca.pem'), `${starttls.ca}\n${tls.ca}`)
-    writeFileSync(join(dir, 'providers.json'), JSON.stringify({ corp: {
-      clientId: oauth.clientId, clientSecret: oauth.clientSecret, authorizeUrl: `${oauth.url}/auth`, tokenUrl: `${oauth.url}/token`,
-      scopes: ['openid', 'email', 'offline_access'], parameters: { prompt: 'consent' }, smtpHost: 'smtp.mailbox.example', smtpPort: tls.port, security: 'tls',
-    } }))
-    office = await openPostOffice({ PUBLIC_URL, EXTRA_CA_FILE: join(dir, 'ca.pem'), OAUTH_PROVIDERS_FILE: join(dir, 'providers.json') })
+    writeFileSync(
+      join(dir, 'providers.json'),
+      JSON.stringify({
+        corp: {
+          clientId: oauth.clientId,
+          clientSecret: oauth.clientSecret,
+          authorizeUrl: `${oauth.url}/auth`,
+          tokenUrl: `${oauth.url}/token`,
+          scopes: ['openid', 'email', 'offline_access'],
+          parameters: { prompt: 'consent' },
+          smtpHost: 'smtp.mailbox.example',
+          smtpPort: tls.port,
+          security: 'tls',
+        },
+      }),
+    )
+    office = await openPostOffice({
+      PUBLIC_URL,
+      EXTRA_CA_FILE: join(dir, 'ca.pem'),
+      OAUTH_PROVIDERS_FILE: join(dir, 'providers.json'),
+    })
     office.dns.zone['smtp.provider.example'] = { A: ['127.0.0.1'] }
     office.dns.zone['smtp.mailbox.example'] = { A: ['127.0.0.1'] }
     office.dns.zone['smtp.other.example'] = { A: ['127.0.0.1'] }
@@ -59,18 +79,32 @@ describe('connected accounts', function () {
     office.system.call(method, path, { key: office.system.admin, ...(body === undefined ? {} : { body }) })
 
   async function connect(more: object = {}): Promise<string> {
-    const order = { name: 'Office', host: 'smtp.provider.example', port: starttls.port, security: 'starttls', username: ADDRESS, password: PASSWORD, ...more }
+    const order = {
+      name: 'Office',
+      host: 'smtp.provider.example',
+      port: starttls.port,
+      security: 'starttls',
+      username: ADDRESS,
+      password: PASSWORD,
+      ...more,
+    }
     const { status, body } = await admin('POST', '/public/accounts', order)
     assert.equal(status, 201, JSON.stringify(body))
     return textOf(body['data']?.['id'])
   }
   async function keyOf(accountId: string): Promise<string> {
-    const { status, body } = await admin('POST', '/public/domains/api-keys/create', { name: 'k', account_id: accountId })
+    const { status, body } = await admin('POST', '/public/domains/api-keys/create', {
+      name: 'k',
+      account_id: accountId,
+    })
     assert.equal(status, 201, JSON.stringify(body))
     return textOf(body['data']?.['secret_key'])
   }
   const send = (key: string, mail: object): Promise<TestAnswer> =>
-    office.system.call('POST', '/send-email/instant', { key, body: { to: 'ann@far.example', subject: 'Hello', text: 'Hello', ...mail } })
+    office.system.call('POST', '/send-email/instant', {
+      key,
+      body: { to: 'ann@far.example', subject: 'Hello', text: 'Hello', ...mail },
+    })
   async function sent(key: string, mail: object = { from: ADDRESS }): Promise<string> {
     const { status, body } = await send(key, mail)
     assert.equal(status, 200, JSON.stringify(body))
@@ -83,7 +117,10 @@ describe('connected accounts', function () {
     assert.equal(started.status, 200, JSON.stringify(started.body))
     const back = await oauth.signIn(textOf(started.body['data']?.['authorize_url']))
     assert.equal(back.origin, PUBLIC_URL)
-    const { status, body } = await request('GET', `${office.system.url}${back.pathname}${back.search}`, { key: null, headers: { accept: 'application/json' } })
+    const { status, body } = await request('GET', `${office.system.url}${back.pathname}${back.search}`, {
+      key: null,
+      headers: { accept: 'application/json' },
+    })
     assert.equal(status, 200, JSON.stringify(body))
     return textOf(body['data']?.['id'])
   }
@@ -101,11 +138,19 @@ describe('connected accounts', function () {
       assert.deepEqual([attempt?.outcome, attempt?.host], ['handed-over', 'smtp.provider.example'])
       assert.match(attempt?.tls ?? '', /TLSv1.3 .*verified/)
       assert.match(attempt?.conversation ?? '', /C: AUTH PLAIN \*{8}\nS: 235/)
-      assert.deepEqual(told.events.map(({ type }) => type), ['email.queued', 'email.sent'])
+      assert.deepEqual(
+        told.events.map(({ type }) => type),
+        ['email.queued', 'email.sent'],
+      )
     })
     it('a key of the account sends from its addresses only', async () => {
       const key = await keyOf(await connect({ from: [ADDRESS, 'Sales@provider.example'] }))
-      for (const [from, status] of [['sales@provider.example', 200], ['boss@provider.example', 403], [`shop@${office.system.domain}`, 403], [undefined, 400]] as const)
+      for (const [from, status] of [
+        ['sales@provider.example', 200],
+        ['boss@provider.example', 403],
+        [`shop@${office.system.domain}`, 403],
+        [undefined, 400],
+      ] as const)
         assert.equal((await send(key, { from })).status, status, String(from))
       await until(() => starttls.messages.at(-1)?.from === 'sales@provider.example')
       const verified = await office.system.call('GET', '/integrations/verify', { key })
@@ -125,7 +170,10 @@ describe('connected accounts', function () {
       const look = async (): Promise<Told[]> => Promise.all(ids.map((id) => office.tell(id)))
       await until(async () => (await look()).filter(({ status }) => status === 'sent').length >= 3)
       const waiting = (await look()).filter(({ status }) => status !== 'sent').map(only)
-      assert.deepEqual(waiting.map(({ tries, attempts }) => [tries, attempts.length]), [[0, 0]])
+      assert.deepEqual(
+        waiting.map(({ tries, attempts }) => [tries, attempts.length]),
+        [[0, 0]],
+      )
       for (const id of ids) await office.settle(id, 'sent')
     })
     it('a password that is refused pauses the account: the mail waits without a try, says why, and goes when there is a new one', async () => {
@@ -133,25 +181,34 @@ describe('connected accounts', function () {
       const key = await keyOf(id)
       starttls.passwords.set(ADDRESS, 'another one')
       const mail = await sent(key)
-      await until(async () => (await admin('GET', `/public/accounts/${id}`)).body['data']?.['status'] as unknown === 'paused')
+      await until(
+        async () => ((await admin('GET', `/public/accounts/${id}`)).body['data']?.['status'] as unknown) === 'paused',
+      )
       const account = (await admin('GET', `/public/accounts/${id}`)).body['data'] as Json
       assert.match(textOf(account['paused_reason']), /535.*Username and password not accepted/)
       const second = await sent(key)
       const logins = starttls.logins.length
-      await until(async () => /paused/.test(JSON.stringify((await office.system.call('GET', `/public/emails/explain?id=${second}`)).body)))
+      await until(async () =>
+        /paused/.test(JSON.stringify((await office.system.call('GET', `/public/emails/explain?id=${second}`)).body)),
+      )
       const [first] = (await office.tell(mail)).recipients
       assert.deepEqual([first?.state, first?.tries], ['deferred', 0])
       assert.match(first?.reason ?? '', /account is paused.*535/)
       assert.equal(only(await office.tell(second)).state, 'queued')
-      const { rows } = await office.system.db.query<{ data: Json }>(`SELECT data FROM events WHERE type = 'account.paused'`)
-      assert.deepEqual(rows.map(({ data }) => data['account_id'] as unknown), [id])
+      const { rows } = await office.system.db.query<{ data: Json }>(
+        `SELECT data FROM events WHERE type = 'account.paused'`,
+      )
+      assert.deepEqual(
+        rows.map(({ data }) => data['account_id'] as unknown),
+        [id],
+      )
       assert.equal(starttls.logins.length, logins)
       const changed = await admin('PATCH', `/public/accounts/${id}`, { password: 'another one' })
       assert.deepEqual([changed.status, changed.body['data']?.['status'] as unknown], [200, 'active'])
       await office.settle(mail, 'sent')
       await office.settle(second, 'sent')
     })
-    it('what the provider says of a message is judged as ever; its daily limit is not the message\'s fault', async () => {
+    it("what the provider says of a message is judged as ever; its daily limit is not the message's fault", async () => {
       const key = await keyOf(await connect())
       starttls.refusal = { at: 'data', code: 554, text: '5.6.0 I do not like this' }
       assert.equal(only(await office.settle(await sent(key))).state, 'bounced')
@@ -196,20 +253,32 @@ describe('connected accounts', function () {
       it(`${name}: fails at ${step}`, async () => {
         const result = await test(more())
         const last = (result['steps'] as unknown as Json[]).at(-1)
-        assert.deepEqual([result['ok'] as unknown, last?.['step'] as unknown, last?.['ok'] as unknown], [false, step, false], JSON.stringify(result))
+        assert.deepEqual(
+          [result['ok'] as unknown, last?.['step'] as unknown, last?.['ok'] as unknown],
+          [false, step, false],
+          JSON.stringify(result),
+        )
       })
     }
     it('all is well: nothing is sent', async () => {
       const before = starttls.messages.length
       const result = await test()
-      assert.deepEqual([result['ok'] as unknown, (result['steps'] as unknown as Json[]).length], [true, 6], JSON.stringify(result))
+      assert.deepEqual(
+        [result['ok'] as unknown, (result['steps'] as unknown as Json[]).length],
+        [true, 6],
+        JSON.stringify(result),
+      )
       assert.match(textOf(result['conversation']), /C: MAIL FROM:<office@provider.example>\nS: 250[^]*C: RSET/)
       assert.equal(starttls.messages.length, before)
     })
     it('an address that the provider does not let it use', async () => {
       starttls.refusal = { at: 'mail', code: 553, text: '5.7.1 Sender address rejected: not owned by user' }
       const result = await test()
-      assert.deepEqual((result['steps'] as unknown as Json[]).at(-1), { step: 'mail', ok: false, detail: '553 5.7.1 Sender address rejected: not owned by user' })
+      assert.deepEqual((result['steps'] as unknown as Json[]).at(-1), {
+        step: 'mail',
+        ok: false,
+        detail: '553 5.7.1 Sender address rejected: not owned by user',
+      })
     })
   })
 
@@ -243,8 +312,10 @@ describe('connected accounts', function () {
     it('a token that is not taken although it should be good is replaced at once', async () => {
       const id = await signIn('provider=corp&email=withdrawn@mailbox.example')
       const key = await keyOf(id)
-      await office.system.db.query('UPDATE connected_accounts SET access_token = $2, access_expires_at = $3 WHERE id = $1',
-        [id, office.system.vault.seal('account-secret', 'a token of no worth'), new Date(Date.now() + 3_600_000)])
+      await office.system.db.query(
+        'UPDATE connected_accounts SET access_token = $2, access_expires_at = $3 WHERE id = $1',
+        [id, office.system.vault.seal('account-secret', 'a token of no worth'), new Date(Date.now() + 3_600_000)],
+      )
       await office.settle(await sent(key, {}), 'sent')
     })
     it('a provider that does not answer: the mail waits, and goes when it does', async () => {
@@ -261,8 +332,13 @@ describe('connected accounts', function () {
       const key = await keyOf(id)
       await oauth.revoke('revoked@mailbox.example')
       const mail = await sent(key, {})
-      await until(async () => (await admin('GET', `/public/accounts/${id}`)).body['data']?.['status'] as unknown === 'paused')
-      assert.match(textOf((await admin('GET', `/public/accounts/${id}`)).body['data']?.['paused_reason']), /invalid_grant/)
+      await until(
+        async () => ((await admin('GET', `/public/accounts/${id}`)).body['data']?.['status'] as unknown) === 'paused',
+      )
+      assert.match(
+        textOf((await admin('GET', `/public/accounts/${id}`)).body['data']?.['paused_reason']),
+        /invalid_grant/,
+      )
       assert.equal(await signIn(`account_id=${id}`), id)
       await office.settle(mail, 'sent')
     })
@@ -282,7 +358,13 @@ describe('connected accounts', function () {
       })
       const answers = JSON.stringify((await admin('GET', '/public/accounts')).body)
       const all = [...rows.map(({ text }) => text), ...logs, answers].join('\n')
-      for (const secret of [PASSWORD, 'another one', oauth.clientSecret, Buffer.from(`\0${ADDRESS}\0${PASSWORD}`).toString('base64'), 'Bearer '])
+      for (const secret of [
+        PASSWORD,
+        'another one',
+        oauth.clientSecret,
+        Buffer.from(`\0${ADDRESS}\0${PASSWORD}`).toString('base64'),
+        'Bearer ',
+      ])
         assert.ok(!all.includes(secret), secret)
     })
   })

@@ -38,23 +38,30 @@ describe('a crowd in automations', function () {
     return textOf(answer.body['data']?.['id'])
   }
   const count = async (state: string, id: string): Promise<number> => {
-    const { rows: [row] } = await system.db.query<{ n: number }>(
-      'SELECT count(*)::int AS n FROM enrolments WHERE state = $1 AND automation_id = $2', [state, id])
+    const {
+      rows: [row],
+    } = await system.db.query<{ n: number }>(
+      'SELECT count(*)::int AS n FROM enrolments WHERE state = $1 AND automation_id = $2',
+      [state, id],
+    )
     return row?.n ?? assert.fail()
   }
   const arrivedFor = (prefix: string): number => mx.messages.filter(({ to }) => to[0]?.startsWith(prefix)).length
 
   it('does not hold up transactional mail; a worker stops in the middle of it, and nothing is lost or doubled', async () => {
     const [left, right, crowded] = [await addAudience(system), await addAudience(system), await addAudience(system)]
-    const round = (from: string, to: string): Promise<string> => create(from, [
-      { type: 'add_to_audience', audience_id: to }, { type: 'remove_from_audience', audience_id: from }])
+    const round = (from: string, to: string): Promise<string> =>
+      create(from, [
+        { type: 'add_to_audience', audience_id: to },
+        { type: 'remove_from_audience', audience_id: from },
+      ])
     await round(left, right)
     await round(right, left)
     const mail = { type: 'send_email', subject: 'Hello', body: BODY, from: 'shop@sender.example' }
     const id = await create(crowded, [{ type: 'add_tag', tag: 'seen' }, mail])
     await addMembers(system, left, { count: 50, domain: 'people.example', prefix: 'ring' })
     await addMembers(system, crowded, { count: CROWD, domain: 'people.example' })
-    await until(async () => await count('completed', id) > 0)
+    await until(async () => (await count('completed', id)) > 0)
 
     const code = await Promise.race([system.roles.worker.terminate(), sleep(STOP_MS, 'late', { ref: false })])
     assert.equal(code, 0)
@@ -65,10 +72,17 @@ describe('a crowd in automations', function () {
     for (let i = 0; i < INSTANT; i++) {
       const body = { from: 'shop@sender.example', to: `code${i}@people.example`, subject: 'Code', text: '123' }
       assert.equal((await system.call('POST', '/send-email/instant', { body })).status, 200)
-      await until(() => arrivedFor(`code${i}@`) === 1, () => `${arrivedFor('c')} mails of the crowd arrived, ${i} others`)
+      await until(
+        () => arrivedFor(`code${i}@`) === 1,
+        () => `${arrivedFor('c')} mails of the crowd arrived, ${i} others`,
+      )
     }
     assert.ok(arrivedFor('c') - INSTANT < CROWD, 'the crowd was not through before')
-    await until(() => arrivedFor('c') - INSTANT >= CROWD, () => `${arrivedFor('c')} of ${CROWD}`, PATIENCE_MS)
+    await until(
+      () => arrivedFor('c') - INSTANT >= CROWD,
+      () => `${arrivedFor('c')} of ${CROWD}`,
+      PATIENCE_MS,
+    )
     assert.equal(new Set(mx.messages.flatMap(({ to }) => to)).size, CROWD + INSTANT)
     assert.equal(mx.messages.length, CROWD + INSTANT)
     assert.equal(await count('active', id), 0)

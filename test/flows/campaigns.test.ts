@@ -24,10 +24,13 @@ describe('campaigns on their way', function () {
   }
   const addressees = ({ messages }: { readonly messages: readonly { readonly to: readonly string[] }[] }): string[] =>
     messages.flatMap(({ to }) => to).toSorted()
-  const numbered = (count: number, domain: string): string[] => Array.from({ length: count }, (_, i) => `c${i + 1}@${domain}`).toSorted()
+  const numbered = (count: number, domain: string): string[] =>
+    Array.from({ length: count }, (_, i) => `c${i + 1}@${domain}`).toSorted()
   async function states(id: string): Promise<Readonly<Record<string, number>>> {
     const { rows } = await office.system.db.query<{ state: string; n: number }>(
-      'SELECT state, count(*)::int AS n FROM campaign_recipients WHERE campaign_id = $1 GROUP BY state', [id])
+      'SELECT state, count(*)::int AS n FROM campaign_recipients WHERE campaign_id = $1 GROUP BY state',
+      [id],
+    )
     return Object.fromEntries(rows.map(({ state, n }) => [state, n]))
   }
 
@@ -37,23 +40,33 @@ describe('campaigns on their way', function () {
     const id = await campaigns.create({ audience_ids: [one, two] })
     assert.equal(textOf((await campaigns.move(id, 'start'))['status']), 'SENDING')
     const metrics = (await campaigns.settle(id))['metrics'] as unknown as Record<string, number>
-    assert.deepEqual([metrics['recipients'], metrics['dispatched'], metrics['delivered'], metrics['waiting']], [60, 60, 60, 0])
+    assert.deepEqual(
+      [metrics['recipients'], metrics['dispatched'], metrics['delivered'], metrics['waiting']],
+      [60, 60, 60, 0],
+    )
     assert.deepEqual(addressees(mx), numbered(60, 'once.example'))
     const mail = await simpleParser(mx.messages.find(({ to }) => to.includes('c7@once.example'))?.bytes ?? '')
     assert.equal(mail.subject, 'Hello N7')
     assert.match(mail.text ?? '', /Hello N7/)
     assert.match(String(mail.headerLines.find(({ key }) => key === 'list-unsubscribe-post')?.line), /One-Click/)
-    const { recipients } = (await campaigns.call('GET', `/${id}/recipients?limit=1`)).body['data'] as unknown as { recipients: { email_id: string }[] }
+    const { recipients } = (await campaigns.call('GET', `/${id}/recipients?limit=1`)).body['data'] as unknown as {
+      recipients: { email_id: string }[]
+    }
     const emailId = recipients[0]?.email_id ?? assert.fail()
     const ask = (path: string): Promise<TestAnswer> => office.system.call('GET', path, { key: office.system.admin })
     assert.equal((await ask(`/public/emails/get-email?id=${emailId}`)).body['data']?.['campaign_id'], id)
-    const events = (await ask(`/public/events?email_id=${emailId}`)).body['data']?.['events'] as unknown as { data: { campaign_id?: string } }[]
+    const events = (await ask(`/public/events?email_id=${emailId}`)).body['data']?.['events'] as unknown as {
+      data: { campaign_id?: string }
+    }[]
     assert.ok(events.length > 0 && events.every(({ data }) => data.campaign_id === id))
   })
 
   it('has the text part that its author wrote', async () => {
     const mx = await office.open('text.example')
-    const id = await campaigns.create({ audience_ids: [await audienceOf(1, 'text.example')], text: 'Written for {{firstName}}' })
+    const id = await campaigns.create({
+      audience_ids: [await audienceOf(1, 'text.example')],
+      text: 'Written for {{firstName}}',
+    })
     await campaigns.move(id, 'start')
     await campaigns.settle(id)
     const mail = await simpleParser(mx.messages[0]?.bytes ?? '')
@@ -64,9 +77,13 @@ describe('campaigns on their way', function () {
   it('of which the mail of a few never ends: theirs fails, and all others get it', async () => {
     const mx = await office.open('hang.example')
     const audience = await audienceOf(60, 'hang.example')
-    await office.system.db.query(`UPDATE contacts SET custom_attributes = jsonb_build_object('a', (SELECT jsonb_agg(i) FROM generate_series(1, 1000) i))
-      WHERE email = ANY ($1)`, [Array.from({ length: 6 }, (_, i) => `c${i + 1}@hang.example`)])
-    const endless = '{{#each attributes.a}}{{#each ../attributes.a}}{{#each ../../attributes.a}}{{/each}}{{/each}}{{/each}}'
+    await office.system.db.query(
+      `UPDATE contacts SET custom_attributes = jsonb_build_object('a', (SELECT jsonb_agg(i) FROM generate_series(1, 1000) i))
+      WHERE email = ANY ($1)`,
+      [Array.from({ length: 6 }, (_, i) => `c${i + 1}@hang.example`)],
+    )
+    const endless =
+      '{{#each attributes.a}}{{#each ../attributes.a}}{{#each ../../attributes.a}}{{/each}}{{/each}}{{/each}}'
     const id = await campaigns.create({ audience_ids: [audience], html: `${BODY}${endless}` })
     await campaigns.move(id, 'start', { force: true })
     await campaigns.settle(id, 'COMPLETED', 60_000)
@@ -78,10 +95,16 @@ describe('campaigns on their way', function () {
     const mx = await office.open('left.example')
     const { db, workspaceId } = office.system
     const audience = await audienceOf(6, 'left.example')
-    const leave = (n: number): Promise<unknown> => db.query(
-      `UPDATE memberships SET is_subscribed = false WHERE audience_id = $1 AND email = $2`, [audience, `c${n}@left.example`])
-    const suppress = (n: number): Promise<unknown> => db.query(
-      `INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, $2, 'by hand')`, [workspaceId, `c${n}@left.example`])
+    const leave = (n: number): Promise<unknown> =>
+      db.query(`UPDATE memberships SET is_subscribed = false WHERE audience_id = $1 AND email = $2`, [
+        audience,
+        `c${n}@left.example`,
+      ])
+    const suppress = (n: number): Promise<unknown> =>
+      db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, $2, 'by hand')`, [
+        workspaceId,
+        `c${n}@left.example`,
+      ])
     await leave(1)
     await suppress(2)
     await office.system.roles.mta.stop()
@@ -118,7 +141,10 @@ describe('campaigns on their way', function () {
       body: { from: 'shop@sender.example', to: 'other@pause.example', subject: 'x', text: 'x' },
     })
     assert.equal(other.status, 200)
-    await until(() => Promise.resolve(mx.messages.length > 0), () => 'other mail does not leave')
+    await until(
+      () => Promise.resolve(mx.messages.length > 0),
+      () => 'other mail does not leave',
+    )
     assert.deepEqual(addressees(mx), ['other@pause.example'])
     await campaigns.move(id, 'resume')
     await campaigns.settle(id)
@@ -142,13 +168,18 @@ describe('campaigns on their way', function () {
     const id = await campaigns.create({ audience_ids: [audience] })
     await campaigns.move(id, 'start')
     await campaigns.settle(id)
-    await db.query(`UPDATE campaign_recipients SET state = 'failed', failed_at = now(), delivered_at = NULL WHERE campaign_id = $1 AND email = $2`,
-      [id, 'c2@again.example'])
+    await db.query(
+      `UPDATE campaign_recipients SET state = 'failed', failed_at = now(), delivered_at = NULL WHERE campaign_id = $1 AND email = $2`,
+      [id, 'c2@again.example'],
+    )
     await campaigns.move(id, 'retry-failed')
     await campaigns.settle(id)
     assert.deepEqual(addressees(mx), [...numbered(5, 'again.example'), 'c2@again.example'].toSorted())
     assert.equal((await campaigns.metrics(id))['delivered'], 5)
-    await db.query(`UPDATE campaign_recipients SET opened_at = now() WHERE campaign_id = $1 AND email <> $2`, [id, 'c4@again.example'])
+    await db.query(`UPDATE campaign_recipients SET opened_at = now() WHERE campaign_id = $1 AND email <> $2`, [
+      id,
+      'c4@again.example',
+    ])
     const further = await campaigns.call('POST', `/${id}/resend`, { subject: 'Again, {{firstName}}' })
     assert.equal(further.status, 201)
     const furtherId = textOf(further.body['data']?.['id'])
@@ -162,7 +193,10 @@ describe('campaigns on their way', function () {
     const mx = await office.open('test.example')
     const { db } = office.system
     const audience = await audienceOf(20, 'test.example')
-    const id = await campaigns.create({ audience_ids: [audience], test: { subject_b: 'Other', percent: 40, minutes: 600 } })
+    const id = await campaigns.create({
+      audience_ids: [audience],
+      test: { subject_b: 'Other', percent: 40, minutes: 600 },
+    })
     await campaigns.move(id, 'start')
     await until(async () => (await campaigns.metrics(id))['delivered'] === 8)
     const variants = (await campaigns.show(id))['variants'] as unknown as Record<'a' | 'b', Record<string, number>>
@@ -175,17 +209,30 @@ describe('campaigns on their way', function () {
     assert.equal(subjects.filter((subject) => subject === 'Other').length, 16)
     assert.equal(((await campaigns.show(id))['test'] as unknown as { winner: string }).winner, 'b')
     const { rows } = await db.query<{ subject: string; n: number }>(
-      'SELECT subject, count(*)::int AS n FROM messages WHERE campaign_id = $1 GROUP BY subject ORDER BY n', [id])
-    assert.deepEqual(rows, [{ subject: 'Hello {{firstName}}', n: 4 }, { subject: 'Other', n: 16 }], 'each is told under its own subject')
+      'SELECT subject, count(*)::int AS n FROM messages WHERE campaign_id = $1 GROUP BY subject ORDER BY n',
+      [id],
+    )
+    assert.deepEqual(
+      rows,
+      [
+        { subject: 'Hello {{firstName}}', n: 4 },
+        { subject: 'Other', n: 16 },
+      ],
+      'each is told under its own subject',
+    )
   })
 
   it('begins at its time, and fails with the reason where it cannot', async () => {
     const mx = await office.open('time.example')
     const { db } = office.system
     const audience = await audienceOf(3, 'time.example')
-    const [good, bad] = [await campaigns.create({ audience_ids: [audience] }), await campaigns.create({ audience_ids: [audience] })]
+    const [good, bad] = [
+      await campaigns.create({ audience_ids: [audience] }),
+      await campaigns.create({ audience_ids: [audience] }),
+    ]
     const at = new Date(Date.now() + 3_600_000).toISOString()
-    for (const id of [good, bad]) assert.equal((await campaigns.move(id, 'schedule', { scheduled_at: at }))['status'], 'SCHEDULED')
+    for (const id of [good, bad])
+      assert.equal((await campaigns.move(id, 'schedule', { scheduled_at: at }))['status'], 'SCHEDULED')
     await db.query(`UPDATE campaigns SET from_email = 'a@nobody.example' WHERE id = $1`, [bad])
     await db.query(`UPDATE campaigns SET starts_at = now() WHERE id = ANY ($1)`, [[good, bad]])
     await campaigns.settle(good)
@@ -193,19 +240,32 @@ describe('campaigns on their way', function () {
     assert.equal(mx.messages.length, 3)
   })
 
-  it('goes at a time on the recipient\'s own clock', async () => {
+  it("goes at a time on the recipient's own clock", async () => {
     const { db, workspaceId } = office.system
     const audience = await audienceOf(3, 'clock.example')
     for (const [i, zone] of ['Asia/Tokyo', 'America/New_York'].entries())
-      await db.query('UPDATE contacts SET timezone = $3 WHERE workspace_id = $1 AND email = $2', [workspaceId, `c${i + 1}@clock.example`, zone])
+      await db.query('UPDATE contacts SET timezone = $3 WHERE workspace_id = $1 AND email = $2', [
+        workspaceId,
+        `c${i + 1}@clock.example`,
+        zone,
+      ])
     const id = await campaigns.create({ audience_ids: [audience] })
     const day = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)
-    await campaigns.move(id, 'schedule', { scheduled_at: `${day}_09:00:00`, timezone: 'Europe/Berlin', recipient_time: true })
+    await campaigns.move(id, 'schedule', {
+      scheduled_at: `${day}_09:00:00`,
+      timezone: 'Europe/Berlin',
+      recipient_time: true,
+    })
     await db.query(`UPDATE campaigns SET starts_at = now() WHERE id = $1`, [id])
     await until(async () => (await states(id))['waiting'] === 3)
     const { rows } = await db.query<{ email: string; at: Date }>(
-      'SELECT email, sends_at AS at FROM campaign_recipients WHERE campaign_id = $1 ORDER BY sends_at', [id])
-    assert.deepEqual(rows.map(({ email }) => email), ['c1@clock.example', 'c3@clock.example', 'c2@clock.example'])
+      'SELECT email, sends_at AS at FROM campaign_recipients WHERE campaign_id = $1 ORDER BY sends_at',
+      [id],
+    )
+    assert.deepEqual(
+      rows.map(({ email }) => email),
+      ['c1@clock.example', 'c3@clock.example', 'c2@clock.example'],
+    )
     assert.equal(rows[0]?.at.toISOString(), `${day}T00:00:00.000Z`)
     await campaigns.move(id, 'cancel')
   })
@@ -213,8 +273,11 @@ describe('campaigns on their way', function () {
   it('is not sent without a way to unsubscribe, a sender, or content', async () => {
     const audience = await audienceOf(1, 'red.example')
     const wrong: readonly (readonly [fields: object, why: RegExp])[] = [
-      [{ html: '<p>Hello</p>' }, /unsubscribeUrl/], [{ from: 'a@nobody.example' }, /verified domain/], [{ subject: null }, /no content/],
-      [{ audience_ids: [] }, /no audience/], [{ html: `${BODY}{{#if}}` }, /cannot be/],
+      [{ html: '<p>Hello</p>' }, /unsubscribeUrl/],
+      [{ from: 'a@nobody.example' }, /verified domain/],
+      [{ subject: null }, /no content/],
+      [{ audience_ids: [] }, /no audience/],
+      [{ html: `${BODY}{{#if}}` }, /cannot be/],
     ]
     for (const [fields, why] of wrong) {
       const id = await campaigns.create({ audience_ids: [audience], ...fields })

@@ -19,7 +19,11 @@ describe('captured mail', () => {
 
   before(async () => {
     const ports = await sandboxPorts(loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0' }))
-    ctx = await createContext({ ...ports as Record<string, string>, HOSTNAME: 'mail.sender.example', ROUTES: '*=smtp://127.0.0.1:9' })
+    ctx = await createContext({
+      ...(ports as Record<string, string>),
+      HOSTNAME: 'mail.sender.example',
+      ROUTES: '*=smtp://127.0.0.1:9',
+    })
     sandbox = await startSandbox(ctx)
     outbound = await startOutbound(ctx, ctx.redisUrl)
   })
@@ -32,7 +36,11 @@ describe('captured mail', () => {
   async function stateOf(to: string, isSettled: (state: string) => boolean): Promise<string> {
     const workspaceId = await ctx.newWorkspace()
     const [, domain = ''] = to.split('@')
-    const submission = submissionOf(workspaceId, { tier: 'instant', to: [{ email: to, name: null }], recipients: [{ address: to, domain, kind: 'to' }] })
+    const submission = submissionOf(workspaceId, {
+      tier: 'instant',
+      to: [{ email: to, name: null }],
+      recipients: [{ address: to, domain, kind: 'to' }],
+    })
     await createAcceptor(ctx).accept(submission)
     for (const end = Date.now() + PATIENCE_MS; ; await sleep(20)) {
       const [recipient] = (await readMessage(ctx.db, workspaceId, submission.id))?.recipients ?? []
@@ -42,9 +50,15 @@ describe('captured mail', () => {
   }
 
   it('ends as captured', async () =>
-    assert.equal(await stateOf('shop@capture.mail.sender.example', (state) => !['queued', 'sending'].includes(state)), 'captured'))
+    assert.equal(
+      await stateOf('shop@capture.mail.sender.example', (state) => !['queued', 'sending'].includes(state)),
+      'captured',
+    ))
   it('is refused where that was asked for', async () =>
-    assert.equal(await stateOf('bounce@capture.mail.sender.example', (state) => !['queued', 'sending'].includes(state)), 'bounced'))
+    assert.equal(
+      await stateOf('bounce@capture.mail.sender.example', (state) => !['queued', 'sending'].includes(state)),
+      'bounced',
+    ))
   it('all other mail goes where the map says', async () =>
     assert.equal(await stateOf('shop@elsewhere.example', (state) => state === 'deferred'), 'deferred'))
 })

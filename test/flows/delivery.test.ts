@@ -14,17 +14,26 @@ const BILL = Buffer.from('Summe: 7 €')
 describe('delivery', function () {
   this.timeout(60_000)
   let office: PostOffice
-  before(async () => { office = await openPostOffice() })
+  before(async () => {
+    office = await openPostOffice()
+  })
   after(() => office.stop())
   tellLogsOfFailed(() => office.system)
 
   it('a message accepted over REST arrives over TLS, with what was asked for in it', async () => {
     const mx = await office.open('arrives.example')
     const id = await office.send({
-      to: 'Ännchen <ann@arrives.example>', cc: 'cc@arrives.example',
-      from: 'Der Laden <shop@sender.example>', reply_to: 'help@sender.example',
-      subject: 'Grüße aus Köln', text: undefined, html: '<p>Grüße &amp; Küsse</p>', tags: ['hello'],
-      attachments: [{ filename: 'Rechnung für März.txt', content: BILL.toString('base64'), content_type: 'text/plain' }],
+      to: 'Ännchen <ann@arrives.example>',
+      cc: 'cc@arrives.example',
+      from: 'Der Laden <shop@sender.example>',
+      reply_to: 'help@sender.example',
+      subject: 'Grüße aus Köln',
+      text: undefined,
+      html: '<p>Grüße &amp; Küsse</p>',
+      tags: ['hello'],
+      attachments: [
+        { filename: 'Rechnung für März.txt', content: BILL.toString('base64'), content_type: 'text/plain' },
+      ],
     })
     const told = await office.settle(id)
     assert.equal(told.status, 'delivered')
@@ -50,8 +59,10 @@ describe('delivery', function () {
     const { dkimRecords, domain } = office.system
     const resolver = (name: string): Promise<string[][]> => Promise.resolve([[dkimRecords[name] ?? '']])
     const { results } = await dkimVerify(mx.messages[0]?.bytes ?? '', { strict: true, resolver })
-    assert.deepEqual(results.map(({ status, signingDomain, algo }) => `${status.result} ${signingDomain} ${algo}`).toSorted(),
-      [`pass ${domain} ed25519-sha256`, `pass ${domain} rsa-sha256`])
+    assert.deepEqual(
+      results.map(({ status, signingDomain, algo }) => `${status.result} ${signingDomain} ${algo}`).toSorted(),
+      [`pass ${domain} ed25519-sha256`, `pass ${domain} rsa-sha256`],
+    )
   })
 
   it('the return-path is one for each recipient and reads back to message and recipient', async () => {
@@ -61,14 +72,23 @@ describe('delivery', function () {
     const mac = (data: Buffer): Buffer => office.system.vault.mac('return-path', data)
     for (const { from, to } of mx.messages) {
       assert.ok(from.endsWith('@bounces.mta.sender.example'), from)
-      assert.deepEqual(readReturnPath(from, mac), { messageId: idOfHex(id.replace('em_', '')), n: to[0] === 'a@verp.example' ? 0 : 1 })
+      assert.deepEqual(readReturnPath(from, mac), {
+        messageId: idOfHex(id.replace('em_', '')),
+        n: to[0] === 'a@verp.example' ? 0 : 1,
+      })
     }
   })
 
   it('a blind copy is delivered, and named in nobody’s bytes', async () => {
     const mx = await office.open('blind.example')
-    await office.settle(await office.send({ to: 'to@blind.example', cc: 'cc@blind.example', bcc: 'secret@blind.example' }))
-    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), ['cc@blind.example', 'secret@blind.example', 'to@blind.example'])
+    await office.settle(
+      await office.send({ to: 'to@blind.example', cc: 'cc@blind.example', bcc: 'secret@blind.example' }),
+    )
+    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), [
+      'cc@blind.example',
+      'secret@blind.example',
+      'to@blind.example',
+    ])
     for (const { bytes } of mx.messages) assert.doesNotMatch(bytes.toString('latin1'), /secret@|^bcc:/im)
   })
 
@@ -76,12 +96,17 @@ describe('delivery', function () {
     const mx = await office.open('tiers.example')
     const ids = await Promise.all(TIER_NAMES.map((tier) => office.send({ to: `${tier}@tiers.example`, tier })))
     for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
-    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), TIER_NAMES.map((tier) => `${tier}@tiers.example`).toSorted())
+    assert.deepEqual(
+      mx.messages.flatMap(({ to }) => to).toSorted(),
+      TIER_NAMES.map((tier) => `${tier}@tiers.example`).toSorted(),
+    )
   })
 
   it('sessions are used again, for as many messages as the receiver is asked to take on one', async () => {
     const mx = await office.open('reuse.example')
-    const ids = await Promise.all(Array.from({ length: 60 }, (_, i) => office.send({ to: `r${i}@reuse.example`, tier: 'high' })))
+    const ids = await Promise.all(
+      Array.from({ length: 60 }, (_, i) => office.send({ to: `r${i}@reuse.example`, tier: 'high' })),
+    )
     for (const id of ids) await office.settle(id)
     assert.equal(mx.messages.length, 60)
     assert.ok(mx.connections <= 10, `${mx.connections} connections`)
@@ -89,7 +114,9 @@ describe('delivery', function () {
 
   it('a receiver that is known to take few messages on a connection is asked for no more', async () => {
     const mx = await office.open('icloud.com')
-    const ids = await Promise.all(Array.from({ length: 60 }, (_, i) => office.send({ to: `i${i}@icloud.com`, tier: 'high' })))
+    const ids = await Promise.all(
+      Array.from({ length: 60 }, (_, i) => office.send({ to: `i${i}@icloud.com`, tier: 'high' })),
+    )
     for (const id of ids) await office.settle(id)
     const counts = Map.groupBy(mx.messages, ({ connection }) => connection)
     assert.equal(mx.messages.length, 60)
@@ -98,7 +125,9 @@ describe('delivery', function () {
 
   it('a receiver that ends sessions with 421 after a few messages gets them all, once each', async () => {
     const mx = await office.open('few.example', { messagesPerConnection: 3 })
-    const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => office.send({ to: `f${i}@few.example`, tier: 'high' })))
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => office.send({ to: `f${i}@few.example`, tier: 'high' })),
+    )
     for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
     assert.equal(new Set(mx.messages.flatMap(({ to }) => to)).size, 20)
     assert.equal(mx.messages.length, 20)
@@ -118,12 +147,24 @@ describe('delivery', function () {
   it('a suppressed address gets nothing; the others of the message do', async () => {
     const mx = await office.open('listed.example')
     const { db, workspaceId } = office.system
-    await db.query(`INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'no@listed.example', 'bounce')`, [workspaceId])
+    await db.query(
+      `INSERT INTO suppressions (workspace_id, address, cause) VALUES ($1, 'no@listed.example', 'bounce')`,
+      [workspaceId],
+    )
     const told = await office.settle(await office.send({ to: ['NO@listed.example', 'yes@listed.example'] }))
-    assert.deepEqual(told.recipients.map(({ state }) => state), ['suppressed', 'delivered'])
+    assert.deepEqual(
+      told.recipients.map(({ state }) => state),
+      ['suppressed', 'delivered'],
+    )
     const events = told.events.filter(({ recipient }) => recipient === 'NO@listed.example')
-    assert.deepEqual(events.map(({ type, data }) => [type, data?.['reason']]), [['email.failed', 'suppressed']])
-    assert.deepEqual(mx.messages.flatMap(({ to }) => to), ['yes@listed.example'])
+    assert.deepEqual(
+      events.map(({ type, data }) => [type, data?.['reason']]),
+      [['email.failed', 'suppressed']],
+    )
+    assert.deepEqual(
+      mx.messages.flatMap(({ to }) => to),
+      ['yes@listed.example'],
+    )
   })
 
   it('the books add up', () => checkBooks(office.system))

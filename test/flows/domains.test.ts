@@ -17,7 +17,9 @@ describe('sending domains', function () {
   this.timeout(60_000)
   let office: PostOffice
   let names = 0
-  before(async () => { office = await openPostOffice() })
+  before(async () => {
+    office = await openPostOffice()
+  })
   after(() => office.stop())
 
   const newSender = (): Promise<Sender> => {
@@ -27,15 +29,23 @@ describe('sending domains', function () {
   type Sending = Pick<Sender, 'domain' | 'regular'>
   async function send(sender: Sending, to: string): Promise<string> {
     const { status, body } = await office.system.call('POST', '/send-email/instant', {
-      key: sender.regular, body: { from: `shop@${sender.domain}`, to: [to], subject: 'Hello', text: 'Hello' },
+      key: sender.regular,
+      body: { from: `shop@${sender.domain}`, to: [to], subject: 'Hello', text: 'Hello' },
     })
     assert.equal(status, 200)
     return (body['email_id'] as unknown as string).replace('em_', '')
   }
-  async function arrival(mx: Receiver, sender: Sending, to: string): Promise<{ readonly id: string; readonly from: string; readonly bytes: Buffer }> {
+  async function arrival(
+    mx: Receiver,
+    sender: Sending,
+    to: string,
+  ): Promise<{ readonly id: string; readonly from: string; readonly bytes: Buffer }> {
     const count = mx.messages.length
     const id = await send(sender, to)
-    await until(() => mx.messages.length > count, () => 'nothing arrived')
+    await until(
+      () => mx.messages.length > count,
+      () => 'nothing arrived',
+    )
     const { from, bytes } = mx.messages.at(-1) ?? assert.fail()
     return { id, from, bytes: Buffer.from(bytes) }
   }
@@ -51,26 +61,39 @@ describe('sending domains', function () {
     dns.zone[system.config.serverName] = { A: ['192.0.2.1'] }
     for (const record of listOf(domain['dns_records'])) {
       const [name, value] = [textOf(record['name']), textOf(record['value'])]
-      dns.zone[name] = { ...dns.zone[name], ...(textOf(record['type']) === 'MX' ? { MX: [[10, value] as const] } : { TXT: [value] }) }
+      dns.zone[name] = {
+        ...dns.zone[name],
+        ...(textOf(record['type']) === 'MX' ? { MX: [[10, value] as const] } : { TXT: [value] }),
+      }
     }
     const statuses = async (): Promise<unknown[]> => {
       const { data } = (await admin('GET', `/domain-status/${id}`)).body
       return [data?.['verification_status'], data?.['mail_from_status']]
     }
-    await until(async () => (await statuses()).every((status) => status === 'verified'), () => 'the worker has not verified it')
+    await until(
+      async () => (await statuses()).every((status) => status === 'verified'),
+      () => 'the worker has not verified it',
+    )
 
     const made = (await admin('POST', '/api-keys/create', { name: 'k', custom_domain_id: id })).body['data'] as Json
     const sender = { domain: 'whole-shop.example', regular: textOf(made['secret_key']) }
     const { from, bytes } = await arrival(mx, sender, 'ann@whole.example')
     assert.ok(from.endsWith('@bounce.whole-shop.example'), from)
-    const resolver = (name: string): Promise<string[][]> => Promise.resolve([[...dns.zone[name]?.TXT ?? []]])
+    const resolver = (name: string): Promise<string[][]> => Promise.resolve([[...(dns.zone[name]?.TXT ?? [])]])
     const { results } = await dkimVerify(bytes, { resolver })
-    assert.deepEqual(results.map(({ status, signingDomain }) => `${status.result} ${signingDomain}`), Array(2).fill('pass whole-shop.example'))
+    assert.deepEqual(
+      results.map(({ status, signingDomain }) => `${status.result} ${signingDomain}`),
+      Array(2).fill('pass whole-shop.example'),
+    )
 
     await suspend(system, 'whole.example', 'to hold it')
     const queued = `em_${await send(sender, 'ann@whole.example')}`
     assert.equal((await admin('DELETE', `/delete-domain/${id}`)).status, 200)
-    await until(async () => (await office.tell(queued)).status === 'failed', () => 'its queued mail has not failed', 60_000)
+    await until(
+      async () => (await office.tell(queued)).status === 'failed',
+      () => 'its queued mail has not failed',
+      60_000,
+    )
     assert.equal((await office.tell(queued)).recipients[0]?.reason, 'the sending domain whole-shop.example was removed')
   })
 
@@ -84,7 +107,10 @@ describe('sending domains', function () {
     await db.query(`UPDATE domains SET mail_from_status = 'verified' WHERE id = $1`, [second.domainId])
     const { id, from } = await arrival(mx, second, 'ann@ours.example')
     assert.ok(from.endsWith(`@bounce.${second.domain}`), from)
-    assert.deepEqual(readReturnPath(from, (data) => vault.mac('return-path', data)), { messageId: idOfHex(id), n: 0 })
+    assert.deepEqual(
+      readReturnPath(from, (data) => vault.mac('return-path', data)),
+      { messageId: idOfHex(id), n: 0 },
+    )
   })
 
   it('sign with the active pair, not with one that waits or was retired', async () => {
@@ -92,14 +118,22 @@ describe('sending domains', function () {
     const sender = await newSender()
     const { db, vault } = office.system
     const pairId = newId()
-    for (const key of await generateDkimKeys()) await storeKey({ vault, clock: systemClock }, db, { domainId: sender.domainId, pairId, key, state: 'waiting' })
+    for (const key of await generateDkimKeys())
+      await storeKey({ vault, clock: systemClock }, db, { domainId: sender.domainId, pairId, key, state: 'waiting' })
     const selectors = async ({ bytes }: { readonly bytes: Buffer }): Promise<string[]> =>
-      (await dkimVerify(bytes, { resolver: () => Promise.resolve([['']]) })).results.map(({ selector }) => String(selector)).toSorted()
+      (await dkimVerify(bytes, { resolver: () => Promise.resolve([['']]) })).results
+        .map(({ selector }) => String(selector))
+        .toSorted()
     assert.deepEqual(await selectors(await arrival(mx, sender, 'ann@rotated.example')), ['s1', 's2'])
-    await db.query(`UPDATE dkim_keys SET state = CASE state WHEN 'active' THEN 'retired' ELSE 'active' END WHERE domain_id = $1`, [sender.domainId])
+    await db.query(
+      `UPDATE dkim_keys SET state = CASE state WHEN 'active' THEN 'retired' ELSE 'active' END WHERE domain_id = $1`,
+      [sender.domainId],
+    )
     const next = `ms-${pairId.slice(-8)}`
     // the outbound process asks again within seconds
-    await until(async () => (await selectors(await arrival(mx, sender, 'ann@rotated.example'))).join() === `${next},${next}-ed`)
+    await until(
+      async () => (await selectors(await arrival(mx, sender, 'ann@rotated.example'))).join() === `${next},${next}-ed`,
+    )
   })
 
   it('that failed have their queued mail fail with that reason', async () => {
@@ -111,9 +145,20 @@ describe('sending domains', function () {
     await system.db.query(`UPDATE domains SET verification_status = 'failed' WHERE id = $1`, [sender.domainId])
     await resume(system, 'held.example')
     const read = async (): Promise<{ state: string; reason: string } | undefined> =>
-      (await system.db.query<{ state: string; reason: string }>('SELECT state, reason FROM recipients WHERE message_id = $1', [idOfHex(id)])).rows[0]
-    await until(async () => (await read())?.state === 'failed', () => 'it has not failed')
-    assert.match((await read())?.reason ?? '', new RegExp(`the sending domain of shop@${sender.domain} is not verified any more`))
+      (
+        await system.db.query<{ state: string; reason: string }>(
+          'SELECT state, reason FROM recipients WHERE message_id = $1',
+          [idOfHex(id)],
+        )
+      ).rows[0]
+    await until(
+      async () => (await read())?.state === 'failed',
+      () => 'it has not failed',
+    )
+    assert.match(
+      (await read())?.reason ?? '',
+      new RegExp(`the sending domain of shop@${sender.domain} is not verified any more`),
+    )
     assert.equal(mx.messages.length, 0)
   })
 })

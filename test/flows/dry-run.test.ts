@@ -35,17 +35,35 @@ describe('a dry run', function () {
     assert.equal(body['data']?.['state'], 'done', JSON.stringify(body))
     return body['data'] as unknown as DryRunReport
   }
-  const statusOf = ({ steps }: DryRunReport, step: string): StepStatus | undefined => steps.find((one) => one.step === step)?.status
+  const statusOf = ({ steps }: DryRunReport, step: string): StepStatus | undefined =>
+    steps.find((one) => one.step === step)?.status
   const saysOf = ({ steps }: DryRunReport, step: string): string => steps.find((one) => one.step === step)?.says ?? ''
 
   it('goes as far as RCPT, and everything is in order', async () => {
     const mx = await office.open('fine.example')
     const report = await rehearse('ann@fine.example')
-    assert.deepEqual(report.steps.map(({ step, status }) => `${status} ${step}`), [
-      'ok sender', 'ok quota', 'ok suppression', 'ok suspension', 'ok message', 'ok MX', 'ok limits', 'ok addresses',
-      'ok TLS policy', 'ok source',
-      'ok connect', 'ok STARTTLS', 'ok MAIL and RCPT', 'ok DKIM', 'ok SPF', 'ok DMARC',
-    ], JSON.stringify(report.steps, null, 1))
+    assert.deepEqual(
+      report.steps.map(({ step, status }) => `${status} ${step}`),
+      [
+        'ok sender',
+        'ok quota',
+        'ok suppression',
+        'ok suspension',
+        'ok message',
+        'ok MX',
+        'ok limits',
+        'ok addresses',
+        'ok TLS policy',
+        'ok source',
+        'ok connect',
+        'ok STARTTLS',
+        'ok MAIL and RCPT',
+        'ok DKIM',
+        'ok SPF',
+        'ok DMARC',
+      ],
+      JSON.stringify(report.steps, null, 1),
+    )
     assert.equal(report.result, 'ok')
     assert.match(saysOf(report, 'DKIM'), /s1\._domainkey\.sender\.example \(rsa-sha256\): pass.*; s2/)
     const said = mx.commands.map(({ line }) => line.replace(/[ :].*/s, ''))
@@ -56,7 +74,13 @@ describe('a dry run', function () {
     assert.equal(rows.length, 0, 'nothing is stored')
   })
 
-  const RECEIVERS: readonly [what: string, script: Parameters<PostOffice['open']>[1], step: string, status: StepStatus, says: RegExp][] = [
+  const RECEIVERS: readonly [
+    what: string,
+    script: Parameters<PostOffice['open']>[1],
+    step: string,
+    status: StepStatus,
+    says: RegExp,
+  ][] = [
     ['no such user', { on: { rcpt: '550 5.1.1 No such user' } }, 'RCPT', 'fail', /550 5\.1\.1 No such user/],
     ['a sender that is refused', { on: { mail: '553 5.7.1 Not from you' } }, 'MAIL', 'fail', /553 5\.7\.1/],
     ['greylisting', { on: { rcpt: '451 4.7.1 come back later' } }, 'RCPT', 'fail', /451 4\.7\.1/],
@@ -78,8 +102,11 @@ describe('a dry run', function () {
     office.dns.zone['lost.example'] = { trouble: 'servfail' }
     office.dns.zone['null.example'] = { MX: [[0, '.']] }
     office.openNowhere('dead.example')
-    for (const [domain, step, says] of [['lost', 'MX', /MX of lost/], ['null', 'MX', /null MX/],
-      ['dead', 'connect', /mx1\.dead\.example/]] as const) {
+    for (const [domain, step, says] of [
+      ['lost', 'MX', /MX of lost/],
+      ['null', 'MX', /null MX/],
+      ['dead', 'connect', /mx1\.dead\.example/],
+    ] as const) {
       const report = await rehearse(`ann@${domain}.example`)
       assert.deepEqual([statusOf(report, step), report.result], ['fail', 'fail'])
       assert.match(saysOf(report, step), says)
@@ -91,18 +118,28 @@ describe('a dry run', function () {
   it('tells the gates that are shut, and goes on', async () => {
     await office.open('gates.example')
     const { db, workspaceId } = office.system
-    await suppress(db, [{ workspaceId, address: 'no@gates.example', kind: 'complaint', reason: 'reported as spam' }], new Date())
+    await suppress(
+      db,
+      [{ workspaceId, address: 'no@gates.example', kind: 'complaint', reason: 'reported as spam' }],
+      new Date(),
+    )
     await admin('POST', '/suspensions', { workspace: workspaceId, reason: 'unpaid' })
     const report = await rehearse('NO@gates.example')
     await admin('DELETE', `/suspensions?workspace=${workspaceId}`)
-    assert.deepEqual(['suppression', 'suspension', 'MAIL and RCPT'].map((step) => statusOf(report, step)), ['fail', 'fail', 'ok'])
+    assert.deepEqual(
+      ['suppression', 'suspension', 'MAIL and RCPT'].map((step) => statusOf(report, step)),
+      ['fail', 'fail', 'ok'],
+    )
     assert.match(saysOf(report, 'suspension'), /unpaid/)
     const foreign = await rehearse('ann@gates.example', { from: 'me@nobody.example' })
     assert.deepEqual([statusOf(foreign, 'sender'), foreign.steps.length], ['fail', 1])
-    await db.query(`INSERT INTO connected_accounts
+    await db.query(
+      `INSERT INTO connected_accounts
       (id, workspace_id, kind, name, host, port, security, username, addresses, secret, connections, messages_per_connection)
       VALUES (gen_random_uuid(), $1, 'smtp', 'A', 'smtp.provider.example', 587, 'starttls', 'u',
-      '{me@mailbox.example}', '', 1, 1)`, [workspaceId])
+      '{me@mailbox.example}', '', 1, 1)`,
+      [workspaceId],
+    )
     const account = await rehearse('ann@gates.example', { from: 'Me@mailbox.example' })
     assert.deepEqual([statusOf(account, 'sender'), account.steps.length], ['warn', 1])
     assert.match(saysOf(account, 'sender'), /smtp\.provider\.example/)
@@ -116,7 +153,11 @@ describe('a dry run', function () {
     dns.zone[system.config.bounceDomain] = { TXT: ['v=spf1 -all'] }
     const report = await rehearse('ann@strict.example')
     Object.assign(dns.zone, kept)
-    assert.deepEqual(['DKIM', 'SPF', 'DMARC'].map((step) => statusOf(report, step)), ['fail', 'warn', 'fail'], JSON.stringify(report.steps))
+    assert.deepEqual(
+      ['DKIM', 'SPF', 'DMARC'].map((step) => statusOf(report, step)),
+      ['fail', 'warn', 'fail'],
+      JSON.stringify(report.steps),
+    )
     assert.match(saysOf(report, 'DMARC'), /policy is reject/)
   })
 
@@ -130,7 +171,10 @@ describe('a dry run', function () {
 
   it('a whole message in the name of another domain, or of nobody, would not be taken from its sender', async () => {
     await office.open('name.example')
-    for (const [from, says] of [['From: ceo@bank.example\r\n', /From is of bank\.example/], ['', /no From/]] as const) {
+    for (const [from, says] of [
+      ['From: ceo@bank.example\r\n', /From is of bank\.example/],
+      ['', /no From/],
+    ] as const) {
       const report = await rehearse('ann@name.example', { raw: `${from}Subject: whole\r\n\r\nText\r\n` })
       assert.equal(statusOf(report, 'From'), 'fail')
       assert.match(saysOf(report, 'From'), says)
@@ -141,17 +185,37 @@ describe('a dry run', function () {
     await office.open('shell.example')
     const { system } = office
     const command = async (to: string): Promise<{ code: number | null; report: DryRunReport }> => {
-      const child = spawn(process.execPath, [join(import.meta.dirname, '../../bin/mailstead.ts'), 'dry-run', '--from',
-        `shop@${system.domain}`, '--to', to, '--json'], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-        env: {
-          PATH: process.env['PATH'], DATABASE_URL: system.config.databaseUrl ?? '', REDIS_URL: system.config.redisUrl ?? '',
-          MASTER_KEY: '5a'.repeat(32),
-          HOSTNAME: 'mta.sender.example', DNS_SERVERS: office.dns.server, SMTP_OUT_PORT: String(system.config.smtpOutPort),
-          ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
+      const child = spawn(
+        process.execPath,
+        [
+          join(import.meta.dirname, '../../bin/mailstead.ts'),
+          'dry-run',
+          '--from',
+          `shop@${system.domain}`,
+          '--to',
+          to,
+          '--json',
+        ],
+        {
+          stdio: ['ignore', 'pipe', 'inherit'],
+          env: {
+            PATH: process.env['PATH'],
+            DATABASE_URL: system.config.databaseUrl ?? '',
+            REDIS_URL: system.config.redisUrl ?? '',
+            MASTER_KEY: '5a'.repeat(32),
+            HOSTNAME: 'mta.sender.example',
+            DNS_SERVERS: office.dns.server,
+            SMTP_OUT_PORT: String(system.config.smtpOutPort),
+            ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
+          },
         },
-      })
-      const [out, code] = await Promise.all([text(child.stdout), new Promise<number | null>((resolve) => { child.once('exit', resolve) })])
+      )
+      const [out, code] = await Promise.all([
+        text(child.stdout),
+        new Promise<number | null>((resolve) => {
+          child.once('exit', resolve)
+        }),
+      ])
       return { code, report: JSON.parse(out) as DryRunReport }
     }
     const fine = await command('ann@shell.example')
@@ -168,7 +232,7 @@ describe('a dry run', function () {
     assert.equal(asked.body['data']?.['state'], 'waiting')
     await mta.start()
     const id = asked.body['data']?.['id'] as unknown as string
-    await until(async () => (await admin('GET', `/dry-run/${id}`)).body['data']?.['result'] as unknown === 'ok')
+    await until(async () => ((await admin('GET', `/dry-run/${id}`)).body['data']?.['result'] as unknown) === 'ok')
     assert.equal((await admin('GET', '/dry-run/00000000-0000-7000-8000-000000000000')).status, 404)
   })
 })

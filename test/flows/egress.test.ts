@@ -26,7 +26,10 @@ function ip(...args: readonly string[]): boolean {
 describe('egress', function () {
   this.timeout(60_000)
   let office: PostOffice
-  const means = (): { db: PostOffice['system']['db']; clock: typeof systemClock } => ({ db: office.system.db, clock: systemClock })
+  const means = (): { db: PostOffice['system']['db']; clock: typeof systemClock } => ({
+    db: office.system.db,
+    clock: systemClock,
+  })
 
   before(async () => {
     office = await openPostOffice({ WARM_UP: '3,6', OUTBOUND_SESSIONS: '20' })
@@ -43,22 +46,31 @@ describe('egress', function () {
 
   /** Added, and found by the outbound process. */
   async function add(name: string, address: string, order: Partial<SourceOrder> = {}): Promise<void> {
-    const usual = { ehloName: `${name}.out.example`, region: 'us-east-1', pool: null, weight: 1, isWarmingUp: false } as const
+    const usual = {
+      ehloName: `${name}.out.example`,
+      region: 'us-east-1',
+      pool: null,
+      weight: 1,
+      isWarmingUp: false,
+    } as const
     const added = await addSource(means(), { name, address, ...usual, ...order })
     assert.equal(added.kind, 'added', JSON.stringify(added))
-    await until(async () => (await findSource(office.system.db, name))?.state !== 'gone', () => `${name} is not found`)
+    await until(
+      async () => (await findSource(office.system.db, name))?.state !== 'gone',
+      () => `${name} is not found`,
+    )
   }
 
   const sendMany = (domain: string, count: number): Promise<string[]> =>
     Promise.all(Array.from({ length: count }, (_, i) => office.send({ to: `r${i}@${domain}`, tier: 'high' })))
 
-  it('without a source: the system\'s address and the server\'s name', async () => {
+  it("without a source: the system's address and the server's name", async () => {
     const mx = await office.open('plain.example')
     await office.settle(await office.send({ to: 'a@plain.example' }))
     assert.equal(mx.messages[0]?.helo, 'mta.sender.example')
   })
 
-  it('each connection comes from a source\'s address under its name, and the attempt says which', async () => {
+  it("each connection comes from a source's address under its name, and the attempt says which", async () => {
     await add('one', '127.0.0.2')
     await add('two', '127.0.0.3')
     const mx = await office.open('many.example')
@@ -67,7 +79,8 @@ describe('egress', function () {
     const seen = new Set(mx.messages.map(({ peer, helo }) => `${peer} ${helo}`))
     assert.deepEqual([...seen].toSorted(), ['127.0.0.2 one.out.example', '127.0.0.3 two.out.example'])
     const { rows } = await office.system.db.query<{ source: string; n: number }>(
-      `SELECT source, count(*)::int AS n FROM attempts WHERE host LIKE '%many.example' GROUP BY source`)
+      `SELECT source, count(*)::int AS n FROM attempts WHERE host LIKE '%many.example' GROUP BY source`,
+    )
     assert.deepEqual(Object.fromEntries(rows.map(({ source, n }) => [source, n])), {
       one: mx.messages.filter(({ peer }) => peer === '127.0.0.2').length,
       two: mx.messages.filter(({ peer }) => peer === '127.0.0.3').length,
@@ -79,17 +92,26 @@ describe('egress', function () {
     const mx = await office.open('retry.example', { on: { rcpt: '451 4.2.1 come again' } })
     const pairs = Array.from({ length: 8 }, (_, i) => [`a${i}@retry.example`, `b${i}@retry.example`])
     const ids = await Promise.all(pairs.map((to) => office.send({ to, tier: 'high' })))
-    await until(async () => {
-      const { rows: [row] } = await office.system.db.query<{ n: number }>(
-        `SELECT count(*)::int AS n FROM attempts WHERE host LIKE '%retry.example'`)
-      return (row?.n ?? 0) >= 24
-    }, () => 'they are not tried again')
+    await until(
+      async () => {
+        const {
+          rows: [row],
+        } = await office.system.db.query<{ n: number }>(
+          `SELECT count(*)::int AS n FROM attempts WHERE host LIKE '%retry.example'`,
+        )
+        return (row?.n ?? 0) >= 24
+      },
+      () => 'they are not tried again',
+    )
     mx.script = {}
     for (const id of ids) await office.settle(id)
     const { rows } = await office.system.db.query<{ n: number }>(`
       SELECT count(DISTINCT source)::int AS n FROM attempts WHERE host LIKE '%retry.example' GROUP BY message_id`)
     assert.equal(rows.length, 8)
-    assert.ok(rows.every(({ n }) => n === 1), JSON.stringify(rows))
+    assert.ok(
+      rows.every(({ n }) => n === 1),
+      JSON.stringify(rows),
+    )
   })
 
   it('a workspace and a domain may have a pool of their own', async () => {
@@ -99,15 +121,18 @@ describe('egress', function () {
     const mx = await office.open('own.example')
     await office.settle(await office.send({ to: 'a@own.example' }))
     assert.equal(await usePool(db, { table: 'workspaces', id: workspaceId }, 'vip'), null)
-    await until(async () => {
-      await office.settle(await office.send({ to: 'a@own.example' }))
-      return mx.messages.at(-1)?.peer === '127.0.0.3'
-    }, () => 'the pool of the workspace is not used')
+    await until(
+      async () => {
+        await office.settle(await office.send({ to: 'a@own.example' }))
+        return mx.messages.at(-1)?.peer === '127.0.0.3'
+      },
+      () => 'the pool of the workspace is not used',
+    )
     assert.equal(mx.messages[0]?.peer, '127.0.0.2')
     await usePool(db, { table: 'workspaces', id: workspaceId }, null)
   })
 
-  it('an IPv6 source takes what has an IPv6 address, the IPv4 one the rest, and neither the other\'s', async function () {
+  it("an IPv6 source takes what has an IPv6 address, the IPv4 one the rest, and neither the other's", async function () {
     const six = await startReceiver({}, { host: '::1', port: office.system.config.smtpOutPort }).catch(() => null)
     if (six === null) this.skip()
     await add('four', '127.0.0.2')
@@ -115,14 +140,17 @@ describe('egress', function () {
     const four = await office.open('old.example')
     office.dns.zone['new.example'] = { MX: [[10, 'mx.new.example']] }
     office.dns.zone['mx.new.example'] = { AAAA: ['::1'] }
-    const ids = [...await sendMany('old.example', 5), ...await sendMany('new.example', 5)]
+    const ids = [...(await sendMany('old.example', 5)), ...(await sendMany('new.example', 5))]
     for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
     assert.deepEqual(new Set(four.messages.map(({ peer }) => peer)), new Set(['127.0.0.2']))
     assert.deepEqual(new Set(six.messages.map(({ peer }) => peer)), new Set(['::1']))
     await pauseSource(means(), 'four')
     const id = await office.send({ to: 'late@old.example', tier: 'bulk' })
     const told = await office.settle(id, 'deferred')
-    assert.match(told.recipients[0]?.reason ?? '', /has only 127\.0\.1\.\d+, and no source that may send now is of that family/)
+    assert.match(
+      told.recipients[0]?.reason ?? '',
+      /has only 127\.0\.1\.\d+, and no source that may send now is of that family/,
+    )
     assert.equal(told.recipients[0]?.tries, 0)
     await six.stop()
   })
@@ -134,16 +162,22 @@ describe('egress', function () {
     await mx.until(3)
     const { db } = office.system
     const waiting = async (): Promise<string[]> => {
-      const told = await Promise.all(ids.map(async (id) => ({ ...await office.tell(id), id })))
+      const told = await Promise.all(ids.map(async (id) => ({ ...(await office.tell(id)), id })))
       const isHeld = ({ state, reason }: { state: string; reason: string | null }): boolean =>
         state === 'queued' && /warm is warming up/.test(reason ?? '')
       return told.filter(({ recipients }) => recipients.some(isHeld)).map(({ id }) => id)
     }
-    await until(async () => (await waiting()).length === 2, () => 'two do not wait')
+    await until(
+      async () => (await waiting()).length === 2,
+      () => 'two do not wait',
+    )
     const [one = ''] = await waiting()
     const told = await office.tell(one)
     assert.deepEqual([told.recipients[0]?.tries, told.recipients[0]?.attempts.length], [0, 0])
-    assert.deepEqual(told.events.map(({ type }) => type), ['email.queued'])
+    assert.deepEqual(
+      told.events.map(({ type }) => type),
+      ['email.queued'],
+    )
     const asking = { db, redis: null, plans: {}, retryScale: 1, reconcileSeconds: 1 }
     const explained = await explainMessage(asking, null, idOfHex(one.replace('em_', '')) ?? '', new Date())
     assert.equal(explained?.recipients[0]?.heldBy, 'egress')
@@ -189,7 +223,10 @@ describe('egress', function () {
     assert.deepEqual(new Set(mx.messages.slice(1).map(({ peer }) => peer)), new Set(['127.0.0.3']))
     ip('addr', 'add', `${leaving}/32`, 'dev', 'lo')
     await joinPool(office.system.db, 'us-east', { source: 'leaving', weight: 999 }) // any change makes it look
-    await until(async () => (await findSource(office.system.db, 'leaving'))?.state === 'active', () => 'it is not back')
+    await until(
+      async () => (await findSource(office.system.db, 'leaving'))?.state === 'active',
+      () => 'it is not back',
+    )
     await office.settle(await office.send({ to: 'last@gone.example' }))
     assert.equal(mx.messages.at(-1)?.peer, leaving)
   })

@@ -25,7 +25,9 @@ const NAMES = ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspen
 describe('explain', function () {
   this.timeout(90_000)
   let office: PostOffice
-  before(async () => { office = await openPostOffice({ RETRY_SCALE: '1' }) })
+  before(async () => {
+    office = await openPostOffice({ RETRY_SCALE: '1' })
+  })
   after(() => office.stop())
   tellLogsOfFailed(() => office.system)
 
@@ -37,9 +39,15 @@ describe('explain', function () {
   /** Waits until this gate holds the message; all gates were told, in order. */
   async function heldBy(id: string, gate: string): Promise<Gate & { readonly whole: Explained }> {
     let whole = await explain(id)
-    await until(async () => (whole = await explain(id)).held_by === gate, () => `held_by ${gate}: ${JSON.stringify(whole, null, 1)}`)
+    await until(
+      async () => (whole = await explain(id)).held_by === gate,
+      () => `held_by ${gate}: ${JSON.stringify(whole, null, 1)}`,
+    )
     const [recipient] = whole.recipients
-    assert.deepEqual(recipient?.gates.map((one) => one.gate), NAMES)
+    assert.deepEqual(
+      recipient?.gates.map((one) => one.gate),
+      NAMES,
+    )
     const found = recipient.gates.find((one) => one.gate === gate)
     assert.ok(found?.holds === true)
     assert.equal(whole.until, found.until)
@@ -49,8 +57,14 @@ describe('explain', function () {
   it('schedule: until the time that its sender set', async () => {
     const at = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000).toISOString()
     const { body } = await office.system.call('POST', '/send-email/schedule', {
-      body: { from: `shop@${office.system.domain}`, to: 'a@later.example', subject: 's', text: 't', scheduled_at: at,
-        timezone: 'Europe/Berlin' },
+      body: {
+        from: `shop@${office.system.domain}`,
+        to: 'a@later.example',
+        subject: 's',
+        text: 't',
+        scheduled_at: at,
+        timezone: 'Europe/Berlin',
+      },
     })
     const gate = await heldBy(body['email_id'] as unknown as string, 'schedule')
     assert.deepEqual([gate.until, gate.rule], [at, `scheduled_at ${at}, written in Europe/Berlin`])
@@ -58,7 +72,11 @@ describe('explain', function () {
 
   it('suppression: its address is on the list', async () => {
     const { db, workspaceId } = office.system
-    await suppress(db, [{ workspaceId, address: 'no@listed.example', kind: 'complaint', reason: 'reported as spam' }], new Date())
+    await suppress(
+      db,
+      [{ workspaceId, address: 'no@listed.example', kind: 'complaint', reason: 'reported as spam' }],
+      new Date(),
+    )
     const gate = await heldBy(await office.send({ to: 'NO@listed.example' }), 'suppression')
     assert.deepEqual([gate.rule, gate.until], ['complaint: reported as spam', null])
   })
@@ -101,7 +119,9 @@ describe('explain', function () {
   it('site limit and tier: sessions in use, and higher tiers first', async () => {
     await office.open('slow.example', { on: { dot: { delayMs: 15_000 } } })
     // 8 for all mail but instant; they are taken, and more than is held ahead stays ready
-    const crowd = await Promise.all(Array.from({ length: 60 }, (_, i) => office.send({ to: `n${i}@slow.example`, tier: 'normal' })))
+    const crowd = await Promise.all(
+      Array.from({ length: 60 }, (_, i) => office.send({ to: `n${i}@slow.example`, tier: 'normal' })),
+    )
     const last = crowd.at(-1) ?? ''
     const site = await heldBy(last, 'site limit')
     assert.equal(site.rule, '10 connections at once to any receiver')
@@ -116,12 +136,18 @@ describe('explain', function () {
     const mx = await office.open('turns.example', { on: { rcpt: '451 4.7.1 later' } })
     const id = await office.send({ to: 'a@turns.example' })
     await heldBy(id, 'backoff')
-    await suppress(office.system.db, [{ workspaceId: office.system.workspaceId, address: 'A@turns.example', kind: 'manual',
-      reason: 'asked' }], new Date())
+    await suppress(
+      office.system.db,
+      [{ workspaceId: office.system.workspaceId, address: 'A@turns.example', kind: 'manual', reason: 'asked' }],
+      new Date(),
+    )
     await heldBy(id, 'suppression')
     const tries = mx.connections
     const told = await office.settle(id)
-    assert.deepEqual([told.status, told.recipients[0]?.reason], ['suppressed', 'the address is on the suppression list: asked'])
+    assert.deepEqual(
+      [told.status, told.recipients[0]?.reason],
+      ['suppressed', 'the address is on the suppression list: asked'],
+    )
     assert.equal(mx.connections, tries, 'no further connection')
     assert.equal((await explain(id)).held_by, 'suppression')
   })
@@ -131,7 +157,10 @@ describe('explain', function () {
     const id = await office.send({ to: 'a@fine.example' })
     await office.settle(id)
     const whole = await explain(id)
-    assert.deepEqual([whole.held_by, whole.until, whole.recipients[0]?.gates.some(({ holds }) => holds)], [null, null, false])
+    assert.deepEqual(
+      [whole.held_by, whole.until, whole.recipients[0]?.gates.some(({ holds }) => holds)],
+      [null, null, false],
+    )
     assert.match(whole.says, /^delivered: /)
   })
 

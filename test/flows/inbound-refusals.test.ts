@@ -23,7 +23,8 @@ describe('refusals and the suppression list', function () {
     ctx = await createContext({ HOSTNAME: 'mta.sender.example' })
     settler = createSettler(ctx)
     await ctx.db.query(
-      `INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '9 days')`)
+      `INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '9 days')`,
+    )
   })
   beforeEach(async () => {
     workspaceId = await ctx.newWorkspace()
@@ -33,49 +34,81 @@ describe('refusals and the suppression list', function () {
     await ctx.close()
   })
 
-  const replyOf = (code: number, enhanced: string, text: string): Extract<Outcome, { kind: 'delivered' }>['reply'] =>
-    ({ code, enhanced, text, lines: [] })
+  const replyOf = (code: number, enhanced: string, text: string): Extract<Outcome, { kind: 'delivered' }>['reply'] => ({
+    code,
+    enhanced,
+    text,
+    lines: [],
+  })
   const gone = (change: Partial<Extract<Outcome, { kind: 'bounced' }>> = {}): Outcome => ({
-    kind: 'bounced', scope: 'recipient', reason: 'no-such-user', isHard: true, detail: '550 5.1.1 no such user',
-      reply: replyOf(550, '5.1.1', 'no such user'), ...change,
+    kind: 'bounced',
+    scope: 'recipient',
+    reason: 'no-such-user',
+    isHard: true,
+    detail: '550 5.1.1 no such user',
+    reply: replyOf(550, '5.1.1', 'no such user'),
+    ...change,
   })
   const TAKEN: Outcome = { kind: 'delivered', reply: replyOf(250, '2.0.0', 'Ok') }
 
   async function claim(addresses: readonly string[]): Promise<Claimed[]> {
     const acceptor = createAcceptor(ctx)
-    const submissions = addresses.map((address) => submissionOf(workspaceId, {
-      createdAt: new Date(ctx.clock.now()), recipients: [{ address, domain: address.slice(address.indexOf('@') + 1), kind: 'to' }],
-    }))
+    const submissions = addresses.map((address) =>
+      submissionOf(workspaceId, {
+        createdAt: new Date(ctx.clock.now()),
+        recipients: [{ address, domain: address.slice(address.indexOf('@') + 1), kind: 'to' }],
+      }),
+    )
     await Promise.all(submissions.map((submission) => acceptor.accept(submission)))
-    return claimRecipients(ctx.db, LEASE, submissions.map(({ id }) => ({ messageId: id, n: 0 })), new Date(ctx.clock.now() + 1000))
+    return claimRecipients(
+      ctx.db,
+      LEASE,
+      submissions.map(({ id }) => ({ messageId: id, n: 0 })),
+      new Date(ctx.clock.now() + 1000),
+    )
   }
 
   /** Sends to each, with that outcome. */
   async function send(addresses: readonly string[], outcome: Outcome): Promise<void> {
-    await Promise.all((await claim(addresses)).map((claimed) => {
-      const attempt: Attempt = {
-        outcome, host: `mx.${claimed.domain}`, address: null, source: null, tls: null,
-        startedAt: ctx.clock.now(), durationMs: 1, conversation: '',
-      }
-      const moving = moveFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
-      return settler.settle({ claimed, ...withRefusal(ctx.config, claimed, attempt, moving) })
-    }))
+    await Promise.all(
+      (await claim(addresses)).map((claimed) => {
+        const attempt: Attempt = {
+          outcome,
+          host: `mx.${claimed.domain}`,
+          address: null,
+          source: null,
+          tls: null,
+          startedAt: ctx.clock.now(),
+          durationMs: 1,
+          conversation: '',
+        }
+        const moving = moveFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
+        return settler.settle({ claimed, ...withRefusal(ctx.config, claimed, attempt, moving) })
+      }),
+    )
   }
 
   const many = (count: number, domain: string): string[] => Array.from({ length: count }, (_, i) => `r${i}@${domain}`)
-  const listed = async (addresses: readonly string[]): Promise<number> => (await findSuppressions(ctx.db, workspaceId, addresses)).length
+  const listed = async (addresses: readonly string[]): Promise<number> =>
+    (await findSuppressions(ctx.db, workspaceId, addresses)).length
   const held = async (domain: string): Promise<string[]> => {
     const { rows } = await ctx.db.query<{ hold: string }>(
-      'SELECT DISTINCT hold FROM held_suppressions WHERE workspace_id = $1 AND address LIKE $2', [workspaceId, `%@${domain}`])
+      'SELECT DISTINCT hold FROM held_suppressions WHERE workspace_id = $1 AND address LIKE $2',
+      [workspaceId, `%@${domain}`],
+    )
     return rows.map(({ hold }) => hold)
   }
 
   it('a hard refusal is on the list with its reply, its rule and its event', async () => {
     await send(['Gone@one.example', 'fine@one.example'], gone())
     const [entry] = await findSuppressions(ctx.db, workspaceId, ['gone@one.example'])
-    assert.deepEqual([entry?.kind, entry?.rule, entry?.reply], ['hard_bounce', 'no-such-user@1', { code: 550, status: '5.1.1',
-      text: 'no such user' }])
-    const { rows: [event] } = await ctx.db.query('SELECT type, message_id FROM events WHERE id = $1', [entry?.eventId])
+    assert.deepEqual(
+      [entry?.kind, entry?.rule, entry?.reply],
+      ['hard_bounce', 'no-such-user@1', { code: 550, status: '5.1.1', text: 'no such user' }],
+    )
+    const {
+      rows: [event],
+    } = await ctx.db.query('SELECT type, message_id FROM events WHERE id = $1', [entry?.eventId])
     assert.deepEqual(event, { type: 'email.bounced', message_id: entry?.messageId })
   })
 
@@ -126,7 +159,7 @@ describe('refusals and the suppression list', function () {
     })
 
     it('is not believed: nobody is listed but the first few', async () => {
-      assert.ok(await listed(broken) < 20, `${await listed(broken)} are listed`)
+      assert.ok((await listed(broken)) < 20, `${await listed(broken)} are listed`)
       assert.deepEqual(await held(domain), ['outage'])
     })
     it('and others are believed as before', async () => {
@@ -151,7 +184,10 @@ describe('refusals and the suppression list', function () {
 
   it('a receiver that always had many dead addresses is believed', async () => {
     await send(many(100, 'stale.example'), TAKEN)
-    await send(many(15, 'stale.example').map((address) => `x${address}`), gone())
+    await send(
+      many(15, 'stale.example').map((address) => `x${address}`),
+      gone(),
+    )
     await settler.drain()
     ctx.advance(6 * HOUR_MS)
     const [alive, dead] = [many(80, 'stale.example'), many(10, 'stale.example').map((address) => `y${address}`)]
@@ -163,10 +199,24 @@ describe('refusals and the suppression list', function () {
   it('addresses of the sandbox that play a refusal are never listed', async () => {
     const [claimed] = await claim(['bounce@anywhere.example'])
     assert.ok(claimed !== undefined)
-    const attempt: Attempt =
-      { outcome: gone(), host: null, address: null, source: null, tls: null, startedAt: 0, durationMs: 0, conversation: '' }
+    const attempt: Attempt = {
+      outcome: gone(),
+      host: null,
+      address: null,
+      source: null,
+      tls: null,
+      startedAt: 0,
+      durationMs: 0,
+      conversation: '',
+    }
     const moving = moveFor(claimed, attempt, { scale: 1, lifetimeSeconds: null, nowMs: ctx.clock.now() })
-    assert.equal(withRefusal({ isSandbox: true, captureDomain: 'capture.example' }, claimed, attempt, moving).refused, null)
-    assert.notEqual(withRefusal({ isSandbox: false, captureDomain: 'capture.example' }, claimed, attempt, moving).refused, null)
+    assert.equal(
+      withRefusal({ isSandbox: true, captureDomain: 'capture.example' }, claimed, attempt, moving).refused,
+      null,
+    )
+    assert.notEqual(
+      withRefusal({ isSandbox: false, captureDomain: 'capture.example' }, claimed, attempt, moving).refused,
+      null,
+    )
   })
 })

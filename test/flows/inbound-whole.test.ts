@@ -59,7 +59,13 @@ describe('the whole way back', function () {
     assert.equal(next.status, 'delivered')
     assert.equal((await office.settle(await office.send({ to: 'bob@two.example' }))).status, 'suppressed')
     const { events } = await office.tell(id)
-    assert.deepEqual(events.filter(({ type }) => type === 'email.complained').map(({ recipient }) => recipient), ['bob@two.example'])
-    assert.deepEqual(events.map(({ sequence }) => sequence), events.map((_, i) => i + 1))
+    assert.deepEqual(
+      events.filter(({ type }) => type === 'email.complained').map(({ recipient }) => recipient),
+      ['bob@two.example'],
+    )
+    assert.deepEqual(
+      events.map(({ sequence }) => sequence),
+      events.map((_, i) => i + 1),
+    )
   })
 })

@@ -44,20 +44,30 @@ describe('inbound', function () {
     return (await submit(inbound.port, { from: '', to, content })).at(-1) ?? ''
   }
 
-  const applied = async (): Promise<void> => until(async () => {
-    const { rows } = await ctx.db.query('SELECT 1 FROM inbound_reports WHERE due_at IS NOT NULL')
-    return rows.length === 0
-  }, () => 'reports were not applied')
+  const applied = async (): Promise<void> =>
+    until(
+      async () => {
+        const { rows } = await ctx.db.query('SELECT 1 FROM inbound_reports WHERE due_at IS NOT NULL')
+        return rows.length === 0
+      },
+      () => 'reports were not applied',
+    )
 
   async function results(messageId: string): Promise<string[]> {
     const { rows } = await ctx.db.query<{ kind: string; result: string }>(
-      'SELECT kind, result FROM inbound_reports WHERE message_id = $1 ORDER BY id', [messageId])
+      'SELECT kind, result FROM inbound_reports WHERE message_id = $1 ORDER BY id',
+      [messageId],
+    )
     return rows.map(({ kind, result }) => `${kind}: ${result}`)
   }
 
   interface Told {
     readonly state: string
-    readonly events: readonly { readonly type: string; readonly data: Record<string, unknown> | null; readonly sequence: number }[]
+    readonly events: readonly {
+      readonly type: string
+      readonly data: Record<string, unknown> | null
+      readonly sequence: number
+    }[]
   }
 
   async function told(messageId: string): Promise<Told> {
@@ -65,7 +75,9 @@ describe('inbound', function () {
     return { state: message?.recipients[0]?.state ?? '', events: message?.events.slice(3) ?? [] }
   }
 
-  const suppressionOf = async (address: string): Promise<{ kind: string; rule: string | null; text: string | undefined } | null> => {
+  const suppressionOf = async (
+    address: string,
+  ): Promise<{ kind: string; rule: string | null; text: string | undefined } | null> => {
     const [found] = await findSuppressions(ctx.db, workspaceId, [address])
     return found === undefined ? null : { kind: found.kind, rule: found.rule, text: found.reply?.text }
   }
@@ -76,15 +88,32 @@ describe('inbound', function () {
     await applied()
     const { state, events } = await told(one.messageId)
     assert.equal(state, 'bounced')
-    assert.deepEqual(events.map(({ type, data }) => [type, data]), [['email.bounced', {
-      bounce_type: 'hard', bounce_code: '5.1.1', bounce_class: 'no-such-user', bounce_scope: 'recipient',
-        bounce_message: '550 5.1.1 <x>: no such user here', late: true,
-    }]])
-    assert.deepEqual(await suppressionOf(one.address), { kind: 'hard_bounce', rule: 'no-such-user@1',
-      text: '550 5.1.1 <x>: no such user here' })
+    assert.deepEqual(
+      events.map(({ type, data }) => [type, data]),
+      [
+        [
+          'email.bounced',
+          {
+            bounce_type: 'hard',
+            bounce_code: '5.1.1',
+            bounce_class: 'no-such-user',
+            bounce_scope: 'recipient',
+            bounce_message: '550 5.1.1 <x>: no such user here',
+            late: true,
+          },
+        ],
+      ],
+    )
+    assert.deepEqual(await suppressionOf(one.address), {
+      kind: 'hard_bounce',
+      rule: 'no-such-user@1',
+      text: '550 5.1.1 <x>: no such user here',
+    })
     const [entry] = await findSuppressions(ctx.db, workspaceId, [one.address])
     assert.deepEqual([entry?.messageId, entry?.reply?.code, entry?.reply?.status], [one.messageId, 550, '5.1.1'])
-    const { rows: [event] } = await ctx.db.query('SELECT type FROM events WHERE id = $1', [entry?.eventId])
+    const {
+      rows: [event],
+    } = await ctx.db.query('SELECT type FROM events WHERE id = $1', [entry?.eventId])
     assert.equal(event?.['type'], 'email.bounced')
   })
 
@@ -109,21 +138,41 @@ describe('inbound', function () {
     const one = await sent()
     await bring(one.returnPath, textBounceOf(one.address))
     await applied()
-    assert.deepEqual([(await told(one.messageId)).state, (await suppressionOf(one.address))?.rule], ['bounced', 'no-such-user@1'])
+    assert.deepEqual(
+      [(await told(one.messageId)).state, (await suppressionOf(one.address))?.rule],
+      ['bounced', 'no-such-user@1'],
+    )
   })
 
   it('real bounces of many servers, each under the address of its mail: each is bounced, once', async () => {
     const folder = join(import.meta.dirname, '../corpora')
-    const items = (JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as { file: string; format: string }[]).filter(({ format }) =>
-      format === 'dsn').slice(0, 40)
-    const all = await handOver(ctx, workspaceId, items.map((_, i) => `real${i}@corpus.example`))
-    await Promise.all(items.map(({ file }, i) => bring(all[i]?.returnPath ?? '', readFileSync(join(folder, file),
-      'latin1').replaceAll(/\r?\n/g, '\r\n').replaceAll(/^\./gm, '..'))))
+    const items = (
+      JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as { file: string; format: string }[]
+    )
+      .filter(({ format }) => format === 'dsn')
+      .slice(0, 40)
+    const all = await handOver(
+      ctx,
+      workspaceId,
+      items.map((_, i) => `real${i}@corpus.example`),
+    )
+    await Promise.all(
+      items.map(({ file }, i) =>
+        bring(
+          all[i]?.returnPath ?? '',
+          readFileSync(join(folder, file), 'latin1').replaceAll(/\r?\n/g, '\r\n').replaceAll(/^\./gm, '..'),
+        ),
+      ),
+    )
     await applied()
     const { rows } = await ctx.db.query<{ type: string; count: number }>(
-      `SELECT type, count(*) AS count FROM events WHERE message_id = ANY ($1::uuid[]) GROUP BY type`, [all.map(({ messageId }) => messageId)])
-    const { rows: delays } = await ctx.db.query(`SELECT 1 FROM inbound_reports WHERE message_id = ANY ($1::uuid[]) AND kind = 'delay'`, [all.map(({ messageId }) =>
-      messageId)])
+      `SELECT type, count(*) AS count FROM events WHERE message_id = ANY ($1::uuid[]) GROUP BY type`,
+      [all.map(({ messageId }) => messageId)],
+    )
+    const { rows: delays } = await ctx.db.query(
+      `SELECT 1 FROM inbound_reports WHERE message_id = ANY ($1::uuid[]) AND kind = 'delay'`,
+      [all.map(({ messageId }) => messageId)],
+    )
     assert.equal(rows.find(({ type }) => type === 'email.bounced')?.count, items.length - delays.length)
   })
 
@@ -151,22 +200,45 @@ describe('inbound', function () {
   it('the same report by several connections to two processes at once: one event, one suppression, counted once', async () => {
     const second = await startInbound(ctx)
     const workspace = await ctx.newWorkspace()
-    const many = await handOver(ctx, workspace, Array.from({ length: 20 }, (_, i) => `twice${i}@receiver.example`))
+    const many = await handOver(
+      ctx,
+      workspace,
+      Array.from({ length: 20 }, (_, i) => `twice${i}@receiver.example`),
+    )
     const copies = many.flatMap(({ returnPath, address }, i) => {
       const content = i % 2 === 0 ? dsnOf({ recipient: address }) : arfOf()
       return [inbound.port, second.port, inbound.port, second.port].map((port) => ({ port, to: returnPath, content }))
     })
-    const replies = await Promise.all(copies.map(async ({ port, to, content }) => (await submit(port, { from: '', to, content })).at(-1)))
+    const replies = await Promise.all(
+      copies.map(async ({ port, to, content }) => (await submit(port, { from: '', to, content })).at(-1)),
+    )
     assert.deepEqual([...new Set(replies)], ['250 2.6.0 Taken'])
     await applied()
     await second.stop()
-    const { rows } = await ctx.db.query<{ type: string; n: number }>(`SELECT type, count(*) AS n FROM events
-      WHERE workspace_id = $1 AND type IN ('email.bounced', 'email.complained') GROUP BY type ORDER BY type`, [workspace])
-    assert.deepEqual(rows, [{ type: 'email.bounced', n: 10 }, { type: 'email.complained', n: 10 }])
-    const { rows: counts } = await ctx.db.query('SELECT sum(hard)::int AS hard, sum(complaints)::int AS complaints FROM workspace_hours WHERE workspace_id = $1',
-      [workspace])
+    const { rows } = await ctx.db.query<{ type: string; n: number }>(
+      `SELECT type, count(*) AS n FROM events
+      WHERE workspace_id = $1 AND type IN ('email.bounced', 'email.complained') GROUP BY type ORDER BY type`,
+      [workspace],
+    )
+    assert.deepEqual(rows, [
+      { type: 'email.bounced', n: 10 },
+      { type: 'email.complained', n: 10 },
+    ])
+    const { rows: counts } = await ctx.db.query(
+      'SELECT sum(hard)::int AS hard, sum(complaints)::int AS complaints FROM workspace_hours WHERE workspace_id = $1',
+      [workspace],
+    )
     assert.deepEqual(counts, [{ hard: 10, complaints: 10 }])
-    assert.equal((await findSuppressions(ctx.db, workspace, many.map(({ address }) => address))).length, 20)
+    assert.equal(
+      (
+        await findSuppressions(
+          ctx.db,
+          workspace,
+          many.map(({ address }) => address),
+        )
+      ).length,
+      20,
+    )
   })
 
   it('of one recipient twenty reports are kept, however many come', async () => {
@@ -182,19 +254,30 @@ describe('inbound', function () {
 
   it('a delay, a relay and an automatic answer change nothing', async () => {
     const one = await sent()
-    await bring(one.returnPath, dsnOf({ recipient: one.address, action: 'delayed', status: '4.4.1', diagnostic: 'connection timed out' }))
-    await bring(one.returnPath, dsnOf({ recipient: one.address, action: 'relayed', status: '2.0.0', diagnostic: '250 ok' }))
+    await bring(
+      one.returnPath,
+      dsnOf({ recipient: one.address, action: 'delayed', status: '4.4.1', diagnostic: 'connection timed out' }),
+    )
+    await bring(
+      one.returnPath,
+      dsnOf({ recipient: one.address, action: 'relayed', status: '2.0.0', diagnostic: '250 ok' }),
+    )
     await bring(one.returnPath, outOfOfficeOf())
     await applied()
     const { state, events } = await told(one.messageId)
-    assert.deepEqual([state, events.length, await results(one.messageId)], ['delivered', 0, ['delay: noted', 'delivered: noted',
-      'autoreply: counted']])
+    assert.deepEqual(
+      [state, events.length, await results(one.messageId)],
+      ['delivered', 0, ['delay: noted', 'delivered: noted', 'autoreply: counted']],
+    )
   })
 
   it('what was handed over is delivered when the receiver says so', async () => {
     const one = await sent()
     await ctx.db.query(`UPDATE recipients SET state = 'sent' WHERE message_id = $1`, [one.messageId])
-    await bring(one.returnPath, dsnOf({ recipient: one.address, action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }))
+    await bring(
+      one.returnPath,
+      dsnOf({ recipient: one.address, action: 'delivered', status: '2.0.0', diagnostic: '250 ok' }),
+    )
     await applied()
     const { state, events } = await told(one.messageId)
     assert.deepEqual([state, events.map(({ type }) => type)], ['delivered', ['email.delivered']])
@@ -203,11 +286,20 @@ describe('inbound', function () {
   it('a bounce that is faster than our own books waits until its recipient is settled', async () => {
     const one = await sent(undefined, null)
     await bring(one.returnPath, dsnOf({ recipient: one.address }))
-    await until(async () => (await results(one.messageId))[0] === 'bounce: waits', () => 'it does not wait')
-    await ctx.db.query(`UPDATE recipients SET state = 'delivered', is_open = false, lease = NULL WHERE message_id = $1`, [one.messageId])
+    await until(
+      async () => (await results(one.messageId))[0] === 'bounce: waits',
+      () => 'it does not wait',
+    )
+    await ctx.db.query(
+      `UPDATE recipients SET state = 'delivered', is_open = false, lease = NULL WHERE message_id = $1`,
+      [one.messageId],
+    )
     ctx.advance(3000)
     await applied()
-    assert.deepEqual([(await told(one.messageId)).state, await results(one.messageId)], ['bounced', ['bounce: bounced']])
+    assert.deepEqual(
+      [(await told(one.messageId)).state, await results(one.messageId)],
+      ['bounced', ['bounce: bounced']],
+    )
   })
 
   it('a complaint: told once, suppressed, and the message stays delivered', async () => {
@@ -216,16 +308,24 @@ describe('inbound', function () {
     await bring(one.returnPath, arfOf('fraud'))
     await applied()
     const { state, events } = await told(one.messageId)
-    assert.deepEqual([state, events.map(({ type, data, sequence }) => [type, data, sequence])], ['delivered', [['email.complained',
-      { feedback_type: 'abuse' }, 4]]])
+    assert.deepEqual(
+      [state, events.map(({ type, data, sequence }) => [type, data, sequence])],
+      ['delivered', [['email.complained', { feedback_type: 'abuse' }, 4]]],
+    )
     assert.equal((await suppressionOf(one.address))?.kind, 'complaint')
   })
 
   it('a complaint to the common address finds its mail by the return-path that it quotes', async () => {
     const one = await sent()
-    assert.match(await bring('fbl@bounces.mta.sender.example', arfOf('abuse', `Return-Path: <${one.returnPath}>`)), /^250 /)
+    assert.match(
+      await bring('fbl@bounces.mta.sender.example', arfOf('abuse', `Return-Path: <${one.returnPath}>`)),
+      /^250 /,
+    )
     await applied()
-    assert.deepEqual((await told(one.messageId)).events.map(({ type }) => type), ['email.complained'])
+    assert.deepEqual(
+      (await told(one.messageId)).events.map(({ type }) => type),
+      ['email.complained'],
+    )
   })
 
   it('"opt out" is an unsubscribe, "not spam" is nothing', async () => {
@@ -233,8 +333,14 @@ describe('inbound', function () {
     await bring(one.returnPath, arfOf('opt-out'))
     await bring(other.returnPath, arfOf('not-spam'))
     await applied()
-    assert.deepEqual((await told(one.messageId)).events.map(({ type }) => type), ['email.unsubscribed'])
-    assert.deepEqual([(await suppressionOf(one.address))?.kind, await suppressionOf(other.address)], ['unsubscribe', null])
+    assert.deepEqual(
+      (await told(one.messageId)).events.map(({ type }) => type),
+      ['email.unsubscribed'],
+    )
+    assert.deepEqual(
+      [(await suppressionOf(one.address))?.kind, await suppressionOf(other.address)],
+      ['unsubscribe', null],
+    )
     assert.deepEqual(await results(other.messageId), ['complaint: counted'])
   })
 
@@ -247,7 +353,11 @@ describe('inbound', function () {
   })
 
   it('mail that is made to be hard to read is stored and done with; what comes after it is read', async () => {
-    const all = await handOver(ctx, workspaceId, Array.from({ length: 6 }, (_, i) => `bomb${i}@receiver.example`))
+    const all = await handOver(
+      ctx,
+      workspaceId,
+      Array.from({ length: 6 }, (_, i) => `bomb${i}@receiver.example`),
+    )
     for (const [i, { returnPath }] of all.entries()) assert.match(await bring(returnPath, bombOf(i)), /^250 /)
     const one = await sent()
     await bring(one.returnPath, dsnOf({ recipient: one.address }))
@@ -257,11 +367,18 @@ describe('inbound', function () {
 
   it('a bounce that brings back 25 MB is taken; its beginning is kept', async () => {
     const one = await sent()
-    const content = dsnOf({ recipient: one.address }).replace('Hello\r\n--b1--', `${'x'.repeat(76)}\r\n`.repeat(340_000))
+    const content = dsnOf({ recipient: one.address }).replace(
+      'Hello\r\n--b1--',
+      `${'x'.repeat(76)}\r\n`.repeat(340_000),
+    )
     assert.match(await bring(one.returnPath, content), /^250 /)
     await applied()
-    const { rows: [row] } = await ctx.db.query<{ size: number; kept: number }>(
-      'SELECT size, length(raw) AS kept FROM inbound_reports WHERE message_id = $1', [one.messageId])
+    const {
+      rows: [row],
+    } = await ctx.db.query<{ size: number; kept: number }>(
+      'SELECT size, length(raw) AS kept FROM inbound_reports WHERE message_id = $1',
+      [one.messageId],
+    )
     assert.ok((row?.size ?? 0) > 26_000_000)
     assert.equal(row?.kept, 131_072)
     assert.equal((await told(one.messageId)).state, 'bounced')
@@ -269,7 +386,9 @@ describe('inbound', function () {
 
   describe('a second look', () => {
     const doubtful = async (isLifting: boolean): Promise<string[]> =>
-      (await gather(review(ctx.db, isLifting))).flat().filter((one) => one.workspaceId === workspaceId)
+      (await gather(review(ctx.db, isLifting)))
+        .flat()
+        .filter((one) => one.workspaceId === workspaceId)
         .map(({ address, reading }) => `${address} ${reading}`)
 
     it('finds nothing to lift where the rules are the same', async () => {
@@ -284,11 +403,34 @@ describe('inbound', function () {
       const reply = { code: 550, status: '5.7.1', text: 'no such user here, says our policy' }
       const entry = { workspaceId, kind: 'hard_bounce' as const, reason: null, rule: 'no-such-user@0', reply }
       await suppress(ctx.db, [{ ...entry, address: 'policy@receiver.example' }], new Date())
-      await suppress(ctx.db, [{ ...entry, address: 'right@receiver.example',
-        reply: { code: 550, status: null, text: 'no such user here' } }], new Date())
-      await suppress(ctx.db, [{ ...entry, address: 'ann@spam.example', rule: 'no-such-domain@1',
-        reply: { code: 550, status: '5.1.2', text: 'spam.example does not exist' } }], new Date())
-      await suppress(ctx.db, [{ workspaceId, address: 'hand@receiver.example', kind: 'manual', reason: null }], new Date())
+      await suppress(
+        ctx.db,
+        [
+          {
+            ...entry,
+            address: 'right@receiver.example',
+            reply: { code: 550, status: null, text: 'no such user here' },
+          },
+        ],
+        new Date(),
+      )
+      await suppress(
+        ctx.db,
+        [
+          {
+            ...entry,
+            address: 'ann@spam.example',
+            rule: 'no-such-domain@1',
+            reply: { code: 550, status: '5.1.2', text: 'spam.example does not exist' },
+          },
+        ],
+        new Date(),
+      )
+      await suppress(
+        ctx.db,
+        [{ workspaceId, address: 'hand@receiver.example', kind: 'manual', reason: null }],
+        new Date(),
+      )
       const found = ['policy@receiver.example policy', 'wrong@receiver.example mailbox-full']
       assert.deepEqual([await doubtful(false), await doubtful(true), await doubtful(true)], [found, found, []])
       assert.equal(await suppressionOf('wrong@receiver.example'), null)
@@ -315,29 +457,43 @@ describe('inbound', function () {
       refuse(await submit(inbound.port, { from: '', to: forged, content: 'x' }), /^550 5\.7\.1 /)
       assert.equal(await stored(), before)
     })
-    for (const [what, to] of [['a stranger', 'ann@elsewhere.example'], ['nobody of ours', 'info@bounces.mta.sender.example'],
+    for (const [what, to] of [
+      ['a stranger', 'ann@elsewhere.example'],
+      ['nobody of ours', 'info@bounces.mta.sender.example'],
       ['an unsubscribe address', `u-${'a'.repeat(45)}@bounces.mta.sender.example`],
-      ['abuse of another domain', 'abuse@elsewhere.example'], ['a name of every object',
-      'constructor@bounces.mta.sender.example']] as const) {
-      it(`${what} is refused`, async () => refuse(await submit(inbound.port, { from: 'a@b.example', to, content: 'x' }), /^550 5\.7\.1 /))
+      ['abuse of another domain', 'abuse@elsewhere.example'],
+      ['a name of every object', 'constructor@bounces.mta.sender.example'],
+    ] as const) {
+      it(`${what} is refused`, async () =>
+        refuse(await submit(inbound.port, { from: 'a@b.example', to, content: 'x' }), /^550 5\.7\.1 /))
     }
-    for (const to of ['postmaster@mta.sender.example', 'Postmaster@bounces.mta.sender.example', 'postmaster',
-      'abuse@bounces.mta.sender.example']) {
+    for (const to of [
+      'postmaster@mta.sender.example',
+      'Postmaster@bounces.mta.sender.example',
+      'postmaster',
+      'abuse@bounces.mta.sender.example',
+    ]) {
       it(`${to} is taken and kept`, async () => {
         assert.match(await bring(to, 'Subject: Hello\r\n\r\nIs somebody there?'), /^250 /)
-        const { rows } = await ctx.db.query('SELECT result FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC LIMIT 1')
+        const { rows } = await ctx.db.query(
+          'SELECT result FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC LIMIT 1',
+        )
         assert.equal(rows[0]?.['result'], 'kept')
       })
     }
     it('the token survives another case, and any domain', async () => {
       const one = await sent()
       const [local = ''] = one.returnPath.split('@')
-      assert.match(await bring(`${local.toUpperCase()}@bounce.customer.example`, dsnOf({ recipient: one.address })), /^250 /)
+      assert.match(
+        await bring(`${local.toUpperCase()}@bounce.customer.example`, dsnOf({ recipient: one.address })),
+        /^250 /,
+      )
     })
     it('STARTTLS, 8BITMIME, SMTPUTF8, PIPELINING and SIZE are offered; AUTH is not; unknown parameters are refused', async () => {
       const talk = await talkSmtp(inbound.port)
       const offer = await talk.say('EHLO client.example')
-      for (const word of ['STARTTLS', '8BITMIME', 'SMTPUTF8', 'PIPELINING', 'SIZE']) assert.match(offer, new RegExp(word))
+      for (const word of ['STARTTLS', '8BITMIME', 'SMTPUTF8', 'PIPELINING', 'SIZE'])
+        assert.match(offer, new RegExp(word))
       assert.doesNotMatch(offer, /AUTH/)
       assert.match(await talk.say('STARTTLS'), /^220 /)
       await talk.secure()
@@ -351,8 +507,10 @@ describe('inbound', function () {
       const talk = await talkSmtp(inbound.port)
       await talk.say('EHLO client.example')
       talk.send(`MAIL FROM:<>\r\nRCPT TO:<${one.returnPath}>\r\nRCPT TO:<no@such.example>\r\nDATA\r\n`)
-      assert.deepEqual([await talk.hear(), await talk.hear(), await talk.hear(), await talk.hear()].map((reply) => reply.slice(0, 3)),
-        ['250', '250', '550', '354'])
+      assert.deepEqual(
+        [await talk.hear(), await talk.hear(), await talk.hear(), await talk.hear()].map((reply) => reply.slice(0, 3)),
+        ['250', '250', '550', '354'],
+      )
       talk.send(`${outOfOfficeOf()}.\r\n`)
       assert.match(await talk.hear(), /^250 /)
       talk.hangUp()
@@ -360,7 +518,8 @@ describe('inbound', function () {
     it('a client that hangs up in the middle leaves nothing behind', async () => {
       const one = await sent()
       const talk = await talkSmtp(inbound.port)
-      for (const line of ['EHLO client.example', 'MAIL FROM:<>', `RCPT TO:<${one.returnPath}>`, 'DATA']) await talk.say(line)
+      for (const line of ['EHLO client.example', 'MAIL FROM:<>', `RCPT TO:<${one.returnPath}>`, 'DATA'])
+        await talk.say(line)
       talk.send(dsnOf({ recipient: one.address }).slice(0, 500))
       talk.hangUp()
       const two = await sent()

@@ -31,7 +31,11 @@ describe('an address that is suppressed while mail to it waits for its turn', fu
   before(async () => {
     writeFileSync(join(dir, 'shaping.yaml'), FILE)
     mx = await startReceiver()
-    ctx = await createContext({ DNS_SERVERS: '127.0.0.1:1', ROUTES: `*=smtp://127.0.0.1:${mx.port}`, SHAPING_FILE: join(dir, 'shaping.yaml') })
+    ctx = await createContext({
+      DNS_SERVERS: '127.0.0.1:1',
+      ROUTES: `*=smtp://127.0.0.1:${mx.port}`,
+      SHAPING_FILE: join(dir, 'shaping.yaml'),
+    })
     outbound = await startOutbound(ctx, ctx.redisUrl)
   })
   after(async () => {
@@ -42,7 +46,7 @@ describe('an address that is suppressed while mail to it waits for its turn', fu
   })
 
   const slowFor = (name: string): void => {
-    mx.script = { on: { dot: ({ to }) => to[0]?.startsWith(name) === true ? { delayMs: 4500 } : undefined } }
+    mx.script = { on: { dot: ({ to }) => (to[0]?.startsWith(name) === true ? { delayMs: 4500 } : undefined) } }
   }
   const send = async (workspaceId: string, name: string, scheduledAt: Date | null = null): Promise<string> => {
     const addressee = { kind: 'to', address: `${name}@b.example`, domain: 'b.example' } as const
@@ -55,11 +59,28 @@ describe('an address that is suppressed while mail to it waits for its turn', fu
   /** Makes it the mail of an audience, for its one member. */
   async function makeRecipe(workspaceId: string, id: string, contactId: string): Promise<void> {
     const audienceId = await addAudience({ db: ctx.db, workspaceId })
-    await ctx.db.query('INSERT INTO contacts (id, workspace_id, email) VALUES ($1, $2, $3)', [contactId, workspaceId, `${contactId}@b.example`])
-    await ctx.db.query('INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key) VALUES ($1, $2, $3, $4, $5)',
-      [audienceId, contactId, workspaceId, `${contactId}@b.example`, ''])
-    const contentId = await storeContent(ctx.db, workspaceId, { templateId: null, templateVersion: null, subject: 'News', html: null, text: 'News' })
-    await ctx.db.query('UPDATE messages SET content_id = $2, contact_id = $3, audience_id = $4 WHERE id = $1', [id, contentId, contactId, audienceId])
+    await ctx.db.query('INSERT INTO contacts (id, workspace_id, email) VALUES ($1, $2, $3)', [
+      contactId,
+      workspaceId,
+      `${contactId}@b.example`,
+    ])
+    await ctx.db.query(
+      'INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key) VALUES ($1, $2, $3, $4, $5)',
+      [audienceId, contactId, workspaceId, `${contactId}@b.example`, ''],
+    )
+    const contentId = await storeContent(ctx.db, workspaceId, {
+      templateId: null,
+      templateVersion: null,
+      subject: 'News',
+      html: null,
+      text: 'News',
+    })
+    await ctx.db.query('UPDATE messages SET content_id = $2, contact_id = $3, audience_id = $4 WHERE id = $1', [
+      id,
+      contentId,
+      contactId,
+      audienceId,
+    ])
   }
 
   it('gets nothing; mail beside it goes out', async () => {
@@ -68,11 +89,27 @@ describe('an address that is suppressed while mail to it waits for its turn', fu
     await send(workspaceId, 'first')
     await until(() => mx.open > 0)
     const [late, beside] = [await send(workspaceId, 'late'), await send(workspaceId, 'beside')]
-    for (const id of [late, beside]) await until(async () => await stateOf(workspaceId, id) === 'sending', () => 'it is not claimed')
-    await ctx.db.query(`INSERT INTO suppressions (workspace_id, address, kind, cause) VALUES ($1, 'late@b.example', 'manual', 'asked for it')`, [workspaceId])
-    await until(async () => await stateOf(workspaceId, beside) === 'delivered', () => 'it did not go out')
-    await until(async () => await stateOf(workspaceId, late) === 'suppressed', () => 'it is not suppressed')
-    assert.deepEqual(mx.messages.map(({ to }) => to[0]), ['first@b.example', 'beside@b.example'])
+    for (const id of [late, beside])
+      await until(
+        async () => (await stateOf(workspaceId, id)) === 'sending',
+        () => 'it is not claimed',
+      )
+    await ctx.db.query(
+      `INSERT INTO suppressions (workspace_id, address, kind, cause) VALUES ($1, 'late@b.example', 'manual', 'asked for it')`,
+      [workspaceId],
+    )
+    await until(
+      async () => (await stateOf(workspaceId, beside)) === 'delivered',
+      () => 'it did not go out',
+    )
+    await until(
+      async () => (await stateOf(workspaceId, late)) === 'suppressed',
+      () => 'it is not suppressed',
+    )
+    assert.deepEqual(
+      mx.messages.map(({ to }) => to[0]),
+      ['first@b.example', 'beside@b.example'],
+    )
   })
 
   it('nor does who has left the audience, or was deleted; who is still there does', async () => {
@@ -80,18 +117,28 @@ describe('an address that is suppressed while mail to it waits for its turn', fu
     const workspaceId = await ctx.newWorkspace()
     const soon = new Date(Date.now() + 1500)
     const names = ['left', 'gone', 'stays'] as const
-    const mails = await Promise.all(names.map(async (name) => {
-      const [id, contactId] = [await send(workspaceId, name, soon), newId()]
-      await makeRecipe(workspaceId, id, contactId)
-      return { id, contactId }
-    }))
+    const mails = await Promise.all(
+      names.map(async (name) => {
+        const [id, contactId] = [await send(workspaceId, name, soon), newId()]
+        await makeRecipe(workspaceId, id, contactId)
+        return { id, contactId }
+      }),
+    )
     await send(workspaceId, 'second')
-    for (const { id } of mails) await until(async () => await stateOf(workspaceId, id) === 'sending', () => 'it is not claimed')
+    for (const { id } of mails)
+      await until(
+        async () => (await stateOf(workspaceId, id)) === 'sending',
+        () => 'it is not claimed',
+      )
     const [left, gone] = mails
     await ctx.db.query('UPDATE memberships SET is_subscribed = false WHERE contact_id = $1', [left?.contactId])
     await ctx.db.query('DELETE FROM contacts WHERE id = $1', [gone?.contactId])
     const ends = ['suppressed', 'failed', 'delivered']
-    for (const [i, { id }] of mails.entries()) await until(async () => await stateOf(workspaceId, id) === ends[i], () => `${names[i]} is not ${ends[i]}`)
+    for (const [i, { id }] of mails.entries())
+      await until(
+        async () => (await stateOf(workspaceId, id)) === ends[i],
+        () => `${names[i]} is not ${ends[i]}`,
+      )
     assert.deepEqual(mx.messages.map(({ to }) => to[0]).slice(-2), ['second@b.example', 'stays@b.example'])
   })
 })

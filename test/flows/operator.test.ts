@@ -11,7 +11,9 @@ import { until } from '#test/support/until.ts'
 describe('the operator', function () {
   this.timeout(90_000)
   let office: PostOffice
-  before(async () => { office = await openPostOffice({ RETRY_SCALE: '1' }) })
+  before(async () => {
+    office = await openPostOffice({ RETRY_SCALE: '1' })
+  })
   after(() => office.stop())
   tellLogsOfFailed(() => office.system)
 
@@ -24,20 +26,37 @@ describe('the operator', function () {
   it('reads the figures of all processes at one api, also of a second mta, and of none that ended', async () => {
     await office.open('counted.example')
     await office.system.roles.mta2.start()
-    for (const tier of ['instant', 'bulk'] as const) await office.settle(await office.send({ to: 'a@counted.example', tier }))
+    for (const tier of ['instant', 'bulk'] as const)
+      await office.settle(await office.send({ to: 'a@counted.example', tier }))
     let all = new Map<string, Sample[]>()
-    const processes = (): Set<string> => new Set((all.get('process_start_time_seconds') ?? []).map(({ labels }) => labels['process'] ?? ''))
-    const delivered = (tier: string): number => (all.get('mailstead_attempts_total') ?? [])
-      .filter(({ labels }) => labels['tier'] === tier && labels['outcome'] === 'delivered').reduce((sum, { value }) => sum + value, 0)
-    await until(async () => {
-      all = await figures()
-      return processes().size === 4 && delivered('instant') === 1 && delivered('bulk') === 1 && all.has('mailstead_queue_oldest_seconds')
-    }, () => JSON.stringify([...processes(), delivered('instant'), delivered('bulk')]))
-    assert.deepEqual([...processes()].map((name) => name.replace(/:.*/s, '')).toSorted((a, b) => a.localeCompare(b)),
-      ['api', 'outbound', 'outbound', 'worker'])
+    const processes = (): Set<string> =>
+      new Set((all.get('process_start_time_seconds') ?? []).map(({ labels }) => labels['process'] ?? ''))
+    const delivered = (tier: string): number =>
+      (all.get('mailstead_attempts_total') ?? [])
+        .filter(({ labels }) => labels['tier'] === tier && labels['outcome'] === 'delivered')
+        .reduce((sum, { value }) => sum + value, 0)
+    await until(
+      async () => {
+        all = await figures()
+        return (
+          processes().size === 4 &&
+          delivered('instant') === 1 &&
+          delivered('bulk') === 1 &&
+          all.has('mailstead_queue_oldest_seconds')
+        )
+      },
+      () => JSON.stringify([...processes(), delivered('instant'), delivered('bulk')]),
+    )
+    assert.deepEqual(
+      [...processes()].map((name) => name.replace(/:.*/s, '')).toSorted((a, b) => a.localeCompare(b)),
+      ['api', 'outbound', 'outbound', 'worker'],
+    )
     const told = METRIC_NAMES.filter((name) => ['all', 'api', 'outbound', 'queue'].includes(rowOf(name).by))
     // by source: only where there are sources
-    assert.deepEqual(told.filter((name) => !all.has(name) && !name.startsWith('mailstead_source_')), [])
+    assert.deepEqual(
+      told.filter((name) => !all.has(name) && !name.startsWith('mailstead_source_')),
+      [],
+    )
     assert.equal(await office.system.roles.mta2.terminate(), 0)
     await until(async () => {
       all = await figures()
@@ -53,11 +72,19 @@ describe('the operator', function () {
       last = (await admin('GET', '/notices')).body
       return listOf((last as Json)['data']?.['notices'])
     }
-    await until(async () => (await told()).some(({ kind, count }) => kind as unknown === 'reply' && count as unknown === 5), () => JSON.stringify(last))
-    const notices = (await told()).filter(({ kind }) => kind as unknown === 'reply')
+    await until(
+      async () => (await told()).some(({ kind, count }) => (kind as unknown) === 'reply' && (count as unknown) === 5),
+      () => JSON.stringify(last),
+    )
+    const notices = (await told()).filter(({ kind }) => (kind as unknown) === 'reply')
     assert.equal(notices.length, 1)
     assert.match(textOf(notices[0]?.['text']), /^550 5\.7\.1 Your address/)
-    await until(async () => (await figures()).get('mailstead_notices')?.some(({ labels, value }) => labels['kind'] === 'reply' && value === 1) ?? false)
+    await until(
+      async () =>
+        (await figures())
+          .get('mailstead_notices')
+          ?.some(({ labels, value }) => labels['kind'] === 'reply' && value === 1) ?? false,
+    )
     assert.equal((await admin('POST', '/notices/acknowledge', { all: true })).status, 200)
     assert.deepEqual(await told(), [])
   })
@@ -68,7 +95,9 @@ describe('the operator', function () {
     await office.settle(await office.send({ to: 'first@one.example' }))
     let site = ''
     await until(async () => {
-      const { rows } = await office.system.db.query<{ site: string }>(`SELECT site FROM domain_sites WHERE domain = 'one.example'`)
+      const { rows } = await office.system.db.query<{ site: string }>(
+        `SELECT site FROM domain_sites WHERE domain = 'one.example'`,
+      )
       site = rows[0]?.site ?? ''
       return site !== ''
     })
@@ -77,8 +106,10 @@ describe('the operator', function () {
     await office.settle(await office.send({ to: 'c@apart.example', tier: 'bulk' }))
     assert.equal(shared.messages.length, 1)
     const explained = await admin('GET', `/emails/explain/${held[0]}`)
-    assert.deepEqual([explained.body['data']?.['held_by'], /its site .* is suspended/.test(JSON.stringify(explained.body))],
-      ['suspension', true])
+    assert.deepEqual(
+      [explained.body['data']?.['held_by'], /its site .* is suspended/.test(JSON.stringify(explained.body))],
+      ['suspension', true],
+    )
     assert.equal((await admin('DELETE', `/suspensions?site=${encodeURIComponent(site)}`)).status, 200)
     for (const id of held) assert.equal((await office.settle(id)).status, 'delivered')
   })
@@ -86,10 +117,17 @@ describe('the operator', function () {
   it('stops a workspace and a campaign, for a time: their mail waits uncounted, another goes', async () => {
     const mx = await office.open('held.example')
     const { db, workspaceId, roles } = office.system
-    for (const [kind, subject] of [['workspace', workspaceId], ['campaign', newId()]] as const) {
+    for (const [kind, subject] of [
+      ['workspace', workspaceId],
+      ['campaign', newId()],
+    ] as const) {
       const before = mx.messages.length
-      if (kind === 'campaign') await db.query(`INSERT INTO campaigns (id, workspace_id, name, subject, body, from_email)
-        VALUES ($1, $2, 'C', 's', 'b', 'a@b.example')`, [subject, workspaceId])
+      if (kind === 'campaign')
+        await db.query(
+          `INSERT INTO campaigns (id, workspace_id, name, subject, body, from_email)
+        VALUES ($1, $2, 'C', 's', 'b', 'a@b.example')`,
+          [subject, workspaceId],
+        )
       const stop = (end: string | null): Promise<TestAnswer> =>
         admin('POST', '/suspensions', { [kind]: subject, reason: 'bad rates', until: end })
       if (kind === 'workspace') await stop(null)
@@ -102,7 +140,10 @@ describe('the operator', function () {
         roles.mta.resume()
         await office.settle(await office.send({ to: 'other@held.example', tier: 'bulk' }))
       }
-      await until(async () => (await admin('GET', `/emails/explain/${id}`)).body['data']?.['held_by'] as unknown === 'suspension')
+      await until(
+        async () =>
+          ((await admin('GET', `/emails/explain/${id}`)).body['data']?.['held_by'] as unknown) === 'suspension',
+      )
       const told = await office.tell(id)
       assert.deepEqual([told.status, told.recipients[0]?.tries, told.recipients[0]?.attempts.length], ['queued', 0, 0])
       assert.equal(mx.messages.length - before, kind === 'campaign' ? 1 : 0)
@@ -117,20 +158,25 @@ describe('the operator', function () {
     const { db, workspaceId } = office.system
     const id = await office.send({ to: 'first@many.example', tier: 'bulk' })
     // as many as a campaign: one message, copied
-    await db.query(`
+    await db.query(
+      `
       WITH ids AS (SELECT overlay(m.id::text PLACING lpad(to_hex(i), 12, '0') FROM 25)::uuid AS id, i FROM messages m,
         generate_series(1, 20000) i WHERE replace(m.id::text, '-', '') = $1)
       , copied AS (INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, content_size, recipient_count, created_at)
         SELECT id, $2, 'bulk', 'shop@sender.example', '[]', 's', 1, 1, now() FROM ids RETURNING id)
       INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only, updated_at)
       SELECT id, 0, $2, 'bulk', 'to', 'x@many.example', 'many.example', 'queued', true, now() + interval '1 hour', true,
-      now() - interval '1 second' FROM ids`, [id.slice(3), workspaceId])
+      now() - interval '1 second' FROM ids`,
+      [id.slice(3), workspaceId],
+    )
     const begun = await admin('POST', '/queue/drop', { domain: 'many.example', reason: 'by mistake' })
     const action = begun.body['data']?.['id'] as unknown as string
-    await until(async () => (await admin('GET', `/actions/${action}`)).body['data']?.['state'] as unknown === 'done')
+    await until(async () => ((await admin('GET', `/actions/${action}`)).body['data']?.['state'] as unknown) === 'done')
     const done = (await admin('GET', `/actions/${action}`)).body['data']
     assert.deepEqual([done?.['moved'], done?.['reason']], [20_001, 'by mistake'])
-    const { rows } = await db.query(`SELECT state, count(*) AS count FROM recipients WHERE domain = 'many.example' GROUP BY 1`)
+    const { rows } = await db.query(
+      `SELECT state, count(*) AS count FROM recipients WHERE domain = 'many.example' GROUP BY 1`,
+    )
     assert.deepEqual(rows, [{ state: 'cancelled', count: 20_001 }])
     await admin('DELETE', '/suspensions?domain=many.example')
   })

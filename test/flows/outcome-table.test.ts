@@ -21,31 +21,56 @@ function describeOutcome({ recipients: [recipient], events }: Told): string {
   if (recipient === undefined || attempt === undefined) return 'nothing'
   if (attempt.outcome === 'delivered') return 'delivered'
   if (attempt.outcome === 'deferred') return `deferred, ${recipient.tries === 0 ? 'no' : 'a'} try: ${attempt.reason}`
-  if (attempt.outcome === 'bounced') return `bounced, ${String(events.at(-1)?.data?.['bounce_type'])}: ${attempt.reason}`
+  if (attempt.outcome === 'bounced')
+    return `bounced, ${String(events.at(-1)?.data?.['bounce_type'])}: ${attempt.reason}`
   return `${attempt.outcome}: ${attempt.reason}`
 }
 
 function printTable(): string {
-  const rowsOf = (cases: readonly OutcomeCase[]): string[] => cases.map(({ what, outcome }) => `| ${what} | ${outcome} |`)
+  const rowsOf = (cases: readonly OutcomeCase[]): string[] =>
+    cases.map(({ what, outcome }) => `| ${what} | ${outcome} |`)
   const rows = OUTCOME_GROUPS.flatMap(({ title, cases }) => [`| **${title}** | |`, ...rowsOf(cases)])
   return ['| What happens | What becomes of it |', '|---|---|', ...rows].join('\n')
 }
 
 /** What stands behind `reason:`, and in the tables and unions that reasons are taken from. */
 function reasonsInCode(): Set<string> {
-  const files = MAKERS.flatMap((folder) => readdirSync(new URL(`../../${folder}`, import.meta.url), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts')).map((name) => `${folder}/${name}`)).filter((name) => !APART.test(name))
+  const files = MAKERS.flatMap((folder) =>
+    readdirSync(new URL(`../../${folder}`, import.meta.url), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => `${folder}/${name}`),
+  ).filter((name) => !APART.test(name))
   const texts = files.map((name) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'))
   const all = texts.join('\n')
   const word = '[a-z]+(?:-[a-z]+)*'
-  const plain = [...all.matchAll(new RegExp(`(?:reason: |reason\\)|SOURCE_LOST = |waits\\('[a-z]+', )(?:[^\\n']*\\? )?'(${word})'`, 'g'))].map(([, reason]) => reason ?? '')
-  const unions = [/type Refusal = (.*)/, /why: ('retries-used'.*)\)/, /readonly reason: ('no-source'.*);/].flatMap((union) =>
-    [...(union.exec(all)?.[1] ?? assert.fail(String(union))).matchAll(/'([a-z-]+)'/g)].map(([, reason]) => reason ?? ''))
+  const plain = [
+    ...all.matchAll(
+      new RegExp(`(?:reason: |reason\\)|SOURCE_LOST = |waits\\('[a-z]+', )(?:[^\\n']*\\? )?'(${word})'`, 'g'),
+    ),
+  ].map(([, reason]) => reason ?? '')
+  const unions = [/type Refusal = (.*)/, /why: ('retries-used'.*)\)/, /readonly reason: ('no-source'.*);/].flatMap(
+    (union) =>
+      [...(union.exec(all)?.[1] ?? assert.fail(String(union))).matchAll(/'([a-z-]+)'/g)].map(
+        ([, reason]) => reason ?? '',
+      ),
+  )
   const classes = /const SCOPES[^{]*\{([^}]*)\}/.exec(all)?.[1] ?? assert.fail('SCOPES')
-  const templates = new Set([...all.matchAll(/reason: (?:[^`\n]*: )?`([^`]*)`/g)].map(([, template]) => template ?? '').filter((template) => !template.includes(' ')))
-  assert.deepEqual([...templates].filter((template) => !(template in TEMPLATES)), [], 'what can stand in these?')
-  return new Set([...plain, ...unions, ...[...classes.matchAll(new RegExp(`'?(${word})'?:`, 'g'))].map(([, reason]) => reason ?? ''),
-    ...[...templates].flatMap((template) => TEMPLATES[template] ?? [])])
+  const templates = new Set(
+    [...all.matchAll(/reason: (?:[^`\n]*: )?`([^`]*)`/g)]
+      .map(([, template]) => template ?? '')
+      .filter((template) => !template.includes(' ')),
+  )
+  assert.deepEqual(
+    [...templates].filter((template) => !(template in TEMPLATES)),
+    [],
+    'what can stand in these?',
+  )
+  return new Set([
+    ...plain,
+    ...unions,
+    ...[...classes.matchAll(new RegExp(`'?(${word})'?:`, 'g'))].map(([, reason]) => reason ?? ''),
+    ...[...templates].flatMap((template) => TEMPLATES[template] ?? []),
+  ])
 }
 
 const TALKING = ['greeting', 'ehlo', 'starttls', 'tls', 'auth']
@@ -69,7 +94,10 @@ describe('outcomes, row by row', function () {
     const extraCaFile = join(folder, 'ca.pem')
     writeFileSync(extraCaFile, authority.cert)
     const office = await openPostOffice({
-      RETRY_SCALE: '100', EXTRA_CA_FILE: extraCaFile, MTA_STS_PORT: String(policies.port), DOT_TIMEOUT_SECONDS: '1',
+      RETRY_SCALE: '100',
+      EXTRA_CA_FILE: extraCaFile,
+      MTA_STS_PORT: String(policies.port),
+      DOT_TIMEOUT_SECONDS: '1',
     })
     world = { office, authority, policies, certificate: await authority.issue(['any.test']) }
     for (const { cases } of OUTCOME_GROUPS) for (const one of cases) ids.set(one, await sendInto(one))
@@ -118,7 +146,11 @@ describe('outcomes, row by row', function () {
           return describeOutcome(told) !== 'nothing'
         })
         assert.equal(told === null ? null : describeOutcome(told), one.outcome)
-        assert.doesNotMatch(JSON.stringify(told).replaceAll(String.raw`\n`, ' '), /\\u00[01]/, 'control characters are told')
+        assert.doesNotMatch(
+          JSON.stringify(told).replaceAll(String.raw`\n`, ' '),
+          /\\u00[01]/,
+          'control characters are told',
+        )
       })
     }
   }

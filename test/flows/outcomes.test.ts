@@ -9,14 +9,17 @@ import { until } from '#test/support/until.ts'
 describe('outcomes', function () {
   this.timeout(60_000)
   let office: PostOffice
-  before(async () => { office = await openPostOffice({ RETRY_SCALE: '0.002' }) })
+  before(async () => {
+    office = await openPostOffice({ RETRY_SCALE: '0.002' })
+  })
   after(() => office.stop())
   tellLogsOfFailed(() => office.system)
 
-  const outcomes = (told: Told): string[] => told.recipients.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome))
+  const outcomes = (told: Told): string[] =>
+    told.recipients.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome))
   const types = (told: Told): string[] => told.events.map(({ type }) => type)
   /** A rule that answers so for the first messages, and kindly after. */
-  const first = (count: number, answer: string) => (): string | undefined => count-- > 0 ? answer : undefined
+  const first = (count: number, answer: string) => (): string | undefined => (count-- > 0 ? answer : undefined)
 
   it('a 4xx twice, then accepted: two deferrals with their replies, and one copy', async () => {
     const mx = await office.open('grey.example', { on: { rcpt: first(2, '451 4.7.1 Greylisted, come again') } })
@@ -65,7 +68,9 @@ describe('outcomes', function () {
 
   it('no MX answers: deferred without counting a try, and delivered when one returns', async () => {
     let isDown = true
-    await office.open('down.example', { on: { greeting: () => isDown ? { reply: '421 4.3.2 Down', end: 'close' } : undefined } })
+    await office.open('down.example', {
+      on: { greeting: () => (isDown ? { reply: '421 4.3.2 Down', end: 'close' } : undefined) },
+    })
     const id = await office.send({ to: 'ann@down.example' })
     const waiting = await office.settle(id, 'deferred')
     assert.equal(waiting.recipients[0]?.tries, 0)
@@ -112,7 +117,9 @@ describe('outcomes', function () {
 
   it('the link breaks after the final dot: unknown, and for instant mail sent again', async () => {
     const dropOnce = first(1, 'drop')
-    const mx = await office.open('dot.example', { on: { dot: () => dropOnce() === undefined ? undefined : { take: true, end: 'reset' } } })
+    const mx = await office.open('dot.example', {
+      on: { dot: () => (dropOnce() === undefined ? undefined : { take: true, end: 'reset' }) },
+    })
     const told = await office.settle(await office.send({ to: 'ann@dot.example', tier: 'instant' }))
     assert.deepEqual(outcomes(told), ['unknown', 'delivered'])
     assert.deepEqual(types(told), ['email.queued', 'email.deferred', 'email.sent', 'email.delivered'])
@@ -147,30 +154,50 @@ describe('outcomes', function () {
   it('several recipients, each with a fate of its own: one copy each, and events numbered 1 to n', async () => {
     const later = first(1, '450 4.2.0 Later')
     const fates: Readonly<Record<string, () => string | undefined>> = {
-      'no@fates.example': () => '550 5.1.1 No', 'full@fates.example': () => '552 5.2.2 Full', 'later@fates.example': later,
+      'no@fates.example': () => '550 5.1.1 No',
+      'full@fates.example': () => '552 5.2.2 Full',
+      'later@fates.example': later,
     }
     const mx = await office.open('fates.example', { on: { rcpt: ({ address }) => fates[address]?.() } })
-    const told = await office.settle(await office.send({
-      to: ['yes@fates.example', 'no@fates.example'], cc: ['full@fates.example', 'later@fates.example'],
-      bcc: ['hidden@fates.example', 'ann@no-such-domain.example'],
-    }))
+    const told = await office.settle(
+      await office.send({
+        to: ['yes@fates.example', 'no@fates.example'],
+        cc: ['full@fates.example', 'later@fates.example'],
+        bcc: ['hidden@fates.example', 'ann@no-such-domain.example'],
+      }),
+    )
     const states = Object.fromEntries(told.recipients.map(({ address, state }) => [address, state]))
     assert.deepEqual(states, {
-      'yes@fates.example': 'delivered', 'no@fates.example': 'bounced', 'full@fates.example': 'bounced', 'later@fates.example': 'delivered',
-      'hidden@fates.example': 'delivered', 'ann@no-such-domain.example': 'bounced',
+      'yes@fates.example': 'delivered',
+      'no@fates.example': 'bounced',
+      'full@fates.example': 'bounced',
+      'later@fates.example': 'delivered',
+      'hidden@fates.example': 'delivered',
+      'ann@no-such-domain.example': 'bounced',
     })
-    assert.deepEqual(told.events.map(({ sequence }) => sequence), told.events.map((_, i) => i + 1))
+    assert.deepEqual(
+      told.events.map(({ sequence }) => sequence),
+      told.events.map((_, i) => i + 1),
+    )
     assert.equal(told.events.length, 6 + 3 * 2 + 3 + 1)
-    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), ['hidden@fates.example', 'later@fates.example', 'yes@fates.example'])
+    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), [
+      'hidden@fates.example',
+      'later@fates.example',
+      'yes@fates.example',
+    ])
   })
 
   it('a stored row that cannot be composed fails alone; the others flow', async () => {
     const mx = await office.open('poison.example')
     const { system } = office
     await suspend(system, 'poison.example', 'to hold it')
-    const ids = await Promise.all(Array.from({ length: 5 }, (_, i) => office.send({ to: `p${i}@poison.example`, tier: 'high' })))
+    const ids = await Promise.all(
+      Array.from({ length: 5 }, (_, i) => office.send({ to: `p${i}@poison.example`, tier: 'high' })),
+    )
     const [poisoned = '', ...others] = ids
-    await system.db.query(`UPDATE messages SET headers = '{"not": "a list"}' WHERE id = $1::uuid`, [poisoned.replace('em_', '')])
+    await system.db.query(`UPDATE messages SET headers = '{"not": "a list"}' WHERE id = $1::uuid`, [
+      poisoned.replace('em_', ''),
+    ])
     await resume(system, 'poison.example')
     const told = await office.settle(poisoned)
     assert.equal(told.status, 'failed')
@@ -180,12 +207,16 @@ describe('outcomes', function () {
   })
 
   it('the sending domain is removed while its mail is queued: failed with that reason', async () => {
-    const { system, system: { db, vault, config } } = office
+    const {
+      system,
+      system: { db, vault, config },
+    } = office
     const mx = await office.open('orphan.example')
     const sender = await createSender({ db, vault, keyPrefix: config.keyPrefix }, { domain: 'removed.example' })
     await suspend(system, 'orphan.example', 'to hold it')
     const { status, body } = await system.call('POST', '/send-email/high', {
-      key: sender.regular, body: { from: 'shop@removed.example', to: 'ann@orphan.example', subject: 'Hello', text: 'Hello' },
+      key: sender.regular,
+      body: { from: 'shop@removed.example', to: 'ann@orphan.example', subject: 'Hello', text: 'Hello' },
     })
     assert.equal(status, 200)
     await db.query('DELETE FROM domains WHERE id = $1', [sender.domainId])
@@ -193,7 +224,10 @@ describe('outcomes', function () {
     const id = body['email_id'] as unknown as string
     const states = (): Promise<{ rows: { state: string; reason: string }[] }> =>
       db.query(`SELECT state, reason FROM recipients WHERE message_id = $1::uuid`, [id.replace('em_', '')])
-    await until(async () => (await states()).rows[0]?.state === 'failed', () => 'it has not failed')
+    await until(
+      async () => (await states()).rows[0]?.state === 'failed',
+      () => 'it has not failed',
+    )
     assert.match((await states()).rows[0]?.reason ?? '', /the sending domain of shop@removed\.example was removed/)
     assert.equal(mx.messages.length, 0)
   })

@@ -37,10 +37,24 @@ describe('the pace of a receiver, by source', function () {
     writeFileSync(join(dir, 'shaping.yaml'), FILE)
     office = await openPostOffice({ SHAPING_FILE: join(dir, 'shaping.yaml') })
     const { db } = office.system
-    for (const [name, address] of [['one', ONE], ['two', TWO]] as const) {
-      const order = { name, address, ehloName: `${name}.out.example`, region: 'us-east-1', pool: null, weight: 1, isWarmingUp: false } as const
+    for (const [name, address] of [
+      ['one', ONE],
+      ['two', TWO],
+    ] as const) {
+      const order = {
+        name,
+        address,
+        ehloName: `${name}.out.example`,
+        region: 'us-east-1',
+        pool: null,
+        weight: 1,
+        isWarmingUp: false,
+      } as const
       assert.equal((await addSource({ db, clock: systemClock }, order)).kind, 'added')
-      await until(async () => (await findSource(db, name))?.state === 'active', () => `${name} is not found`)
+      await until(
+        async () => (await findSource(db, name))?.state === 'active',
+        () => `${name} is not found`,
+      )
     }
     await office.system.roles.mta2.start()
   })
@@ -57,10 +71,17 @@ describe('the pace of a receiver, by source', function () {
   const sendMany = async (domain: string, count: number, tier: Tier = 'instant'): Promise<string[]> => {
     const ids: string[] = []
     for (let from = 0; from < count; from += 20)
-      ids.push(...await Promise.all(Array.from({ length: Math.min(20, count - from) }, (_, i) => office.send({ to: `m${from + i}@${domain}`, tier }))))
+      ids.push(
+        ...(await Promise.all(
+          Array.from({ length: Math.min(20, count - from) }, (_, i) =>
+            office.send({ to: `m${from + i}@${domain}`, tier }),
+          ),
+        )),
+      )
     return ids
   }
-  const countFrom = ({ messages }: Receiver, address: string): number => messages.filter(({ peer }) => peer === address).length
+  const countFrom = ({ messages }: Receiver, address: string): number =>
+    messages.filter(({ peer }) => peer === address).length
   /** Those whose own order begins with this source. */
   async function ownOf(ids: readonly string[], name: string): Promise<string[]> {
     const sources = (await listSources(office.system.db)).map((source) => ({ ...source, weight: 1 }))
@@ -96,15 +117,22 @@ describe('the pace of a receiver, by source', function () {
     assert.ok(most.one > 0 && most.two > 0, 'both send there')
   })
 
-  it('a receiver that slows one source down halves its pace and not the other\'s', async () => {
-    const receiver = await office.open('wide.example', { on: { mail: ({ peer }) => peer === ONE ? '421 4.7.0 too many connections' : undefined } })
+  it("a receiver that slows one source down halves its pace and not the other's", async () => {
+    const receiver = await office.open('wide.example', {
+      on: { mail: ({ peer }) => (peer === ONE ? '421 4.7.0 too many connections' : undefined) },
+    })
     const ids = await sendMany('wide.example', 20, 'high')
     const learned = async (): Promise<Record<string, number>> => {
       const { rows } = await office.system.db.query<{ source: string; connections: number }>(
-        `SELECT source, connections FROM learned_limits WHERE pace LIKE 'wide/%'`)
+        `SELECT source, connections FROM learned_limits WHERE pace LIKE 'wide/%'`,
+      )
       return Object.fromEntries(rows.map(({ source, connections }) => [source, connections]))
     }
-    await until(async () => (await learned())['one'] !== undefined, () => 'nothing was learned', 30_000)
+    await until(
+      async () => (await learned())['one'] !== undefined,
+      () => 'nothing was learned',
+      30_000,
+    )
     assert.ok(((await learned())['one'] ?? 8) <= 4)
     assert.equal((await learned())['two'], undefined)
     receiver.script = {}
@@ -114,8 +142,12 @@ describe('the pace of a receiver, by source', function () {
   })
 
   it('a source that a receiver stopped: its mail goes by the other, there and nowhere else', async () => {
-    const refuses = ({ peer }: Moment): string | undefined => peer === ONE ? '421 4.7.1 mail not from there' : undefined
-    const [strict, other] = [await office.open('strict.example', { on: { mail: refuses } }), await office.open('other.example')]
+    const refuses = ({ peer }: Moment): string | undefined =>
+      peer === ONE ? '421 4.7.1 mail not from there' : undefined
+    const [strict, other] = [
+      await office.open('strict.example', { on: { mail: refuses } }),
+      await office.open('other.example'),
+    ]
     const ids = await sendMany('strict.example', 20)
     for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
     assert.equal(countFrom(strict, TWO), 20)
@@ -126,7 +158,8 @@ describe('the pace of a receiver, by source', function () {
 
   it('of: source stops it everywhere; when all are stopped, mail waits and says why', async () => {
     const all = new Set([ONE])
-    const refuses = ({ peer }: Moment): string | undefined => all.has(peer) ? '421 4.7.1 listed by somebody' : undefined
+    const refuses = ({ peer }: Moment): string | undefined =>
+      all.has(peer) ? '421 4.7.1 listed by somebody' : undefined
     const receiver = await office.open('severe.example', { on: { mail: refuses } })
     const ids = await sendMany('severe.example', 12)
     for (const id of ids) assert.equal((await office.settle(id)).status, 'delivered')
@@ -137,7 +170,12 @@ describe('the pace of a receiver, by source', function () {
     const [last = ''] = await sendMany('severe.example', 1)
     const { db, redis } = office.system
     const explained = async (): Promise<string> => {
-      const told = await explainMessage({ db, redis, plans: {}, retryScale: 1, reconcileSeconds: 1 }, null, idOfHex(last.replace('em_', '')) ?? '', new Date())
+      const told = await explainMessage(
+        { db, redis, plans: {}, retryScale: 1, reconcileSeconds: 1 },
+        null,
+        idOfHex(last.replace('em_', '')) ?? '',
+        new Date(),
+      )
       return `${told?.recipients[0]?.heldBy ?? ''} ${told?.recipients[0]?.gates.find(({ gate }) => gate === 'suspension')?.rule ?? ''}`
     }
     let says = ''
@@ -153,8 +191,10 @@ describe('the pace of a receiver, by source', function () {
     assert.equal(receiver.messages.length, 13)
   })
 
-  it('a receiver that lets one source\'s connections in no more: the other\'s mail goes on, and it is left alone', async () => {
-    const receiver = await office.open('refusing.example', { on: { greeting: ({ peer }) => peer === ONE ? { end: 'reset' } : undefined } })
+  it("a receiver that lets one source's connections in no more: the other's mail goes on, and it is left alone", async () => {
+    const receiver = await office.open('refusing.example', {
+      on: { greeting: ({ peer }) => (peer === ONE ? { end: 'reset' } : undefined) },
+    })
     const ids = await sendMany('refusing.example', 60, 'high')
     const [own, others] = [await ownOf(ids, 'one'), await ownOf(ids, 'two')]
     for (const id of others) assert.equal((await office.settle(id)).status, 'delivered')
@@ -164,11 +204,17 @@ describe('the pace of a receiver, by source', function () {
     assert.equal(countFrom(receiver, ONE), own.length)
   })
 
-  it('a source that a receiver takes slowly from does not stand before the other\'s mail, however much there is', async () => {
-    const receiver = await office.open('slow.example', { on: { dot: ({ peer }) => peer === ONE ? { delayMs: 2000 } : undefined } })
+  it("a source that a receiver takes slowly from does not stand before the other's mail, however much there is", async () => {
+    const receiver = await office.open('slow.example', {
+      on: { dot: ({ peer }) => (peer === ONE ? { delayMs: 2000 } : undefined) },
+    })
     const ids = await sendMany('slow.example', 300, 'normal')
     const [own, others] = [await ownOf(ids, 'one'), await ownOf(ids, 'two')]
-    await until(() => countFrom(receiver, TWO) === others.length, () => `${countFrom(receiver, TWO)} of ${others.length}`, 30_000)
+    await until(
+      () => countFrom(receiver, TWO) === others.length,
+      () => `${countFrom(receiver, TWO)} of ${others.length}`,
+      30_000,
+    )
     assert.ok(countFrom(receiver, ONE) < own.length / 2, `${countFrom(receiver, ONE)} of ${own.length}`)
     receiver.script = {}
     await receiver.until(300)
@@ -176,7 +222,9 @@ describe('the pace of a receiver, by source', function () {
   })
 
   it('a source that is taken out while much of its mail waits: that goes by the other', async () => {
-    const receiver = await office.open('leaving.example', { on: { dot: ({ peer }) => peer === ONE ? { delayMs: 1000 } : undefined } })
+    const receiver = await office.open('leaving.example', {
+      on: { dot: ({ peer }) => (peer === ONE ? { delayMs: 1000 } : undefined) },
+    })
     const ids = await sendMany('leaving.example', 60, 'normal')
     await until(() => countFrom(receiver, ONE) > 0)
     const means = { db: office.system.db, clock: systemClock }
@@ -189,10 +237,16 @@ describe('the pace of a receiver, by source', function () {
   })
 
   it('a receiver that ends connections after a few messages puts nothing off', async () => {
-    const receiver = await office.open('few.example', { on: { mail: ({ taken }) => taken >= 3 ? { reply: '421 4.7.0 enough for one connection', end: 'close' } : undefined } })
+    const receiver = await office.open('few.example', {
+      on: {
+        mail: ({ taken }) => (taken >= 3 ? { reply: '421 4.7.0 enough for one connection', end: 'close' } : undefined),
+      },
+    })
     const ids = await sendMany('few.example', 60, 'high')
     for (const id of ids) {
-      const { recipients: [recipient] } = await office.settle(id)
+      const {
+        recipients: [recipient],
+      } = await office.settle(id)
       assert.deepEqual([recipient?.state, recipient?.attempts.length], ['delivered', 1], JSON.stringify(recipient))
     }
     assert.equal(receiver.messages.length, 60)

@@ -45,25 +45,40 @@ describe('the pace of a receiver', function () {
 
   async function cli(...args: string[]): Promise<string> {
     const { databaseUrl, redisUrl } = office.system.config
-    const env = { PATH: process.env['PATH'], DATABASE_URL: databaseUrl ?? '', REDIS_URL: redisUrl ?? '', SHAPING_FILE: file, DATA_DIR: dir }
+    const env = {
+      PATH: process.env['PATH'],
+      DATABASE_URL: databaseUrl ?? '',
+      REDIS_URL: redisUrl ?? '',
+      SHAPING_FILE: file,
+      DATA_DIR: dir,
+    }
     return (await promisify(execFile)('bin/mailstead', [...args, '--json'], { env })).stdout
   }
   async function sendMany(domains: readonly string[], count: number): Promise<void> {
     for (let from = 0; from < count; from += 20)
-      await Promise.all(Array.from({ length: 20 }, (_, i) => office.send({ to: `m${from + i}@${domains[i % domains.length] ?? ''}`, tier: 'normal' })))
+      await Promise.all(
+        Array.from({ length: 20 }, (_, i) =>
+          office.send({ to: `m${from + i}@${domains[i % domains.length] ?? ''}`, tier: 'normal' }),
+        ),
+      )
   }
   /** Open at once at most, as the receivers see it while mail comes. */
   function watchOpen(receivers: readonly Receiver[], delayMs: number): () => number {
     let most = 0
     const look = (): { delayMs: number } => {
-      most = Math.max(most, receivers.reduce((sum, one) => sum + one.open, 0))
+      most = Math.max(
+        most,
+        receivers.reduce((sum, one) => sum + one.open, 0),
+      )
       return { delayMs }
     }
     for (const one of receivers) one.script = { on: { mail: look, dot: look } }
     return () => most
   }
   const shares = async (pace: string): Promise<string[]> =>
-    Object.entries(await office.system.redis.hgetall(sharesKey(pace, 'default'))).filter(([name]) => name.startsWith('p:')).map(([, value]) => value)
+    Object.entries(await office.system.redis.hgetall(sharesKey(pace, 'default')))
+      .filter(([name]) => name.startsWith('p:'))
+      .map(([, value]) => value)
 
   it('two processes and two sites together never have more connections open than it allows', async () => {
     const receivers = [await office.open('a.example'), await office.open('b.example')]
@@ -80,20 +95,29 @@ describe('the pace of a receiver', function () {
     receiver.script = { on: { dot: { delayMs: 50 } } }
     await sendMany(['b.example'], 60)
     await office.system.roles.mta2.kill()
-    await until(async () => (await shares('big')).length <= 1, () => 'what it had is still booked', 20_000)
+    await until(
+      async () => (await shares('big')).length <= 1,
+      () => 'what it had is still booked',
+      20_000,
+    )
     await office.system.roles.mta2.start()
   })
 
   it('a rule suspends it, says so everywhere, and nothing counts; resumed, its mail goes out', async () => {
-    const yahoo = await office.open('ts.example', { on: { mail: '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred' } })
+    const yahoo = await office.open('ts.example', {
+      on: { mail: '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred' },
+    })
     const first = await office.send({ to: 'first@ts.example' })
     await until(() => yahoo.connections > 0)
     await until(async () => (await cli('queue', 'status')).includes('yahoo-ts04'))
-    const [suspended] = (JSON.parse(await cli('shaping', 'status')) as { suspensions: { pace: string; rule: string; until: string }[] }).suspensions
+    const [suspended] = (
+      JSON.parse(await cli('shaping', 'status')) as { suspensions: { pace: string; rule: string; until: string }[] }
+    ).suspensions
     assert.deepEqual([suspended?.pace, suspended?.rule], ['yahoo', 'yahoo-ts04'])
     const connections = yahoo.connections
     const second = await office.send({ to: 'second@ts.example' })
-    const explained = async (): Promise<boolean> => /"held_by": "suspension"[^]*yahoo-ts04/.test(await cli('explain', second))
+    const explained = async (): Promise<boolean> =>
+      /"held_by": "suspension"[^]*yahoo-ts04/.test(await cli('explain', second))
     await until(explained, () => 'it is not explained', 30_000)
     for (const role of [office.system.roles.mta, office.system.roles.mta2]) {
       await role.terminate()
@@ -104,15 +128,27 @@ describe('the pace of a receiver', function () {
     yahoo.script = {}
     await cli('shaping', 'resume', 'yahoo')
     for (const id of [first, second]) assert.equal((await office.settle(id)).status, 'delivered')
-    assert.deepEqual((await office.tell(second)).recipients.map(({ attempts }) => attempts.length), [1], 'waiting was no try')
+    assert.deepEqual(
+      (await office.tell(second)).recipients.map(({ attempts }) => attempts.length),
+      [1],
+      'waiting was no try',
+    )
   })
 
   it('complaints halve it, and what was learned outlives the processes and Redis', async () => {
     const receiver = await office.open('slow.example', { on: { mail: '421 4.7.0 Too many connections from you' } })
     await office.send({ to: 'x@slow.example' })
-    const learned = async (): Promise<number | undefined> => (await office.system.db.query<{ connections: number }>(
-      `SELECT connections FROM learned_limits WHERE pace = 'slow'`)).rows[0]?.connections
-    await until(async () => (await learned() ?? 8) <= 4, () => 'nothing was learned', 30_000)
+    const learned = async (): Promise<number | undefined> =>
+      (
+        await office.system.db.query<{ connections: number }>(
+          `SELECT connections FROM learned_limits WHERE pace = 'slow'`,
+        )
+      ).rows[0]?.connections
+    await until(
+      async () => ((await learned()) ?? 8) <= 4,
+      () => 'nothing was learned',
+      30_000,
+    )
     const { roles, redis } = office.system
     for (const role of [roles.mta, roles.mta2]) await role.terminate()
     const before = await learned()
@@ -136,11 +172,22 @@ describe('the pace of a receiver', function () {
   it('a wrong change of the file changes nothing, a right one holds without a restart', async () => {
     const log = (): string => readFileSync(office.system.roles.mta.logFile, 'utf8')
     writeFileSync(file, 'receivers: [')
-    await until(() => log().includes('cannot be used'), () => 'nobody complained', 10_000)
+    await until(
+      () => log().includes('cannot be used'),
+      () => 'nobody complained',
+      10_000,
+    )
     const receiver = await office.open('late.example')
     assert.equal((await office.settle(await office.send({ to: 'x@late.example' }))).status, 'delivered')
-    writeFileSync(file, FILE.replace('  slow:', '  late: {domains: [late.example], connections: 1, messages_per_connection: 9}\n  slow:'))
-    await until(() => log().includes('read again'), () => 'it was not read', 10_000)
+    writeFileSync(
+      file,
+      FILE.replace('  slow:', '  late: {domains: [late.example], connections: 1, messages_per_connection: 9}\n  slow:'),
+    )
+    await until(
+      () => log().includes('read again'),
+      () => 'it was not read',
+      10_000,
+    )
     await until(() => receiver.open === 0)
     const most = watchOpen([receiver], 5)
     await sendMany(['late.example'], 40)
@@ -148,15 +195,25 @@ describe('the pace of a receiver', function () {
     assert.equal(most(), 1)
   })
 
-  it('one workspace\'s many do not delay another\'s few', async () => {
+  it("one workspace's many do not delay another's few", async () => {
     const { system } = office
     const receiver = await office.open('shared.example', { on: { dot: { delayMs: 20 } } })
-    const other = await createSender({ db: system.db, vault: system.vault, keyPrefix: system.config.keyPrefix }, { domain: 'few.example' })
+    const other = await createSender(
+      { db: system.db, vault: system.vault, keyPrefix: system.config.keyPrefix },
+      { domain: 'few.example' },
+    )
     await sendMany(['shared.example'], 400)
     for (let i = 0; i < 20; i++)
-      await system.call('POST', '/send-email/async', { key: other.regular, body: { from: `shop@${other.domain}`, to: `few${i}@shared.example`, subject: 'x', text: 'x' } })
+      await system.call('POST', '/send-email/async', {
+        key: other.regular,
+        body: { from: `shop@${other.domain}`, to: `few${i}@shared.example`, subject: 'x', text: 'x' },
+      })
     const few = (): number => receiver.messages.filter(({ to }) => to[0]?.startsWith('few')).length
-    await until(() => few() === 20, () => `${few()} of 20`, 30_000)
+    await until(
+      () => few() === 20,
+      () => `${few()} of 20`,
+      30_000,
+    )
     assert.ok(receiver.messages.length < 400, `${receiver.messages.length} had come`)
     await receiver.until(420)
   })
@@ -166,7 +223,11 @@ describe('the pace of a receiver', function () {
     const { workspaceId } = office.system
     await cli('workspace', 'pause', workspaceId, '--reason', 'they asked for it')
     const id = await office.send({ to: 'x@paused.example' })
-    await until(async () => /"held_by": "suspension"[^]*they asked for it/.test(await cli('explain', id)), () => 'it is not explained', 20_000)
+    await until(
+      async () => /"held_by": "suspension"[^]*they asked for it/.test(await cli('explain', id)),
+      () => 'it is not explained',
+      20_000,
+    )
     await cli('workspace', 'resume', workspaceId)
     assert.equal((await office.settle(id)).status, 'delivered')
     await assert.rejects(cli('workspace', 'resume', workspaceId), /is not paused/)

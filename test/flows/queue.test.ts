@@ -13,7 +13,9 @@ const HOUR_MS = 3600 * 1000
 describe('queue', function () {
   this.timeout(60_000)
   let office: PostOffice
-  before(async () => { office = await openPostOffice({ RETRY_SCALE: '0.002' }) })
+  before(async () => {
+    office = await openPostOffice({ RETRY_SCALE: '0.002' })
+  })
   after(() => office.stop())
   tellLogsOfFailed(() => office.system)
 
@@ -28,7 +30,12 @@ describe('queue', function () {
   async function schedule(to: string, atMs: number): Promise<string> {
     const { status, body } = await office.system.call('POST', '/send-email/schedule', {
       body: {
-        from: 'shop@sender.example', to, subject: 'Later', text: 'Later', scheduled_at: new Date(atMs).toISOString(), priority: 'high',
+        from: 'shop@sender.example',
+        to,
+        subject: 'Later',
+        text: 'Later',
+        scheduled_at: new Date(atMs).toISOString(),
+        priority: 'high',
       },
     })
     assert.equal(status, 200)
@@ -43,27 +50,39 @@ describe('queue', function () {
     const tomorrow = await schedule('far@later.example', at + 24 * HOUR_MS)
     const list = await office.system.call('GET', '/send-email/scheduled')
     assert.equal(list.body['data']?.['total'], 3)
-    const cancel = async (id: string): Promise<number> => (await office.system.call('DELETE', `/send-email/schedule/${id}`)).status
+    const cancel = async (id: string): Promise<number> =>
+      (await office.system.call('DELETE', `/send-email/schedule/${id}`)).status
     assert.deepEqual([await cancel(taken), await cancel(taken)], [200, 409])
 
     await passAnHour()
     assert.equal((await office.settle(kept)).status, 'delivered')
     assert.equal(await cancel(kept), 409)
     const told = await office.tell(taken)
-    assert.deepEqual(told.events.map(({ type }) => type), ['email.scheduled', 'email.cancelled'])
+    assert.deepEqual(
+      told.events.map(({ type }) => type),
+      ['email.scheduled', 'email.cancelled'],
+    )
     assert.equal((await office.tell(tomorrow)).status, 'scheduled')
-    assert.deepEqual(mx.messages.flatMap(({ to }) => to), ['kept@later.example'])
+    assert.deepEqual(
+      mx.messages.flatMap(({ to }) => to),
+      ['kept@later.example'],
+    )
     assert.equal(await cancel(tomorrow), 200)
   })
 
   it('a suspended destination gets nothing and nothing is counted; resumed, it gets all that waited', async () => {
     const [held, other] = [await office.open('held.example'), await office.open('other.example')]
     await suspend(office.system, 'held.example', 'their postmaster asked')
-    const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => office.send({ to: `h${i}@held.example`, tier: 'high' })))
+    const ids = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => office.send({ to: `h${i}@held.example`, tier: 'high' })),
+    )
     assert.equal((await office.settle(await office.send({ to: 'o@other.example', tier: 'bulk' }))).status, 'delivered')
     for (const id of ids) {
       const { recipients } = await office.tell(id)
-      assert.deepEqual(recipients.map(({ state, tries, attempts }) => [state, tries, attempts.length]), [['queued', 0, 0]])
+      assert.deepEqual(
+        recipients.map(({ state, tries, attempts }) => [state, tries, attempts.length]),
+        [['queued', 0, 0]],
+      )
     }
     assert.deepEqual([held.connections, other.messages.length], [0, 1])
     await resume(office.system, 'held.example')

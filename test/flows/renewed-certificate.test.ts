@@ -23,8 +23,13 @@ describe('a renewed certificate', function () {
   before(async () => {
     await write('first.example')
     ctx = await createContext({
-      SUBMISSION_PORT: '0', SUBMISSION_TLS_PORT: '0', SUBMISSION_ALT_PORT: '0', INBOUND_PORT: '0', HOSTNAME: 'mx.sender.example',
-      TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile,
+      SUBMISSION_PORT: '0',
+      SUBMISSION_TLS_PORT: '0',
+      SUBMISSION_ALT_PORT: '0',
+      INBOUND_PORT: '0',
+      HOSTNAME: 'mx.sender.example',
+      TLS_CERT_FILE: certFile,
+      TLS_KEY_FILE: keyFile,
     })
     submission = await startSubmission(ctx, createRegistry())
     inbound = await startInbound(ctx)
@@ -56,12 +61,17 @@ describe('a renewed certificate', function () {
     await once(socket, 'secureConnect')
     return socket
   }
-  const nameOf = (socket: TLSSocket): string => new X509Certificate(socket.getPeerCertificate().raw).subjectAltName ?? ''
+  const nameOf = (socket: TLSSocket): string =>
+    new X509Certificate(socket.getPeerCertificate().raw).subjectAltName ?? ''
   /** As each port shows it. */
   async function shown(): Promise<string[]> {
     const { plain, tls, alt } = submission.ports
-    const open = await Promise.all([startTls(plain), startTls(alt), startTls(inbound.port),
-      secure(connect({ port: tls, host: '127.0.0.1', rejectUnauthorized: false }))])
+    const open = await Promise.all([
+      startTls(plain),
+      startTls(alt),
+      startTls(inbound.port),
+      secure(connect({ port: tls, host: '127.0.0.1', rejectUnauthorized: false })),
+    ])
     const names = open.map(nameOf)
     for (const socket of open) socket.destroy()
     return [...new Set(names)]
@@ -71,12 +81,16 @@ describe('a renewed certificate', function () {
     assert.deepEqual(await shown(), ['DNS:first.example'])
     const open = await startTls(submission.ports.plain)
     await write('second.example', false)
-    await new Promise((resolve) => { setTimeout(resolve, 2500) }) // two looks
+    await new Promise((resolve) => {
+      setTimeout(resolve, 2500)
+    }) // two looks
     assert.deepEqual(await shown(), ['DNS:first.example'], 'certificate and key are no pair yet')
     await write('second.example')
     await until(async () => (await shown()).join(' ') === 'DNS:second.example')
     writeFileSync(certFile, 'rubbish')
-    await new Promise((resolve) => { setTimeout(resolve, 2500) })
+    await new Promise((resolve) => {
+      setTimeout(resolve, 2500)
+    })
     assert.deepEqual(await shown(), ['DNS:second.example'])
     rmSync(certFile)
     await write('third.example')

@@ -35,7 +35,8 @@ describe('a database that is behind', () => {
     for (let i = 0; i < 3; i++) await (await takeLease(ctx)).end()
     await ctx.db.query('ALTER SEQUENCE leases_id_seq RESTART')
   }
-  const stopped = async (): Promise<string[]> => (await listSuspensions(ctx.db)).map(({ subject, reason }) => `${subject}: ${reason}`)
+  const stopped = async (): Promise<string[]> =>
+    (await listSuspensions(ctx.db)).map(({ subject, reason }) => `${subject}: ${reason}`)
   const accept = async (): Promise<void> => {
     assert.equal((await createAcceptor(ctx).accept(submissionOf(await ctx.newWorkspace()))).kind, 'stored')
   }

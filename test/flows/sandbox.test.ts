@@ -33,7 +33,13 @@ const ROWS: readonly Row[] = [
   { to: 'drop-after-dot@a.test', state: 'unknown', attempts: ['unknown'], isTaken: false },
   { to: 'drop-after-keep@a.test', state: 'unknown', attempts: ['unknown'], isTaken: true },
   { to: 'x@null-mx.mailstead.test', state: 'bounced', attempts: ['bounced'], reason: /null MX/, isTaken: false },
-  { to: 'x@nxdomain.mailstead.test', state: 'bounced', attempts: ['bounced'], reason: /does not exist/, isTaken: false },
+  {
+    to: 'x@nxdomain.mailstead.test',
+    state: 'bounced',
+    attempts: ['bounced'],
+    reason: /does not exist/,
+    isTaken: false,
+  },
   { to: 'x@no-host.mailstead.test', state: 'bounced', attempts: ['bounced'], reason: /no host/, isTaken: false },
   { to: 'x@servfail.mailstead.test', state: 'deferred', attempts: ['deferred'], reason: /SERVFAIL/, isTaken: false },
   { to: 'x@down.mailstead.test', state: 'deferred', attempts: ['deferred'], reason: /ECONNREFUSED/, isTaken: false },
@@ -51,15 +57,20 @@ describe('sandbox, end to end', () => {
   before(async () => {
     const ports = await sandboxPorts(loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0' }))
     // short waits for what the receiver said; a deferral that nothing ends stays one while the test looks
-    ctx = await createContext({ ...ports as Record<string, string>, RETRY_SCALE: '0.002' })
+    ctx = await createContext({ ...(ports as Record<string, string>), RETRY_SCALE: '0.002' })
     sandbox = await startSandbox(ctx)
     outbound = await startOutbound(ctx, ctx.redisUrl)
     workspaceId = await ctx.newWorkspace()
     domainId = newId()
-    await ctx.db.query(`INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`, [domainId, workspaceId])
+    await ctx.db.query(
+      `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'sender.example', 'verified')`,
+      [domainId, workspaceId],
+    )
     for (const [i, { algorithm, privateKey, dnsValue }] of (await generateDkimKeys()).entries()) {
-      await ctx.db.query('INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value) VALUES ($1, $2, $3, $4, $5, $6)',
-        [newId(), domainId, `s${i}`, algorithm, ctx.vault.seal('dkim', privateKey), dnsValue])
+      await ctx.db.query(
+        'INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value) VALUES ($1, $2, $3, $4, $5, $6)',
+        [newId(), domainId, `s${i}`, algorithm, ctx.vault.seal('dkim', privateKey), dnsValue],
+      )
     }
   })
   after(async () => {
@@ -70,7 +81,10 @@ describe('sandbox, end to end', () => {
 
   async function send(to: string): Promise<string> {
     const submission = submissionOf(workspaceId, {
-      domainId, tier: 'instant', to: [{ email: to, name: null }], recipients: [{ address: to, domain: to.slice(to.indexOf('@') + 1), kind: 'to' }],
+      domainId,
+      tier: 'instant',
+      to: [{ email: to, name: null }],
+      recipients: [{ address: to, domain: to.slice(to.indexOf('@') + 1), kind: 'to' }],
     })
     assert.equal((await createAcceptor(ctx).accept(submission)).kind, 'stored')
     return submission.id
@@ -80,7 +94,8 @@ describe('sandbox, end to end', () => {
   async function outcomeOf(messageId: string, attempts: number): Promise<RecipientView> {
     for (const end = Date.now() + PATIENCE_MS; ; await sleep(20)) {
       const [recipient] = (await readMessage(ctx.db, workspaceId, messageId))?.recipients ?? []
-      if (recipient !== undefined && recipient.attempts.length >= attempts && recipient.state !== 'sending') return recipient
+      if (recipient !== undefined && recipient.attempts.length >= attempts && recipient.state !== 'sending')
+        return recipient
       if (Date.now() > end) assert.fail(`no outcome: ${JSON.stringify(recipient)}`)
     }
   }
@@ -91,11 +106,14 @@ describe('sandbox, end to end', () => {
     it(`${to}: ${state}`, async () => {
       const id = await send(to)
       const recipient = await outcomeOf(id, attempts.length)
-      assert.deepEqual(recipient.attempts.slice(0, attempts.length).map(({ outcome }) => outcome), attempts)
+      assert.deepEqual(
+        recipient.attempts.slice(0, attempts.length).map(({ outcome }) => outcome),
+        attempts,
+      )
       // what is deferred may be on its next try by now
       if (state !== 'deferred') assert.equal(recipient.state, state)
       if (reason !== undefined) assert.match(JSON.stringify(recipient), reason)
-      assert.equal(await inboxOf(id) !== null, isTaken)
+      assert.equal((await inboxOf(id)) !== null, isTaken)
     })
   }
 
@@ -103,7 +121,10 @@ describe('sandbox, end to end', () => {
     const id = await send('bob@a.test')
     await outcomeOf(id, 1)
     const mail = await inboxOf(id)
-    assert.deepEqual(mail?.dkim.map(({ result, domain, algorithm }) => `${result} ${domain} ${algorithm}`), ['pass sender.example rsa-sha256', 'pass sender.example ed25519-sha256'])
+    assert.deepEqual(
+      mail?.dkim.map(({ result, domain, algorithm }) => `${result} ${domain} ${algorithm}`),
+      ['pass sender.example rsa-sha256', 'pass sender.example ed25519-sha256'],
+    )
     assert.match(mail?.tls ?? '', /^TLSv1\.3 /)
     assert.match(mail?.mailFrom ?? '', /^b-[a-z2-7]{45}@bounces\.mailstead\.test$/)
   })
@@ -114,15 +135,26 @@ describe('sandbox, end to end', () => {
     assert.equal((await outcomeOf(taken, 1)).state, 'captured')
     assert.equal((await outcomeOf(refused, 1)).state, 'bounced')
     const { items } = await listCaptured(ctx.db, workspaceId, { page: 1, limit: 100 })
-    assert.deepEqual(items.filter(({ rcptTo }) => rcptTo.endsWith(captureDomain)).map(({ messageId }) => messageId), [taken])
-    const { events = [] } = await readMessage(ctx.db, workspaceId, taken) ?? {}
-    assert.deepEqual(events.map(({ type }) => type), ['email.queued', 'email.sent', 'email.delivered'])
-    assert.deepEqual((await ctx.db.query('SELECT 1 FROM suppressions WHERE address LIKE $1', [`%@${captureDomain}`])).rows, [])
+    assert.deepEqual(
+      items.filter(({ rcptTo }) => rcptTo.endsWith(captureDomain)).map(({ messageId }) => messageId),
+      [taken],
+    )
+    const { events = [] } = (await readMessage(ctx.db, workspaceId, taken)) ?? {}
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['email.queued', 'email.sent', 'email.delivered'],
+    )
+    assert.deepEqual(
+      (await ctx.db.query('SELECT 1 FROM suppressions WHERE address LIKE $1', [`%@${captureDomain}`])).rows,
+      [],
+    )
   })
 
   it('is delivered without TLS where the handshake fails', async () => {
     const id = await send('bob@tls-fail.mailstead.test')
-    const { attempts: [attempt] } = await outcomeOf(id, 1)
+    const {
+      attempts: [attempt],
+    } = await outcomeOf(id, 1)
     assert.equal(attempt?.tls, null)
     assert.equal((await inboxOf(id))?.tls, null)
   })

@@ -25,7 +25,12 @@ interface Row {
 const ROWS: readonly Row[] = [
   { stage: 'no greeting comes', script: { on: { greeting: { end: 'silence' } } }, becomes: 'queued', taken: 0 },
   { stage: 'no answer to MAIL comes', script: { on: { mail: { end: 'silence' } } }, becomes: 'queued', taken: 0 },
-  { stage: 'no answer to the final dot comes', script: { on: { dot: { take: true, end: 'silence' } } }, becomes: 'unknown', taken: 10 },
+  {
+    stage: 'no answer to the final dot comes',
+    script: { on: { dot: { take: true, end: 'silence' } } },
+    becomes: 'unknown',
+    taken: 10,
+  },
 ]
 
 describe('stop, with receivers that keep it waiting', () => {
@@ -44,20 +49,24 @@ describe('stop, with receivers that keep it waiting', () => {
   })
 
   for (const { stage, script, becomes, taken } of ROWS) {
-    const end = becomes === 'queued' ? 'all is given back' : 'what the receiver may have is unknown, the rest given back'
+    const end =
+      becomes === 'queued' ? 'all is given back' : 'what the receiver may have is unknown, the rest given back'
     it(`${stage}: ${end}`, async () => {
       mx.script = script
       const workspaceId = await ctx.newWorkspace()
       const submission = submissionOf(workspaceId, { recipients: addressees(RECIPIENTS), tier: 'instant' })
       await createAcceptor(ctx).accept(submission)
-      await until(() => taken === 0 ? mx.open > 0 : mx.messages.length >= taken)
+      await until(() => (taken === 0 ? mx.open > 0 : mx.messages.length >= taken))
       await outbound.stop(GRACE_MS)
 
       const recipients = (await readMessage(ctx.db, workspaceId, submission.id))?.recipients ?? []
       const has = (state: RecipientView['state']): number => recipients.filter((one) => one.state === state).length
       assert.equal(has(becomes) + has('queued'), becomes === 'queued' ? 2 * RECIPIENTS : RECIPIENTS)
       if (becomes === 'unknown') assert.equal(has('unknown'), mx.messages.length)
-      assert.ok(recipients.every(({ tries, state }) => tries === (state === 'unknown' ? 1 : 0)), 'only what may have arrived is counted')
+      assert.ok(
+        recipients.every(({ tries, state }) => tries === (state === 'unknown' ? 1 : 0)),
+        'only what may have arrived is counted',
+      )
       assert.deepEqual((await ctx.db.query('SELECT id FROM leases')).rows, [])
       await until(() => mx.open === 0)
     })
@@ -69,10 +78,13 @@ describe('stop, with receivers that keep it waiting', () => {
     const submission = submissionOf(workspaceId, { recipients: addressees(RECIPIENTS), tier: 'instant' })
     const dir = mkdtempSync('/tmp/mailstead-stop-')
     const file = join(dir, 'shaping.yaml')
-    writeFileSync(file, `receivers:
+    writeFileSync(
+      file,
+      `receivers:
   transport-map: {connections: 5, messages_per_connection: 100, message_rate: 1/h}
   default: {connections: 5, messages_per_connection: 100}
-`)
+`,
+    )
     await outbound.stop(0)
     outbound = await startOutbound({ ...ctx, config: { ...ctx.config, shapingFile: file } }, ctx.redisUrl)
     await createAcceptor(ctx).accept(submission)
@@ -89,7 +101,10 @@ describe('stop, with receivers that keep it waiting', () => {
     const before = count()
     const config = { ...ctx.config, shapingFile: '/nowhere/shaping.yaml' }
     await assert.rejects(startOutbound({ ...ctx, config }, ctx.redisUrl))
-    await until(() => count() <= before, () => `${count()} timers, ${before} before`)
+    await until(
+      () => count() <= before,
+      () => `${count()} timers, ${before} before`,
+    )
     assert.deepEqual((await ctx.db.query('SELECT id FROM leases')).rows, [])
   })
 })

@@ -40,18 +40,31 @@ describe('delivery reports of submission', function () {
     await office.settle(id)
     return subject
   }
-  const submit = async ({ from = 'app@sender.example', mail = '', rcpt = '', to = 'nobody@full.example', extra = '' }: Order): Promise<{ id: string; subject: string }> => {
+  const submit = async ({
+    from = 'app@sender.example',
+    mail = '',
+    rcpt = '',
+    to = 'nobody@full.example',
+    extra = '',
+  }: Order): Promise<{ id: string; subject: string }> => {
     const subject = `mail ${++mails}`
     const talk = await logInSmtp(office.system.config.submissionPort, office.system.regular)
-    for (const command of [`MAIL FROM:<${from}>${mail}`, `RCPT TO:<${to}>${rcpt}`, 'DATA']) assert.match(await talk.say(command), /^[23]/)
-    talk.send(`From: shop@sender.example\r\nSubject: ${subject}\r\nX-Priority-Tier: instant\r\n${extra}\r\nThe body\r\n.\r\n`)
+    for (const command of [`MAIL FROM:<${from}>${mail}`, `RCPT TO:<${to}>${rcpt}`, 'DATA'])
+      assert.match(await talk.say(command), /^[23]/)
+    talk.send(
+      `From: shop@sender.example\r\nSubject: ${subject}\r\nX-Priority-Tier: instant\r\n${extra}\r\nThe body\r\n.\r\n`,
+    )
     const id = /em_[0-9a-f]{32}/.exec(await talk.hear())?.[0] ?? assert.fail()
     talk.hangUp()
     return { id, subject }
   }
-  const about = (subject: string): ReceivedMessage[] => home.messages.filter(({ bytes }) => bytes.includes(`: ${subject}\r\n`))
+  const about = (subject: string): ReceivedMessage[] =>
+    home.messages.filter(({ bytes }) => bytes.includes(`: ${subject}\r\n`))
   const reportOf = async (subject: string): Promise<{ message: ReceivedMessage; report: Report }> => {
-    await until(() => about(subject).length > 0, () => `no report about ${subject}`)
+    await until(
+      () => about(subject).length > 0,
+      () => `no report about ${subject}`,
+    )
     const [message] = about(subject)
     assert.ok(message !== undefined)
     return { message, report: readReport(message.bytes) }
@@ -62,11 +75,17 @@ describe('delivery reports of submission', function () {
     const { message, report } = await reportOf(subject)
     assert.equal(message.from, '')
     assert.deepEqual(message.to, ['app@sender.example'])
-    assert.deepEqual([report.kind, report.recipients.map(({ address, hard, status }) => [address, hard, status])], ['bounce', [['nobody@full.example', true, '5.1.1']]])
+    assert.deepEqual(
+      [report.kind, report.recipients.map(({ address, hard, status }) => [address, hard, status])],
+      ['bounce', [['nobody@full.example', true, '5.1.1']]],
+    )
     const text = message.bytes.toString()
     assert.match(text, /^DKIM-Signature: /)
     assert.match(text, /\r\nOriginal-Envelope-Id: q\+1\r\n/)
-    assert.match(text, /\r\nOriginal-Recipient: rfc822;Nobody@full\.example\r\nFinal-Recipient: rfc822; nobody@full\.example\r\nAction: failed\r\nStatus: 5\.1\.1\r\nRemote-MTA: dns; mx1\.full\.example\r\nDiagnostic-Code: smtp; 550 .*No such user/)
+    assert.match(
+      text,
+      /\r\nOriginal-Recipient: rfc822;Nobody@full\.example\r\nFinal-Recipient: rfc822; nobody@full\.example\r\nAction: failed\r\nStatus: 5\.1\.1\r\nRemote-MTA: dns; mx1\.full\.example\r\nDiagnostic-Code: smtp; 550 .*No such user/,
+    )
     assert.match(text, /Content-Type: text\/rfc822-headers[^]*\r\nSubject: mail/)
     assert.doesNotMatch(text, /The body/)
     const parsed = await simpleParser(message.bytes)
@@ -81,7 +100,9 @@ describe('delivery reports of submission', function () {
     assert.match(message.bytes.toString(), /\r\nAction: relayed\r\nStatus: 2\.\d\.\d\r\n/)
   })
   it('of a template, too', async () => {
-    const { body } = await office.system.call('POST', '/templates/save', { body: { name: 't', subject: 'Hi', body: 'Hi' } })
+    const { body } = await office.system.call('POST', '/templates/save', {
+      body: { name: 't', subject: 'Hi', body: 'Hi' },
+    })
     const { report } = await reportOf(await hand({ extra: `X-Template-Id: ${textOf(body['data']?.['id'])}\r\n` }))
     assert.equal(report.kind, 'bounce')
   })
@@ -97,17 +118,31 @@ describe('delivery reports of submission', function () {
     const subjects: string[] = []
     for (const order of Object.values(SILENT)) subjects.push(await hand(order))
     await reportOf(await hand({})) // one that came after them was reported
-    assert.deepEqual(subjects.map((subject) => about(subject).length), subjects.map(() => 0))
+    assert.deepEqual(
+      subjects.map((subject) => about(subject).length),
+      subjects.map(() => 0),
+    )
   })
   it('what the operator gives up is reported: never tried, and after a try; NOTIFY=NEVER is not, nor what he drops without a bounce', async () => {
     await office.open('busy.example', { on: { rcpt: '451 4.3.2 Come again' } })
     const act = async (verb: string, body: object): Promise<void> => {
       const answer = await office.system.call('POST', `/admin/queue/${verb}`, { key: OPERATOR, body })
-      assert.deepEqual([answer.status, answer.body['data']?.['moved'] as unknown], [200, 1], JSON.stringify(answer.body))
+      assert.deepEqual(
+        [answer.status, answer.body['data']?.['moved'] as unknown],
+        [200, 1],
+        JSON.stringify(answer.body),
+      )
     }
-    assert.equal((await office.system.call('POST', '/admin/suspensions', { key: OPERATOR, body: { domain: 'stopped.example' } })).status, 200)
+    assert.equal(
+      (await office.system.call('POST', '/admin/suspensions', { key: OPERATOR, body: { domain: 'stopped.example' } }))
+        .status,
+      200,
+    )
     const untried = await submit({ to: 'ann@stopped.example', mail: ' ENVID=u1' })
-    const [never, dropped] = [await submit({ to: 'ann@stopped.example', rcpt: ' NOTIFY=NEVER' }), await submit({ to: 'ann@stopped.example' })]
+    const [never, dropped] = [
+      await submit({ to: 'ann@stopped.example', rcpt: ' NOTIFY=NEVER' }),
+      await submit({ to: 'ann@stopped.example' }),
+    ]
     const tried = await submit({ to: 'ann@busy.example' })
     await until(async () => (await office.tell(tried.id)).recipients[0]?.state === 'deferred')
     await act('bounce', { message: never.id, reason: 'a wrong list' })
@@ -118,18 +153,32 @@ describe('delivery reports of submission', function () {
     await until(async () => (await office.tell(tried.id)).recipients[0]?.state !== 'sending')
     await act('bounce', { message: tried.id, reason: 'a wrong list' })
     const first = await reportOf(untried.subject)
-    assert.match(first.message.bytes.toString(), /\r\nOriginal-Envelope-Id: u1\r\n[^]*\r\nAction: failed\r\nStatus: 5\.0\.0\r\n/)
+    assert.match(
+      first.message.bytes.toString(),
+      /\r\nOriginal-Envelope-Id: u1\r\n[^]*\r\nAction: failed\r\nStatus: 5\.0\.0\r\n/,
+    )
     assert.match(first.message.bytes.toString(), /\r\n {2}a wrong list\r\n/)
-    assert.deepEqual(first.report.recipients.map(({ address }) => address), ['ann@stopped.example'])
+    assert.deepEqual(
+      first.report.recipients.map(({ address }) => address),
+      ['ann@stopped.example'],
+    )
     const second = (await reportOf(tried.subject)).message.bytes.toString()
-    assert.match(second, /\r\n {2}a wrong list\r\n[^]*\r\nAction: failed\r\nStatus: 4\.3\.2\r\nRemote-MTA: dns; mx1\.busy\.example\r\nDiagnostic-Code: smtp; 451 4\.3\.2 Come again/)
+    assert.match(
+      second,
+      /\r\n {2}a wrong list\r\n[^]*\r\nAction: failed\r\nStatus: 4\.3\.2\r\nRemote-MTA: dns; mx1\.busy\.example\r\nDiagnostic-Code: smtp; 451 4\.3\.2 Come again/,
+    )
     assert.deepEqual([about(never.subject).length, about(dropped.subject).length], [0, 0])
   })
   it('a report that bounces ends there', async () => {
     home.script = { on: { rcpt: '550 5.1.1 gone' } }
     const subject = await hand({})
-    const count = async (): Promise<number> => (await office.system.db.query(`SELECT FROM messages WHERE submitted ? 'isReport' AND subject LIKE $1`, [`%${subject}`])).rows.length
-    await until(async () => await count() === 1)
+    const count = async (): Promise<number> =>
+      (
+        await office.system.db.query(`SELECT FROM messages WHERE submitted ? 'isReport' AND subject LIKE $1`, [
+          `%${subject}`,
+        ])
+      ).rows.length
+    await until(async () => (await count()) === 1)
     await until(async () => (await office.system.db.query('SELECT FROM recipients WHERE is_open')).rows.length === 0)
     await sleep(2500) // a round of the worker
     assert.equal(await count(), 1)

@@ -11,7 +11,8 @@ import { handIn, logInSmtp } from '#test/support/smtp-client.ts'
 import { talkSmtp } from '#test/support/smtp-talk.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 
-const idOf = (reply: string): string => /^250 2\.0\.0 queued as (em_[0-9a-f]{32})$/.exec(reply)?.[1] ?? assert.fail(reply)
+const idOf = (reply: string): string =>
+  /^250 2\.0\.0 queued as (em_[0-9a-f]{32})$/.exec(reply)?.[1] ?? assert.fail(reply)
 const headOf = (bytes: Buffer): string => bytes.toString('latin1', 0, bytes.indexOf('\r\n\r\n') + 2)
 const bodyOf = (bytes: Buffer): Buffer => bytes.subarray(bytes.indexOf('\r\n\r\n') + 4)
 
@@ -20,13 +21,31 @@ function onTheWire(body: Buffer): Buffer {
   return Buffer.concat([body, Buffer.from('\r\n')])
 }
 
-const SMIME = ['MIME-Version: 1.0', 'Content-Type: multipart/signed; protocol="application/pkcs7-signature"; micalg=sha-256;', ' boundary="----A \'b\'"', '', ''].join('\r\n')
+const SMIME = [
+  'MIME-Version: 1.0',
+  'Content-Type: multipart/signed; protocol="application/pkcs7-signature"; micalg=sha-256;',
+  ' boundary="----A \'b\'"',
+  '',
+  '',
+].join('\r\n')
 const ODD: Readonly<Record<string, readonly [head: string, body: string | Buffer]>> = {
-  'S/MIME: white space at the end of lines, a preamble, an epilogue': [SMIME, '\r\npreamble  \r\n------A \'b\'\r\nContent-Type: text/plain\r\n\r\nline \t\r\n\r\n\r\n------A \'b\'\r\nContent-Type: application/pkcs7-signature\r\n\r\nMIIB\r\n------A \'b\'--\r\nepilogue\r\n\r\n\r\n'],
-  'PGP/MIME': ['Content-Type: multipart/encrypted; boundary=x; protocol="application/pgp-encrypted"\r\n', '--x\r\nContent-Type: application/pgp-encrypted\r\n\r\nVersion: 1\r\n--x\r\nContent-Type: application/octet-stream\r\n\r\n-----BEGIN PGP MESSAGE-----\r\n\r\nhQ==\r\n-----END PGP MESSAGE-----\r\n--x--\r\n'],
-  'an invitation': ['Content-Type: text/calendar; method=REQUEST; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n', 'BEGIN:VCALENDAR\r\nSUMMARY:Grüße \r\n folded\r\nEND:VCALENDAR\r\n'],
+  'S/MIME: white space at the end of lines, a preamble, an epilogue': [
+    SMIME,
+    "\r\npreamble  \r\n------A 'b'\r\nContent-Type: text/plain\r\n\r\nline \t\r\n\r\n\r\n------A 'b'\r\nContent-Type: application/pkcs7-signature\r\n\r\nMIIB\r\n------A 'b'--\r\nepilogue\r\n\r\n\r\n",
+  ],
+  'PGP/MIME': [
+    'Content-Type: multipart/encrypted; boundary=x; protocol="application/pgp-encrypted"\r\n',
+    '--x\r\nContent-Type: application/pgp-encrypted\r\n\r\nVersion: 1\r\n--x\r\nContent-Type: application/octet-stream\r\n\r\n-----BEGIN PGP MESSAGE-----\r\n\r\nhQ==\r\n-----END PGP MESSAGE-----\r\n--x--\r\n',
+  ],
+  'an invitation': [
+    'Content-Type: text/calendar; method=REQUEST; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n',
+    'BEGIN:VCALENDAR\r\nSUMMARY:Grüße \r\n folded\r\nEND:VCALENDAR\r\n',
+  ],
   'Latin-1 without a word of it': ['', Buffer.from('Gr\xfc\xdfe\r\n\xa0\xff\x80\r\n', 'latin1')],
-  'broken MIME': ['MIME-Version: 1.0 (odd)\r\nContent-Type: multipart/mixed; boundary=\r\nContent-Type: text/html\r\n', '--\r\n--x\r\n'],
+  'broken MIME': [
+    'MIME-Version: 1.0 (odd)\r\nContent-Type: multipart/mixed; boundary=\r\nContent-Type: text/html\r\n',
+    '--\r\n--x\r\n',
+  ],
   'dots, long lines and form feeds': ['', `.\r\n..\r\n${'y'.repeat(5000)}\r\n\f\v\x7f\r\n.`],
   'nothing at all': ['', ''],
   'more than comes with a claim': ['', `${'z'.repeat(76)}\r\n`.repeat(6000)],
@@ -57,25 +76,37 @@ describe('submission by SMTP', function () {
 
   it('arrives with what was listed added, and both signatures verify', async () => {
     const mx = await office.open('arrives.example')
-    const id = await hand('ann@arrives.example', 'From: "The Shop" <shop@sender.example>\r\nTo: ann@arrives.example\r\nBcc: x@y.example,\r\n z@y.example\r\nSubject: =?utf-8?B?R3LDvMOfZQ==?=\r\nX-Tag: hello\r\n\r\nHello\r\n')
+    const id = await hand(
+      'ann@arrives.example',
+      'From: "The Shop" <shop@sender.example>\r\nTo: ann@arrives.example\r\nBcc: x@y.example,\r\n z@y.example\r\nSubject: =?utf-8?B?R3LDvMOfZQ==?=\r\nX-Tag: hello\r\n\r\nHello\r\n',
+    )
     const told = await office.settle(id)
     assert.equal(told.status, 'delivered')
     const [received] = mx.messages
     assert.ok(received !== undefined)
     const head = headOf(received.bytes).replaceAll(/DKIM-Signature: [^]*?(?=\r\n[^ \t])\r\n/g, '')
-    assert.match(head, /^Received: from client\.test \(\[127\.0\.0\.1\]\)\r\n\tby mta\.sender\.example with ESMTPA id [0-9a-f]{32};\r\n\t[^\r]*\r\nFrom: "The Shop" <shop@sender\.example>\r\nTo: ann@arrives\.example\r\nSubject: =\?utf-8\?B\?R3LDvMOfZQ==\?=\r\nDate: [^\r]*\r\nMessage-ID: <[0-9a-f]{32}@sender\.example>\r\n$/)
+    assert.match(
+      head,
+      /^Received: from client\.test \(\[127\.0\.0\.1\]\)\r\n\tby mta\.sender\.example with ESMTPA id [0-9a-f]{32};\r\n\t[^\r]*\r\nFrom: "The Shop" <shop@sender\.example>\r\nTo: ann@arrives\.example\r\nSubject: =\?utf-8\?B\?R3LDvMOfZQ==\?=\r\nDate: [^\r]*\r\nMessage-ID: <[0-9a-f]{32}@sender\.example>\r\n$/,
+    )
     assert.deepEqual(await verdicts(received), ['pass', 'pass'])
     assert.match(received.from, /^b-[a-z2-7]{45}@/)
     const { body } = await office.system.call('GET', `/public/emails/get-email?id=${id}`)
     assert.equal(body['data']?.['subject'], 'Grüße')
-    assert.deepEqual(told.events.map(({ type }) => type), ['email.queued', 'email.sent', 'email.delivered'])
+    assert.deepEqual(
+      told.events.map(({ type }) => type),
+      ['email.queued', 'email.sent', 'email.delivered'],
+    )
   })
 
   for (const [what, [head, body]] of Object.entries(ODD))
     it(`survives: ${what}`, async () => {
       const domain = `odd${Object.keys(ODD).indexOf(what)}.example`
       const mx = await office.open(domain)
-      const content = Buffer.concat([Buffer.from(`From: shop@sender.example\r\nSubject: x\r\n${head.replace(/(\r\n)+$/, '\r\n')}\r\n`), Buffer.from(body)])
+      const content = Buffer.concat([
+        Buffer.from(`From: shop@sender.example\r\nSubject: x\r\n${head.replace(/(\r\n)+$/, '\r\n')}\r\n`),
+        Buffer.from(body),
+      ])
       await office.settle(await hand(`a@${domain}`, content))
       const [received] = mx.messages
       assert.ok(received !== undefined)
@@ -87,27 +118,46 @@ describe('submission by SMTP', function () {
   it('whatever octets there are in lines, they arrive', async () => {
     const mx = await office.open('any.example')
     const octet = fc.integer({ min: 1, max: 255 }).filter((code) => code !== 10 && code !== 13)
-    const line = fc.array(fc.oneof(octet, fc.constantFrom(0x2e, 0x20, 0x09, 0x2d)), { maxLength: 40 }).map((codes) => Buffer.from(codes))
-    const body = fc.array(line, { maxLength: 12 }).map((lines) => Buffer.concat(lines.flatMap((one) => [one, Buffer.from('\r\n')])))
+    const line = fc
+      .array(fc.oneof(octet, fc.constantFrom(0x2e, 0x20, 0x09, 0x2d)), { maxLength: 40 })
+      .map((codes) => Buffer.from(codes))
+    const body = fc
+      .array(line, { maxLength: 12 })
+      .map((lines) => Buffer.concat(lines.flatMap((one) => [one, Buffer.from('\r\n')])))
     const talk = await logInSmtp(port, office.system.regular)
     let n = 0
-    await fc.assert(fc.asyncProperty(body, async (given) => {
-      const to = `m${++n}@any.example`
-      const reply = await handIn(talk, { from: 'a@b.example', to, content: Buffer.concat([Buffer.from('From: shop@sender.example\r\nX-Priority-Tier: instant\r\n\r\n'), given]) })
-      await office.settle(idOf(reply))
-      const received = mx.messages.find((one) => one.to.includes(to))
-      assert.deepEqual(bodyOf(received?.bytes ?? Buffer.alloc(0)), onTheWire(given))
-    }), { numRuns: 60 })
+    await fc.assert(
+      fc.asyncProperty(body, async (given) => {
+        const to = `m${++n}@any.example`
+        const reply = await handIn(talk, {
+          from: 'a@b.example',
+          to,
+          content: Buffer.concat([Buffer.from('From: shop@sender.example\r\nX-Priority-Tier: instant\r\n\r\n'), given]),
+        })
+        await office.settle(idOf(reply))
+        const received = mx.messages.find((one) => one.to.includes(to))
+        assert.deepEqual(bodyOf(received?.bytes ?? Buffer.alloc(0)), onTheWire(given))
+      }),
+      { numRuns: 60 },
+    )
     talk.hangUp()
   })
 
   it('several recipients and a Bcc: each gets it, on a return-path of their own', async () => {
     const mx = await office.open('several.example')
     const talk = await logInSmtp(port, office.system.regular)
-    const reply = await handIn(talk, { from: 'a@b.example', to: ['a@several.example', 'b@several.example', 'blind@several.example'],
-      content: 'From: shop@sender.example\r\nTo: a@several.example\r\nCc: b@several.example\r\nBcc: blind@several.example\r\n\r\nx' })
+    const reply = await handIn(talk, {
+      from: 'a@b.example',
+      to: ['a@several.example', 'b@several.example', 'blind@several.example'],
+      content:
+        'From: shop@sender.example\r\nTo: a@several.example\r\nCc: b@several.example\r\nBcc: blind@several.example\r\n\r\nx',
+    })
     await office.settle(idOf(reply))
-    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), ['a@several.example', 'b@several.example', 'blind@several.example'])
+    assert.deepEqual(mx.messages.flatMap(({ to }) => to).toSorted(), [
+      'a@several.example',
+      'b@several.example',
+      'blind@several.example',
+    ])
     assert.equal(new Set(mx.messages.map(({ from }) => from)).size, 3)
     assert.ok(mx.messages.every(({ bytes }) => !bytes.includes('blind')))
     talk.hangUp()
@@ -115,7 +165,10 @@ describe('submission by SMTP', function () {
 
   it('suppressed recipients are not sent to', async () => {
     const mx = await office.open('listed.example')
-    await office.system.db.query(`INSERT INTO suppressions (workspace_id, address, cause, kind) VALUES ($1, 'no@listed.example', 'asked', 'manual')`, [office.system.workspaceId])
+    await office.system.db.query(
+      `INSERT INTO suppressions (workspace_id, address, cause, kind) VALUES ($1, 'no@listed.example', 'asked', 'manual')`,
+      [office.system.workspaceId],
+    )
     const told = await office.settle(await hand('No@listed.example', 'From: shop@sender.example\r\n\r\nx'))
     assert.equal(told.recipients[0]?.state, 'suppressed')
     assert.equal(mx.messages.length, 0)
@@ -126,24 +179,38 @@ describe('submission by SMTP', function () {
     const say = async (from: string, address: string): Promise<string> => {
       const talk = await talkSmtp(port, '127.0.0.1', address)
       await talk.say('EHLO relay.test')
-      const reply = await handIn(talk, { from: 'root@relay.test', to: 'a@relayed.example', content: `From: ${from}\r\n\r\nx` })
+      const reply = await handIn(talk, {
+        from: 'root@relay.test',
+        to: 'a@relayed.example',
+        content: `From: ${from}\r\n\r\nx`,
+      })
       talk.hangUp()
       return reply
     }
     await office.settle(idOf(await say('cron@sender.example', '127.0.0.9')))
     assert.equal(mx.messages.length, 1)
     assert.match(headOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)), /with ESMTP id /)
-    assert.match(await say('cron@other.example', '127.0.0.9'), /^550 5\.7\.1 other\.example is no domain of this workspace/)
+    assert.match(
+      await say('cron@other.example', '127.0.0.9'),
+      /^550 5\.7\.1 other\.example is no domain of this workspace/,
+    )
     assert.match(await say('cron@sender.example', '127.0.0.8'), /^530 5\.7\.0 /)
     assert.match(await say('cron@sender.example', '127.0.0.10'), /^530 5\.7\.0 /)
   })
 
   it('an 8-bit header goes to every receiver, as it always has, unless the client says SMTPUTF8', async () => {
     const mx = await office.open('old.example', { offers: { smtputf8: false } })
-    const letter = { from: 'a@b.example', to: 'a@old.example', content: 'From: shop@sender.example\r\nSubject: Grüße\r\nX-Priority-Tier: instant\r\n\r\nx' }
+    const letter = {
+      from: 'a@b.example',
+      to: 'a@old.example',
+      content: 'From: shop@sender.example\r\nSubject: Grüße\r\nX-Priority-Tier: instant\r\n\r\nx',
+    }
     const talk = await logInSmtp(port, office.system.regular)
     assert.equal((await office.settle(idOf(await handIn(talk, letter)))).status, 'delivered')
-    assert.match(headOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)), new RegExp(Buffer.from('Subject: Grüße').toString('latin1')))
+    assert.match(
+      headOf(mx.messages[0]?.bytes ?? Buffer.alloc(0)),
+      new RegExp(Buffer.from('Subject: Grüße').toString('latin1')),
+    )
     const told = await office.settle(idOf(await handIn(talk, { ...letter, parameters: ' SMTPUTF8' })))
     assert.match(told.recipients[0]?.reason ?? '', /SMTPUTF8/)
     talk.hangUp()
@@ -152,7 +219,12 @@ describe('submission by SMTP', function () {
   it('an address beyond ASCII needs a receiver with SMTPUTF8', async () => {
     const mx = await office.open('xn--bcher-kva.example')
     const talk = await logInSmtp(port, office.system.regular)
-    const reply = await handIn(talk, { from: 'a@b.example', to: 'ü@bücher.example', parameters: ' SMTPUTF8', content: 'From: shop@sender.example\r\nTo: ü@bücher.example\r\nSubject: Grüße\r\n\r\nx' })
+    const reply = await handIn(talk, {
+      from: 'a@b.example',
+      to: 'ü@bücher.example',
+      parameters: ' SMTPUTF8',
+      content: 'From: shop@sender.example\r\nTo: ü@bücher.example\r\nSubject: Grüße\r\n\r\nx',
+    })
     talk.hangUp()
     const told = await office.settle(idOf(reply))
     if (told.status === 'delivered') assert.deepEqual(mx.messages[0]?.to, ['ü@xn--bcher-kva.example'])
@@ -161,9 +233,24 @@ describe('submission by SMTP', function () {
 
   it('a client that people use: nodemailer, STARTTLS, several mails on one connection', async () => {
     const mx = await office.open('nodemailer.example')
-    const transport = createTransport({ host: '127.0.0.1', port, requireTLS: true, pool: true, maxConnections: 1, tls: { rejectUnauthorized: false }, auth: { user: office.system.regular, pass: office.system.regular } })
+    const transport = createTransport({
+      host: '127.0.0.1',
+      port,
+      requireTLS: true,
+      pool: true,
+      maxConnections: 1,
+      tls: { rejectUnauthorized: false },
+      auth: { user: office.system.regular, pass: office.system.regular },
+    })
     for (let i = 0; i < 3; i++) {
-      const { response } = await transport.sendMail({ from: 'shop@sender.example', to: `n${i}@nodemailer.example`, subject: `Mail ${i}`, html: '<b>x</b>', headers: { 'X-Priority-Tier': 'instant' }, dsn: { id: 'x', return: 'headers', notify: 'never', recipient: 'shop@sender.example' } })
+      const { response } = await transport.sendMail({
+        from: 'shop@sender.example',
+        to: `n${i}@nodemailer.example`,
+        subject: `Mail ${i}`,
+        html: '<b>x</b>',
+        headers: { 'X-Priority-Tier': 'instant' },
+        dsn: { id: 'x', return: 'headers', notify: 'never', recipient: 'shop@sender.example' },
+      })
       await office.settle(idOf(response))
     }
     assert.equal(mx.messages.length, 3)

@@ -10,7 +10,14 @@ import { runCommand } from '#test/support/command.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { submit } from '#test/support/smtp-talk.ts'
-import { packed, SIGNERS_KEY, signLetter, tlsLetterOf, tlsReportOf, type ReportedDay } from '#test/support/tls-letters.ts'
+import {
+  packed,
+  SIGNERS_KEY,
+  signLetter,
+  tlsLetterOf,
+  tlsReportOf,
+  type ReportedDay,
+} from '#test/support/tls-letters.ts'
 import { until } from '#test/support/until.ts'
 
 const OURS = 'bounces.mta.sender.example'
@@ -24,7 +31,10 @@ describe('reports on TLS that come', function () {
   let inbound: Inbound
   let registry: Registry
   before(async () => {
-    dns = await startDns({ 's1._domainkey.receiver.example': { TXT: [SIGNERS_KEY] }, 's1._domainkey.evil.example': { TXT: [SIGNERS_KEY] } })
+    dns = await startDns({
+      's1._domainkey.receiver.example': { TXT: [SIGNERS_KEY] },
+      's1._domainkey.evil.example': { TXT: [SIGNERS_KEY] },
+    })
     ctx = await createContext({ HOSTNAME: 'mta.sender.example', INBOUND_PORT: '0', DNS_SERVERS: dns.server })
     registry = createRegistry()
     inbound = await startInbound(ctx, registry)
@@ -39,21 +49,34 @@ describe('reports on TLS that come', function () {
   const mail = async (raw: Buffer, to = `tls-reports@${OURS}`): Promise<string> =>
     (await submit(inbound.port, { from: 'x@receiver.example', to, content: raw })).at(-1) ?? ''
   const mailReport = async (about: ReportedDay, signer?: string): Promise<string> => {
-    const letter = tlsLetterOf({ content: packed(tlsReportOf(about)), ...(signer !== undefined && { from: `x@${signer}` }) })
+    const letter = tlsLetterOf({
+      content: packed(tlsReportOf(about)),
+      ...(signer !== undefined && { from: `x@${signer}` }),
+    })
     return mail(signer === undefined ? letter : await signLetter(letter, signer))
   }
   async function post(body: Buffer | string, type = 'application/tlsrpt+gzip', from = '192.0.2.1'): Promise<number> {
     const headers = { 'content-type': type, 'x-forwarded-for': from }
-    return (await fetch(`${api.url}/api/v1/tls-reports`, { method: 'POST', body: new Uint8Array(Buffer.from(body)), headers })).status
+    return (
+      await fetch(`${api.url}/api/v1/tls-reports`, { method: 'POST', body: new Uint8Array(Buffer.from(body)), headers })
+    ).status
   }
   /** Once all that came is read, at the pace of the process that looks for what others took. */
   async function reports(): Promise<Json[]> {
-    await until(async () => (await ctx.db.query('SELECT FROM tls_report_arrivals')).rows.length === 0, () => 'they are not read', 15_000)
+    await until(
+      async () => (await ctx.db.query('SELECT FROM tls_report_arrivals')).rows.length === 0,
+      () => 'they are not read',
+      15_000,
+    )
     const { body } = await api.call('GET', '/admin/tls-reports', { key: OPERATOR })
     return listOf((body['data'] as Json)['reports'])
   }
   const told = async (): Promise<string[]> =>
-    (await reports()).map((one) => SHOWN.map((name) => JSON.stringify(one[name])).join(' ').replaceAll('"', ''))
+    (await reports()).map((one) =>
+      SHOWN.map((name) => JSON.stringify(one[name]))
+        .join(' ')
+        .replaceAll('"', ''),
+    )
   afterEach(() => ctx.db.query('DELETE FROM received_tls_reports'))
 
   it('signed by mail, and by post: kept once, with what they say', async () => {
@@ -61,14 +84,25 @@ describe('reports on TLS that come', function () {
     assert.deepEqual(await told(), ['a mail receiver.example 3'])
     await Promise.all([1, 2].map(() => mailReport({ id: 'a', domain: OURS }, 'receiver.example')))
     assert.equal(await post(packed(tlsReportOf({ id: 'b', domain: OURS, failures: 0 }))), 200)
-    assert.equal(await post(JSON.stringify(tlsReportOf({ id: 'c', domain: OURS.toUpperCase() })), 'application/tlsrpt+json'), 200)
+    assert.equal(
+      await post(JSON.stringify(tlsReportOf({ id: 'c', domain: OURS.toUpperCase() })), 'application/tlsrpt+json'),
+      200,
+    )
     assert.deepEqual((await told()).toSorted(), ['a mail receiver.example 3', 'b https null 0', 'c https null 3'])
     const [one] = (await reports()).filter((report) => textOf(report['report_id']) === 'a')
     assert.partialDeepStrictEqual(one, {
-      organization: 'Receiver Inc.', begins_at: '2026-04-01T00:00:00.000Z', successes: 5326, policies: [{
-        domain: OURS, type: 'sts',
-        details: [{ result: 'certificate-expired', count: 3, sending_ip: '2001:db8::1', mx_host: 'mx1.sender.example' }],
-      }],
+      organization: 'Receiver Inc.',
+      begins_at: '2026-04-01T00:00:00.000Z',
+      successes: 5326,
+      policies: [
+        {
+          domain: OURS,
+          type: 'sts',
+          details: [
+            { result: 'certificate-expired', count: 3, sending_ip: '2001:db8::1', mx_host: 'mx1.sender.example' },
+          ],
+        },
+      ],
     })
     const figures = JSON.stringify(registry.snapshot())
     assert.match(figures, /\["mail","kept"\],"value":1/)
@@ -76,7 +110,7 @@ describe('reports on TLS that come', function () {
     assert.match(figures, /\["failure","signed"\],"value":3/)
   })
 
-  it('what nobody signed gives way to the same with a signature, and takes nobody\'s place', async () => {
+  it("what nobody signed gives way to the same with a signature, and takes nobody's place", async () => {
     await mailReport({ id: 'a', domain: OURS, failures: 9 })
     assert.deepEqual(await told(), ['a mail null 9'])
     await mailReport({ id: 'a', domain: OURS }, 'receiver.example')
@@ -88,7 +122,7 @@ describe('reports on TLS that come', function () {
     assert.deepEqual((await told()).toSorted(), ['a mail evil.example 9', 'a mail receiver.example 3'])
   })
 
-  it('of domains that are not ours, or of none, are dropped; of a customer\'s bounce subdomain kept', async () => {
+  it("of domains that are not ours, or of none, are dropped; of a customer's bounce subdomain kept", async () => {
     await mailReport({ id: 'foreign', domain: 'other.example' }, 'receiver.example')
     await mail(Buffer.from('From: a@b.example\r\n\r\nHello\r\n'))
     await mail(tlsLetterOf({ content: gzipSync(Buffer.alloc(32 * 1024 * 1024)) }))
@@ -103,9 +137,11 @@ describe('reports on TLS that come', function () {
     assert.match(await mail(Buffer.from('x'), 'tls-reports@other.example'), /^550 5\.7\.1 /)
     assert.match(await mail(tlsLetterOf({ content: Buffer.alloc(150_000) })), /^552 5\.3\.4 /)
     const POSTS: readonly (readonly [body: Buffer | string, type: string, status: number])[] = [
-      [Buffer.alloc(70_000, '{'), 'application/tlsrpt+json', 413], ['nothing', 'application/tlsrpt+json', 400],
+      [Buffer.alloc(70_000, '{'), 'application/tlsrpt+json', 413],
+      ['nothing', 'application/tlsrpt+json', 400],
       ['', 'application/tlsrpt+gzip', 400],
-      ['{}', 'application/json', 415], ['{}', 'text/plain', 415],
+      ['{}', 'application/json', 415],
+      ['{}', 'text/plain', 415],
     ]
     for (const [body, type, status] of POSTS) assert.equal(await post(body, type), status, `${type} ${body.length}`)
     assert.deepEqual(await told(), [])
@@ -113,7 +149,9 @@ describe('reports on TLS that come', function () {
 
   it('of one network may be so many an hour, and so many may wait', async () => {
     const small = packed({})
-    const statuses = await Promise.all(Array.from({ length: 70 }, () => post(small, 'application/tlsrpt+gzip', '198.51.100.7')))
+    const statuses = await Promise.all(
+      Array.from({ length: 70 }, () => post(small, 'application/tlsrpt+gzip', '198.51.100.7')),
+    )
     assert.equal(statuses.filter((status) => status === 429).length, 10)
     assert.equal(await post(small, 'application/tlsrpt+gzip', '203.0.113.1'), 200)
     await ctx.db.query(`INSERT INTO tls_report_arrivals (id, via, peer, raw, due_at)
@@ -123,7 +161,7 @@ describe('reports on TLS that come', function () {
     await ctx.db.query('DELETE FROM tls_report_arrivals')
   })
 
-  it('whose key DNS does not tell are read again, and are nobody\'s in the end', async () => {
+  it("whose key DNS does not tell are read again, and are nobody's in the end", async () => {
     dns.zone['s1._domainkey.slow.example'] = { trouble: 'servfail' }
     await mailReport({ id: 'slow', domain: OURS }, 'slow.example')
     const again = async (tries: number): Promise<void> => {
@@ -145,10 +183,15 @@ describe('reports on TLS that come', function () {
       assert.equal(code, 0)
       return out
     }
-    assert.match(await show(), /Receiver Inc\. +receiver\.example +bounces\.mta\.sender\.example +sts +5326 +3 +3 certificate-expired at mx1\./)
+    assert.match(
+      await show(),
+      /Receiver Inc\. +receiver\.example +bounces\.mta\.sender\.example +sts +5326 +3 +3 certificate-expired at mx1\./,
+    )
     assert.match(await show(), /Receiver Inc\. +nobody /)
     assert.equal((JSON.parse(await show('--failing', '--json')) as Json[]).length, 1)
-    await ctx.db.query(`UPDATE received_tls_reports SET id = '01890000-0000-7000-8000-000000000001' WHERE report_id = 'a'`)
+    await ctx.db.query(
+      `UPDATE received_tls_reports SET id = '01890000-0000-7000-8000-000000000001' WHERE report_id = 'a'`,
+    )
     await housekeepingLoop(ctx).round()
     assert.deepEqual(await told(), ['b mail null 0'])
   })

@@ -9,7 +9,13 @@ import { gunzipSync } from 'node:zlib'
 import { simpleParser } from 'mailparser'
 import { createResolver } from '#mta/route/resolve.ts'
 import type { TlsPolicy } from '#mta/security/policy.ts'
-import { createTlsResults, factsOf, resultOfFailure, resultOfSession, type TlsResults } from '#mta/security/tls-results.ts'
+import {
+  createTlsResults,
+  factsOf,
+  resultOfFailure,
+  resultOfSession,
+  type TlsResults,
+} from '#mta/security/tls-results.ts'
 import { createDomainDns } from '#src/domains/dns.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { createOutgoing } from '#src/outgoing.ts'
@@ -32,7 +38,14 @@ describe('TLS reports', () => {
   const posts: { type: string | undefined; body: Buffer }[] = []
   let status = 200
   const undo: (() => unknown)[] = []
-  const policyOf = (domain: string, sts: TlsPolicy['sts'] = null): TlsPolicy => ({ domain, isRequired: false, dane: 'no', isPending: false, sts, stsTrouble: null })
+  const policyOf = (domain: string, sts: TlsPolicy['sts'] = null): TlsPolicy => ({
+    domain,
+    isRequired: false,
+    dane: 'no',
+    isPending: false,
+    sts,
+    stsTrouble: null,
+  })
 
   before(async () => {
     const folder = mkdtempSync('/tmp/mailstead-test-tls-reports-')
@@ -40,7 +53,11 @@ describe('TLS reports', () => {
     writeFileSync(join(folder, 'ca.pem'), authority.cert)
     dns = await startDns({ 'reports.example': { A: ['127.0.0.1'] } })
     ctx = await createContext({
-      DNS_SERVERS: dns.server, EXTRA_CA_FILE: join(folder, 'ca.pem'), ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', HOSTNAME: 'mta.sender.example', RETRY_SCALE: '0.000001',
+      DNS_SERVERS: dns.server,
+      EXTRA_CA_FILE: join(folder, 'ca.pem'),
+      ALLOW_PRIVATE_TARGETS: '127.0.0.0/8',
+      HOSTNAME: 'mta.sender.example',
+      RETRY_SCALE: '0.000001',
     })
     await createSender({ db: ctx.db, vault: ctx.vault, keyPrefix: 'ms' }, { domain: 'sender.example' })
     const resolver = createResolver({ config: ctx.config, clock: ctx.clock })
@@ -59,24 +76,46 @@ describe('TLS reports', () => {
     const url = `https://reports.example:${(server.address() as AddressInfo).port}/tls`
     dns.zone['_smtp._tls.mail.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:reports@elsewhere.example'] }
     dns.zone['_smtp._tls.post.example'] = { TXT: [`v=TLSRPTv1; rua=${url}`] }
-    undo.push(() => results.stop(), () => outgoing.close(), () => server.close(), () => resolver.stop(), () => ctx.close(), () => dns.stop(),
-      () => rmSync(folder, { recursive: true }))
+    undo.push(
+      () => results.stop(),
+      () => outgoing.close(),
+      () => server.close(),
+      () => resolver.stop(),
+      () => ctx.close(),
+      () => dns.stop(),
+      () => rmSync(folder, { recursive: true }),
+    )
   })
   after(async () => {
     for (const step of undo) await step()
   })
 
   const send = (): Promise<boolean> => sendTlsReports(reporting, FROM)
-  const mails = async (): Promise<Buffer[]> => (await ctx.db.query<{ raw: Buffer }>('SELECT raw FROM messages')).rows.map(({ raw }) => raw)
+  const mails = async (): Promise<Buffer[]> =>
+    (await ctx.db.query<{ raw: Buffer }>('SELECT raw FROM messages')).rows.map(({ raw }) => raw)
 
   it('are counted for domains that ask for them only, also by two processes', async () => {
-    const other = createTlsResults(ctx, () => Promise.resolve({ kind: 'found', records: ['v=TLSRPTv1; rua=mailto:a@b.example'] }))
+    const other = createTlsResults(ctx, () =>
+      Promise.resolve({ kind: 'found', records: ['v=TLSRPTv1; rua=mailto:a@b.example'] }),
+    )
     const sts = policyOf('mail.example', POLICY)
-    for (let i = 0; i < 3; i++) results.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'success' })
-    results.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'certificate-expired', about: { sendingIp: '192.0.2.9', helo: 'mx.in.example', reason: 'CERT_HAS_EXPIRED' } })
+    for (let i = 0; i < 3; i++)
+      results.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'success' })
+    results.note({
+      policy: sts,
+      host: 'mx.in.example',
+      address: ADDRESS,
+      result: 'certificate-expired',
+      about: { sendingIp: '192.0.2.9', helo: 'mx.in.example', reason: 'CERT_HAS_EXPIRED' },
+    })
     results.note({ policy: policyOf('silent.example'), host: 'mx.silent.example', address: ADDRESS, result: 'success' })
     results.note({ policy: policyOf(''), host: 'mx.in.example', address: ADDRESS, result: 'success' })
-    results.note({ policy: policyOf('post.example'), host: 'mx.post.example', address: ADDRESS, result: 'starttls-not-supported' })
+    results.note({
+      policy: policyOf('post.example'),
+      host: 'mx.post.example',
+      address: ADDRESS,
+      result: 'starttls-not-supported',
+    })
     other.note({ policy: sts, host: 'mx.in.example', address: ADDRESS, result: 'success' })
     await Promise.all([results.flush(), other.stop()])
     const { rows } = await ctx.db.query('SELECT domain, result, count::int FROM tls_results ORDER BY domain, result')
@@ -109,24 +148,51 @@ describe('TLS reports', () => {
     const [raw, second] = await mails()
     assert.equal(second, undefined)
     const mail = await simpleParser(raw ?? assert.fail('no mail'))
-    assert.match(mail.headerLines.find(({ key }) => key === 'content-type')?.line ?? '', /multipart\/report; report-type="tlsrpt"/)
+    assert.match(
+      mail.headerLines.find(({ key }) => key === 'content-type')?.line ?? '',
+      /multipart\/report; report-type="tlsrpt"/,
+    )
     assert.equal(mail.headers.get('tls-report-domain'), 'mail.example')
     assert.equal(mail.attachments[0]?.contentType, 'application/tlsrpt+gzip')
-    const report = JSON.parse(gunzipSync(mail.attachments[0]?.content ?? Buffer.alloc(0)).toString()) as Record<string, unknown>
+    const report = JSON.parse(gunzipSync(mail.attachments[0]?.content ?? Buffer.alloc(0)).toString()) as Record<
+      string,
+      unknown
+    >
     assert.partialDeepStrictEqual(report, {
-      'organization-name': 'mta.sender.example', 'contact-info': FROM,
-      'policies': [{
-        'policy': { 'policy-type': 'sts', 'policy-domain': 'mail.example', 'mx-host': ['*.in.example'], 'policy-string': ['version: STSv1', 'mode: enforce', 'mx: *.in.example', 'max_age: 86400'] },
-        'summary': { 'total-successful-session-count': 4, 'total-failure-session-count': 1 },
-        'failure-details': [{ 'result-type': 'certificate-expired', 'failed-session-count': 1, 'sending-mta-ip': '192.0.2.9', 'receiving-mx-hostname': 'mx.in.example',
-          'receiving-mx-helo': 'mx.in.example', 'receiving-ip': ADDRESS, 'failure-reason-code': 'CERT_HAS_EXPIRED' }],
-      }],
+      'organization-name': 'mta.sender.example',
+      'contact-info': FROM,
+      policies: [
+        {
+          policy: {
+            'policy-type': 'sts',
+            'policy-domain': 'mail.example',
+            'mx-host': ['*.in.example'],
+            'policy-string': ['version: STSv1', 'mode: enforce', 'mx: *.in.example', 'max_age: 86400'],
+          },
+          summary: { 'total-successful-session-count': 4, 'total-failure-session-count': 1 },
+          'failure-details': [
+            {
+              'result-type': 'certificate-expired',
+              'failed-session-count': 1,
+              'sending-mta-ip': '192.0.2.9',
+              'receiving-mx-hostname': 'mx.in.example',
+              'receiving-mx-helo': 'mx.in.example',
+              'receiving-ip': ADDRESS,
+              'failure-reason-code': 'CERT_HAS_EXPIRED',
+            },
+          ],
+        },
+      ],
     })
-    const { rows: [stored] } = await ctx.db.query<{ submitted: object }>('SELECT submitted FROM messages')
+    const {
+      rows: [stored],
+    } = await ctx.db.query<{ submitted: object }>('SELECT submitted FROM messages')
     assert.deepEqual(stored?.submitted, { from: '', isReport: true, ignoresTls: true })
     const posted = JSON.parse(gunzipSync(posts[1]?.body ?? Buffer.alloc(0)).toString()) as Record<string, unknown>
     assert.equal(posts[1]?.type, 'application/tlsrpt+gzip')
-    assert.partialDeepStrictEqual(posted, { policies: [{ policy: { 'policy-type': 'no-policy-found' }, summary: { 'total-failure-session-count': 1 } }] })
+    assert.partialDeepStrictEqual(posted, {
+      policies: [{ policy: { 'policy-type': 'no-policy-found' }, summary: { 'total-failure-session-count': 1 } }],
+    })
   })
 
   it('that nobody takes are given up, and old counts are forgotten', async () => {
@@ -138,7 +204,11 @@ describe('TLS reports', () => {
       await send()
     }
     const { rows } = await ctx.db.query('SELECT domain, state FROM tls_reports ORDER BY day, domain')
-    assert.deepEqual(rows, [{ domain: 'mail.example', state: 'sent' }, { domain: 'post.example', state: 'sent' }, { domain: 'post.example', state: 'given_up' }])
+    assert.deepEqual(rows, [
+      { domain: 'mail.example', state: 'sent' },
+      { domain: 'post.example', state: 'sent' },
+      { domain: 'post.example', state: 'given_up' },
+    ])
     ctx.advance(5 * DAY_MS)
     await send()
     assert.deepEqual((await ctx.db.query('SELECT FROM tls_results')).rows.length, 0)
@@ -152,30 +222,78 @@ describe('TLS reports', () => {
   const session = { host: 'mx.in.example', isEncrypted: true, isAuthorized: true }
   const SESSIONS: readonly (readonly [string, TlsPolicy, typeof session, boolean, string])[] = [
     ['encrypted', policyOf('in.example'), { ...session, isAuthorized: false }, true, 'success'],
-    ['plain text, nothing offered', policyOf('in.example'), { ...session, isEncrypted: false }, false, 'starttls-not-supported'],
-    ['plain text after a failed handshake', policyOf('in.example'), { ...session, isEncrypted: false }, true, 'validation-failure'],
+    [
+      'plain text, nothing offered',
+      policyOf('in.example'),
+      { ...session, isEncrypted: false },
+      false,
+      'starttls-not-supported',
+    ],
+    [
+      'plain text after a failed handshake',
+      policyOf('in.example'),
+      { ...session, isEncrypted: false },
+      true,
+      'validation-failure',
+    ],
     ['testing, all is well', testing, session, true, 'success'],
-    ['testing, a certificate that enforce would refuse', testing, { ...session, isAuthorized: false }, true, 'validation-failure'],
-    ['testing, a host that enforce would refuse', testing, { ...session, host: 'mx.evil.example' }, true, 'validation-failure'],
-    ['a policy that cannot be fetched', { ...policyOf('in.example'), stsTrouble: { kind: 'failed', code: 'sts-webpki-invalid', text: '' } }, session, true, 'sts-webpki-invalid'],
+    [
+      'testing, a certificate that enforce would refuse',
+      testing,
+      { ...session, isAuthorized: false },
+      true,
+      'validation-failure',
+    ],
+    [
+      'testing, a host that enforce would refuse',
+      testing,
+      { ...session, host: 'mx.evil.example' },
+      true,
+      'validation-failure',
+    ],
+    [
+      'a policy that cannot be fetched',
+      { ...policyOf('in.example'), stsTrouble: { kind: 'failed', code: 'sts-webpki-invalid', text: '' } },
+      session,
+      true,
+      'sts-webpki-invalid',
+    ],
   ]
   for (const [title, policy, of, isOffered, result] of SESSIONS)
     it(`count a session: ${title}`, () => assert.equal(resultOfSession(policy, of, isOffered), result))
   it('count failures by the names of the standard', () => {
     const names = [
-      'starttls-not-supported', 'certificate-host-mismatch', 'certificate-expired', 'certificate-not-trusted', 'tlsa-invalid', 'dnssec-invalid',
+      'starttls-not-supported',
+      'certificate-host-mismatch',
+      'certificate-expired',
+      'certificate-not-trusted',
+      'tlsa-invalid',
+      'dnssec-invalid',
     ]
     assert.deepEqual(names.map(resultOfFailure), names)
     assert.deepEqual(['ECONNRESET', null].map(resultOfFailure), ['validation-failure', 'validation-failure'])
   })
 
   const FACTS: readonly (readonly [lines: string[], trouble: string, expected: [helo: string, reason: string]])[] = [
-    [['-- x', 'S: 220-mx.in.example ESMTP', 'S: 220 ready', 'S: 220 go'], 'the certificate of mx is not valid: CERT_HAS_EXPIRED', ['mx.in.example', 'CERT_HAS_EXPIRED']],
-    [['S: 220 mx.in.example'], 'TLS failed: 80EB:error:0A00010B:SSL routines::wrong version number', ['mx.in.example', '80EB:error:0A00010B:SSL routines::wrong version number']],
-    [['S: 220 mx.in.example', '-- connection lost: TLS failed: ECONNRESET by it', '-- trying once more without TLS'], '', ['mx.in.example', 'ECONNRESET by it']],
+    [
+      ['-- x', 'S: 220-mx.in.example ESMTP', 'S: 220 ready', 'S: 220 go'],
+      'the certificate of mx is not valid: CERT_HAS_EXPIRED',
+      ['mx.in.example', 'CERT_HAS_EXPIRED'],
+    ],
+    [
+      ['S: 220 mx.in.example'],
+      'TLS failed: 80EB:error:0A00010B:SSL routines::wrong version number',
+      ['mx.in.example', '80EB:error:0A00010B:SSL routines::wrong version number'],
+    ],
+    [
+      ['S: 220 mx.in.example', '-- connection lost: TLS failed: ECONNRESET by it', '-- trying once more without TLS'],
+      '',
+      ['mx.in.example', 'ECONNRESET by it'],
+    ],
     [['S: 220 \u00e9vil\u001b[2J'], '', ['?vil?[2J', '']],
     [[], 'x'.repeat(500), ['', 'x'.repeat(100)]],
   ]
   for (const [lines, trouble, [helo, reason]] of FACTS)
-    it(`tell of a failure: ${helo} ${reason.slice(0, 40)}`, () => assert.deepEqual(factsOf(lines, '192.0.2.9', trouble), { sendingIp: '192.0.2.9', helo, reason }))
+    it(`tell of a failure: ${helo} ${reason.slice(0, 40)}`, () =>
+      assert.deepEqual(factsOf(lines, '192.0.2.9', trouble), { sendingIp: '192.0.2.9', helo, reason }))
 })

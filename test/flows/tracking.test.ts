@@ -8,32 +8,48 @@ import { openPostOffice, type PostOffice } from '#test/support/post-office.ts'
 import { tellLogsOfFailed } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-const BROWSER = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36' }
+const BROWSER = {
+  'user-agent':
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36',
+}
 /** What comes sooner is a scanner in front of the mailbox. */
 const READ_AFTER_MS = 2500
-const HTML = '<p>Hi</p><a href="https://shop.example/?a=1&amp;b=2">Go</a> <a href="https://shop.example/plain" data-no-track>Plain</a>'
+const HTML =
+  '<p>Hi</p><a href="https://shop.example/?a=1&amp;b=2">Go</a> <a href="https://shop.example/plain" data-no-track>Plain</a>'
 
 describe('tracked mail', function () {
   this.timeout(90_000)
   let office: PostOffice
-  before(async () => { office = await openPostOffice() })
+  before(async () => {
+    office = await openPostOffice()
+  })
   after(() => office.stop())
   tellLogsOfFailed(() => office.system)
 
-  interface Mail { readonly raw: string; readonly html: string; readonly text: string }
+  interface Mail {
+    readonly raw: string
+    readonly html: string
+    readonly text: string
+  }
   async function arrived(mx: Awaited<ReturnType<PostOffice['open']>>, to: string): Promise<Mail> {
     const find = (): Buffer | undefined => mx.messages.find((message) => message.to.includes(to))?.bytes
-    await until(() => Promise.resolve(find() !== undefined), () => `no mail for ${to}`)
+    await until(
+      () => Promise.resolve(find() !== undefined),
+      () => `no mail for ${to}`,
+    )
     const bytes = find() ?? Buffer.alloc(0)
     const mail = await simpleParser(bytes)
     return { raw: bytes.toString('latin1'), html: mail.html || '', text: mail.text ?? '' }
   }
   const visit = (url: string): Promise<Response> => fetch(url, { redirect: 'manual', headers: BROWSER })
   const linksOf = ({ html }: Mail): { pixel: string; click: string } => ({
-    pixel: /<img src="([^"]+\/o\/[^"]+)"/.exec(html)?.[1] ?? '', click: /<a href="([^"]+\/c\/[^"]+)"/.exec(html)?.[1] ?? '',
+    pixel: /<img src="([^"]+\/o\/[^"]+)"/.exec(html)?.[1] ?? '',
+    click: /<a href="([^"]+\/c\/[^"]+)"/.exec(html)?.[1] ?? '',
   })
   async function events(type: string): Promise<Json[]> {
-    const { body } = await office.system.call('GET', `/public/events?types=${type}&limit=1000`, { key: office.system.admin })
+    const { body } = await office.system.call('GET', `/public/events?types=${type}&limit=1000`, {
+      key: office.system.admin,
+    })
     return listOf(body['data']?.['events'])
   }
   const eventsOf = async (type: string, recipient: string): Promise<Json[]> =>
@@ -42,7 +58,14 @@ describe('tracked mail', function () {
   it('leads a reader where the link led, and is told although the api is killed right behind its answers', async () => {
     const mx = await office.open('read.example')
     const { body } = await office.system.call('POST', '/send-email/instant', {
-      body: { from: 'shop@sender.example', to: 'ann@read.example', subject: 'x', html: HTML, track_opens: true, track_clicks: true },
+      body: {
+        from: 'shop@sender.example',
+        to: 'ann@read.example',
+        subject: 'x',
+        html: HTML,
+        track_opens: true,
+        track_clicks: true,
+      },
     })
     assert.equal(body['success'], true)
     const mail = await arrived(mx, 'ann@read.example')
@@ -55,9 +78,22 @@ describe('tracked mail', function () {
     assert.equal((await visit(click)).headers.get('location'), 'https://shop.example/?a=1&b=2')
     await office.system.roles.api.kill()
     await office.system.heal()
-    await until(async () => (await eventsOf('email.clicked', 'ann@read.example')).length > 0, () => 'the click was not told', 30_000)
-    const [clicked, opened] = [await eventsOf('email.clicked', 'ann@read.example'), await eventsOf('email.opened', 'ann@read.example')]
-    assert.deepEqual([...clicked, ...opened].map((event) => [event['machine'] as unknown, event['url'] as unknown]), [[false, 'https://shop.example/?a=1&b=2'], [false, undefined]])
+    await until(
+      async () => (await eventsOf('email.clicked', 'ann@read.example')).length > 0,
+      () => 'the click was not told',
+      30_000,
+    )
+    const [clicked, opened] = [
+      await eventsOf('email.clicked', 'ann@read.example'),
+      await eventsOf('email.opened', 'ann@read.example'),
+    ]
+    assert.deepEqual(
+      [...clicked, ...opened].map((event) => [event['machine'] as unknown, event['url'] as unknown]),
+      [
+        [false, 'https://shop.example/?a=1&b=2'],
+        [false, undefined],
+      ],
+    )
   })
 
   it('of a campaign: both headers are signed, opens and clicks are in its numbers, one click leaves it for good', async () => {
@@ -66,14 +102,20 @@ describe('tracked mail', function () {
     const audience = await addAudience(office.system)
     await addMembers(office.system, audience, { count: 2, domain: 'list.example' })
     const send = async (): Promise<string> => {
-      const id = await campaigns.create({ audience_ids: [audience], html: `${HTML}<a href="{{unsubscribeUrl}}">leave</a> <a href="{{viewInBrowserUrl}}">view</a>` })
+      const id = await campaigns.create({
+        audience_ids: [audience],
+        html: `${HTML}<a href="{{unsubscribeUrl}}">leave</a> <a href="{{viewInBrowserUrl}}">view</a>`,
+      })
       await campaigns.move(id, 'start')
       await campaigns.settle(id)
       return id
     }
     const id = await send()
     const mail = await arrived(mx, 'c1@list.example')
-    assert.match(mail.raw.replaceAll(/\r\n[ \t]+/g, ' '), /^DKIM-Signature:[^\r]*\bh=[^;]*list-unsubscribe ?:[^;]*list-unsubscribe-post/im)
+    assert.match(
+      mail.raw.replaceAll(/\r\n[ \t]+/g, ' '),
+      /^DKIM-Signature:[^\r]*\bh=[^;]*list-unsubscribe ?:[^;]*list-unsubscribe-post/im,
+    )
     const unfolded = mail.raw.replaceAll(/\r\n[ \t]+/g, ' ')
     assert.match(unfolded, /^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m)
     const [, https = '', mailto = ''] = /^List-Unsubscribe: <(https?:[^>]+)>, <(mailto:[^>]+)>\r$/m.exec(unfolded) ?? []
@@ -83,14 +125,25 @@ describe('tracked mail', function () {
     await visit(linksOf(mail).click)
     const shown = await visit(/<a href="([^"]+\/v\/[^"]+)"/.exec(mail.html)?.[1] ?? '')
     assert.match(await shown.text(), /<a href="https:\/\/shop\.example\/\?a=1&amp;b=2">Go/)
-    const left = await fetch(https, { method: 'POST', body: 'List-Unsubscribe=One-Click', headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+    const left = await fetch(https, {
+      method: 'POST',
+      body: 'List-Unsubscribe=One-Click',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    })
     assert.equal(left.status, 200)
-    await until(async () => {
-      const { opened, clicked, unsubscribed } = await campaigns.metrics(id)
-      return opened === 1 && clicked === 1 && unsubscribed === 1
-    }, () => 'the numbers do not come', 30_000)
+    await until(
+      async () => {
+        const { opened, clicked, unsubscribed } = await campaigns.metrics(id)
+        return opened === 1 && clicked === 1 && unsubscribed === 1
+      },
+      () => 'the numbers do not come',
+      30_000,
+    )
     const before = mx.messages.length
     await send()
-    assert.deepEqual(mx.messages.slice(before).flatMap(({ to }) => to), ['c2@list.example'])
+    assert.deepEqual(
+      mx.messages.slice(before).flatMap(({ to }) => to),
+      ['c2@list.example'],
+    )
   })
 })

@@ -31,10 +31,14 @@ describe('transport security', function () {
     const extraCaFile = join(folder, 'ca.pem')
     writeFileSync(extraCaFile, authority.cert)
     office = await openPostOffice({
-      RETRY_SCALE: '0.002', EXTRA_CA_FILE: extraCaFile, MTA_STS_PORT: String(policies.port), DNSSEC_RESOLVER: 'yes',
+      RETRY_SCALE: '0.002',
+      EXTRA_CA_FILE: extraCaFile,
+      MTA_STS_PORT: String(policies.port),
+      DNSSEC_RESOLVER: 'yes',
       TLS_REPORT_FROM: 'tls@sender.example',
     })
-    await office.system.db.query(`INSERT INTO tls_rules (domain, level) VALUES ('strict.example', 'required'), ('stripped.example', 'required'),
+    await office.system.db
+      .query(`INSERT INTO tls_rules (domain, level) VALUES ('strict.example', 'required'), ('stripped.example', 'required'),
       ('strictbroken.example', 'required'), ('strictold.example', 'required'), ('lenient.example', 'opportunistic')`)
     // read anew every five seconds
     await office.system.roles.mta.stop()
@@ -62,10 +66,16 @@ describe('transport security', function () {
   it('a dry run waits for a policy that is being fetched, and says how long it took', async () => {
     await office.open('slowpolicy.example', { certificate: await valid('slowpolicy.example') })
     policies.publish(office.dns.zone, 'slowpolicy.example', (_request, response) => {
-      setTimeout(() => response.writeHead(200, { 'content-type': 'text/plain' }).end(ENFORCE('mx1.slowpolicy.example')), 2500)
+      setTimeout(
+        () => response.writeHead(200, { 'content-type': 'text/plain' }).end(ENFORCE('mx1.slowpolicy.example')),
+        2500,
+      )
     })
-    const { body } = await office.system.call('POST', '/admin/dry-run', { key: OPERATOR, body: { from: `shop@${office.system.domain}`, to: 'ann@slowpolicy.example' } })
-    const step = listOf(body['data']?.['steps']).find((one) => one['step'] as unknown === 'TLS policy')
+    const { body } = await office.system.call('POST', '/admin/dry-run', {
+      key: OPERATOR,
+      body: { from: `shop@${office.system.domain}`, to: 'ann@slowpolicy.example' },
+    })
+    const step = listOf(body['data']?.['steps']).find((one) => (one['step'] as unknown) === 'TLS policy')
     assert.match(textOf(step?.['says']), /MTA-STS enforce, known after \d+ ms/, JSON.stringify(body))
     assert.equal(step?.['status'], 'ok')
   })
@@ -88,7 +98,10 @@ describe('transport security', function () {
       const next = await deliver('old.example')
       assert.match(tlsOf(next) ?? '', /^TLSv1\.1 /)
       assert.equal(mx.connections, 3)
-      assert.match(next.recipients[0]?.attempts[0]?.conversation ?? '', /its TLS was broken lately: trying with older TLS/)
+      assert.match(
+        next.recipients[0]?.attempts[0]?.conversation ?? '',
+        /its TLS was broken lately: trying with older TLS/,
+      )
     })
 
     it('broken TLS is remembered: the next mail goes in plain text at once', async () => {
@@ -106,7 +119,12 @@ describe('transport security', function () {
       assert.match(tlsOf(await deliver('strict.example')) ?? '', /, required, certificate not verified$/)
     })
     const REFUSED: readonly (readonly [string, string, ReceiverScript, RegExp])[] = [
-      ['STARTTLS is not offered', 'stripped.example', { offers: { starttls: false } }, /TLS: required.*the server does not offer it/],
+      [
+        'STARTTLS is not offered',
+        'stripped.example',
+        { offers: { starttls: false } },
+        /TLS: required.*the server does not offer it/,
+      ],
       ['the handshake fails', 'strictbroken.example', { handshake: 'drop' }, /at tls \(TLS: required\)/],
       ['the server knows only old TLS', 'strictold.example', { maxTls: 'TLSv1.1' }, /at tls \(TLS: required\)/],
     ]
@@ -115,7 +133,8 @@ describe('transport security', function () {
   })
 
   describe('MTA-STS', () => {
-    const publish = (domain: string, policy = ENFORCE(`*.${domain}`)): void => policies.publish(office.dns.zone, domain, policy)
+    const publish = (domain: string, policy = ENFORCE(`*.${domain}`)): void =>
+      policies.publish(office.dns.zone, domain, policy)
 
     it('enforce, a valid certificate: delivered', async () => {
       await office.open('sts.example', { certificate: await valid('sts.example') })
@@ -135,17 +154,51 @@ describe('transport security', function () {
     it('enforce, no MX is in the policy: it waits, and no other domain of that receiver does', async () => {
       const mx = await office.open(['astray.example', 'neighbour.example'])
       publish('astray.example', ENFORCE('mx.elsewhere.example'))
-      await waits('astray.example', mx, /mx1\.astray\.example is not among the hosts that the MTA-STS policy of astray\.example names/)
+      await waits(
+        'astray.example',
+        mx,
+        /mx1\.astray\.example is not among the hosts that the MTA-STS policy of astray\.example names/,
+      )
       assert.equal((await deliver('neighbour.example')).status, 'delivered')
     })
 
-    const BAD: readonly (readonly [title: string, domain: string, script: () => Promise<ReceiverScript>, reason: RegExp])[] = [
-      ['expired', 'expired.example', async () => ({ certificate: await authority.issue(['mx1.expired.example'], { isExpired: true }) }), /CERT_HAS_EXPIRED/],
-      ['for another name', 'misnamed.example', async () => ({ certificate: await authority.issue(['mx.other.example']) }), /ERR_TLS_CERT_ALTNAME_INVALID/],
+    const BAD: readonly (readonly [
+      title: string,
+      domain: string,
+      script: () => Promise<ReceiverScript>,
+      reason: RegExp,
+    ])[] = [
+      [
+        'expired',
+        'expired.example',
+        async () => ({ certificate: await authority.issue(['mx1.expired.example'], { isExpired: true }) }),
+        /CERT_HAS_EXPIRED/,
+      ],
+      [
+        'for another name',
+        'misnamed.example',
+        async () => ({ certificate: await authority.issue(['mx.other.example']) }),
+        /ERR_TLS_CERT_ALTNAME_INVALID/,
+      ],
       ['self-signed', 'selfsigned.example', () => Promise.resolve({ name: 'mx1.selfsigned.example' }), /SELF_SIGNED/],
-      ['not shown, STARTTLS being stripped', 'nostarttls.example', () => Promise.resolve({ offers: { starttls: false } }), /does not offer it/],
-      ['not shown, the handshake being cut', 'cut.example', () => Promise.resolve({ handshake: 'drop' as const }), /TLS failed/],
-      ['not shown, words being put in after STARTTLS', 'injected.example', () => Promise.resolve({ on: { starttls: { raw: '220 go\r\n250 injected\r\n' } } }), /a reply to nothing: 250 injected/],
+      [
+        'not shown, STARTTLS being stripped',
+        'nostarttls.example',
+        () => Promise.resolve({ offers: { starttls: false } }),
+        /does not offer it/,
+      ],
+      [
+        'not shown, the handshake being cut',
+        'cut.example',
+        () => Promise.resolve({ handshake: 'drop' as const }),
+        /TLS failed/,
+      ],
+      [
+        'not shown, words being put in after STARTTLS',
+        'injected.example',
+        () => Promise.resolve({ on: { starttls: { raw: '220 go\r\n250 injected\r\n' } } }),
+        /a reply to nothing: 250 injected/,
+      ],
     ]
     for (const [title, domain, script, reason] of BAD) {
       it(`enforce, the certificate is ${title}: it waits`, async () => {
@@ -204,7 +257,12 @@ describe('transport security', function () {
 
   describe('DANE', () => {
     const ofKey = (pem: string, usage = 3): TlsaRecord => ({
-      usage, selector: 1, matchingType: 1, certificate: createHash('sha256').update(new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' })).digest(),
+      usage,
+      selector: 1,
+      matchingType: 1,
+      certificate: createHash('sha256')
+        .update(new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' }))
+        .digest(),
     })
     /** The domain, its MX and its TLSA records, all of them vouched for. */
     function sign(domain: string, records: readonly TlsaRecord[], port = office.system.config.smtpOutPort): void {
@@ -213,7 +271,7 @@ describe('transport security', function () {
       zone[`_${port}._tcp.mx1.${domain}`] = { TLSA: records, isSecure: true }
     }
 
-    it('the server\'s own key (3 1 1), whatever its name: delivered', async () => {
+    it("the server's own key (3 1 1), whatever its name: delivered", async () => {
       const certificate = await authority.issue(['whatever.test'], { isExpired: true })
       await office.open('dane.example', { certificate })
       sign('dane.example', [ofKey(certificate.cert)])
@@ -234,7 +292,7 @@ describe('transport security', function () {
       sign('danestripped.example', [ofKey(authority.cert)])
       await waits('danestripped.example', mx, /TLS: dane.*does not offer it/)
     })
-    it('no usable record: TLS, whoever\'s certificate it is', async () => {
+    it("no usable record: TLS, whoever's certificate it is", async () => {
       await office.open('daneunusable.example')
       sign('daneunusable.example', [{ usage: 1, selector: 0, matchingType: 1, certificate: Buffer.alloc(32) }])
       assert.match(tlsOf(await deliver('daneunusable.example')) ?? '', /, dane, certificate not verified$/)
@@ -264,12 +322,18 @@ describe('transport security', function () {
       const mx = await office.open('rua.example', { offers: { starttls: false } })
       policies.publish(dns.zone, 'rua.example', ENFORCE('mx1.rua.example'))
       dns.zone['_smtp._tls.told.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@rua.example'] }
-      await system.db.query(`INSERT INTO tls_results (day, domain, policy_hash, policy, result, mx_host, mx_address, count)
+      await system.db
+        .query(`INSERT INTO tls_results (day, domain, policy_hash, policy, result, mx_host, mx_address, count)
         VALUES (current_date - 1, 'told.example', '', '{"type": "no-policy-found", "lines": [], "mx": []}', 'success', 'mx.told.example', '192.0.2.1', 7)`)
-      await system.db.query(`INSERT INTO tls_reports (day, domain, due_at) VALUES (current_date - 1, 'told.example', now())`)
+      await system.db.query(
+        `INSERT INTO tls_reports (day, domain, due_at) VALUES (current_date - 1, 'told.example', now())`,
+      )
       const [report] = await mx.until(1)
       assert.deepEqual([report?.from, report?.to], ['', ['tls@rua.example']])
-      assert.match(report?.bytes.toString('latin1') ?? '', /^DKIM-Signature: [^]*d=sender\.example[^]*\r\nTLS-Report-Domain: told\.example\r\n/m)
+      assert.match(
+        report?.bytes.toString('latin1') ?? '',
+        /^DKIM-Signature: [^]*d=sender\.example[^]*\r\nTLS-Report-Domain: told\.example\r\n/m,
+      )
     })
 
     it('what became of TLS is counted for domains that ask for reports', async () => {
@@ -285,14 +349,30 @@ describe('transport security', function () {
       await waits('reportedbad.example', bad, /CERT_HAS_EXPIRED/)
       // what is counted is written every half minute, and at the end
       await system.roles.mta.stop()
-      const { rows } = await system.db.query(`SELECT domain, policy ->> 'type' AS type, result, mx_host, mx_address, sending_ip, mx_helo, reason,
+      const { rows } = await system.db
+        .query(`SELECT domain, policy ->> 'type' AS type, result, mx_host, mx_address, sending_ip, mx_helo, reason,
         count::int FROM tls_results WHERE domain LIKE 'reported%' ORDER BY domain`)
       const at = { mx_host: 'mx1.reported.example', mx_address: mx.host }
       await system.heal()
       const about = { sending_ip: '127.0.0.1', mx_helo: 'mx.test', reason: 'CERT_HAS_EXPIRED' }
       const [good, failed] = rows
-      assert.deepEqual(good, { domain: 'reported.example', type: 'sts', result: 'success', ...at, sending_ip: '', mx_helo: '', reason: '', count: 1 })
-      assert.partialDeepStrictEqual(failed, { domain: 'reportedbad.example', type: 'sts', result: 'certificate-expired', mx_address: bad.host, ...about })
+      assert.deepEqual(good, {
+        domain: 'reported.example',
+        type: 'sts',
+        result: 'success',
+        ...at,
+        sending_ip: '',
+        mx_helo: '',
+        reason: '',
+        count: 1,
+      })
+      assert.partialDeepStrictEqual(failed, {
+        domain: 'reportedbad.example',
+        type: 'sts',
+        result: 'certificate-expired',
+        mx_address: bad.host,
+        ...about,
+      })
     })
   })
 })

@@ -30,36 +30,65 @@ describe('unsubscribing by mail', function () {
 
   async function addAudience(): Promise<string> {
     const id = newId()
-    await ctx.db.query('INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, $3, $4)', [id, workspaceId, 'News', id])
+    await ctx.db.query('INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, $3, $4)', [
+      id,
+      workspaceId,
+      'News',
+      id,
+    ])
     return id
   }
 
-  interface Sent extends HandedOver { readonly contactId: string; readonly address: string; readonly mailto: URL }
+  interface Sent extends HandedOver {
+    readonly contactId: string
+    readonly address: string
+    readonly mailto: URL
+  }
 
   /** A mail to a member of both audiences, sent to it as a member of the first. */
   async function sent(): Promise<Sent> {
     const email = `r${++count}@receiver.example`
     let contactId = ''
     for (const id of [audienceId, other]) {
-      const saved = await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId: id, now: new Date() }, [{ email }]))
+      const saved = await ctx.db.transaction((tx) =>
+        saveContacts(tx, { workspaceId, audienceId: id, now: new Date() }, [{ email }]),
+      )
       if (saved.kind === 'saved') contactId = saved.contacts[0]?.contactId ?? ''
     }
     const [one] = await handOver(ctx, workspaceId, [email])
     assert.ok(one !== undefined)
-    const [field] = createLinks(ctx).listUnsubscribe({ base: 'https://x.example', messageId: one.messageId, n: 0, workspaceId, contactId, audienceId })
+    const [field] = createLinks(ctx).listUnsubscribe({
+      base: 'https://x.example',
+      messageId: one.messageId,
+      n: 0,
+      workspaceId,
+      contactId,
+      audienceId,
+    })
     const mailto = /<(mailto:[^>]+)>/.exec(field?.[1] ?? '')?.[1] ?? ''
     return { ...one, contactId, mailto: new URL(mailto) }
   }
   const write = async ({ mailto }: Sent, header: string, from = 'somebody@receiver.example'): Promise<string> =>
-    (await submit(inbound.port, { from, to: mailto.pathname, content: `From: somebody@receiver.example\r\n${header}\r\n\r\n` })).at(-1) ?? ''
+    (
+      await submit(inbound.port, {
+        from,
+        to: mailto.pathname,
+        content: `From: somebody@receiver.example\r\n${header}\r\n\r\n`,
+      })
+    ).at(-1) ?? ''
   /** Subscribed to the audience of the mail, and to the other. */
   async function status({ contactId }: Sent): Promise<unknown> {
-    const { rows } = await ctx.db.query<{ audience_id: string; is_subscribed: boolean }>('SELECT audience_id, is_subscribed FROM memberships WHERE contact_id = $1', [contactId])
+    const { rows } = await ctx.db.query<{ audience_id: string; is_subscribed: boolean }>(
+      'SELECT audience_id, is_subscribed FROM memberships WHERE contact_id = $1',
+      [contactId],
+    )
     return [audienceId, other].map((id) => rows.find((row) => row.audience_id === id)?.is_subscribed)
   }
   async function told({ messageId, contactId }: Sent): Promise<string[]> {
     const { rows } = await ctx.db.query<{ type: string }>(
-      `SELECT type FROM events WHERE type LIKE '%unsubscribed' AND (message_id = $1 OR data ->> 'contact_id' = $2) ORDER BY type`, [messageId, contactId])
+      `SELECT type FROM events WHERE type LIKE '%unsubscribed' AND (message_id = $1 OR data ->> 'contact_id' = $2) ORDER BY type`,
+      [messageId, contactId],
+    )
     return rows.map(({ type }) => type)
   }
 
@@ -67,9 +96,22 @@ describe('unsubscribing by mail', function () {
     const mail = await sent()
     const subject = `Subject: ${mail.mailto.searchParams.get('subject')}`
     for (let time = 0; time < 2; time++) assert.match(await write(mail, subject), /^250 /)
-    assert.deepEqual([await status(mail), await told(mail)], [[false, true], ['contact.unsubscribed', 'email.unsubscribed']])
+    assert.deepEqual(
+      [await status(mail), await told(mail)],
+      [
+        [false, true],
+        ['contact.unsubscribed', 'email.unsubscribed'],
+      ],
+    )
   })
-  for (const header of ['Subject: please stop', 'Subject: =?utf-8?q?unsubscribe?=', 'To: x@y.example', 'Auto-Submitted: auto-generated', 'Auto-Submitted: no', 'Precedence: list']) {
+  for (const header of [
+    'Subject: please stop',
+    'Subject: =?utf-8?q?unsubscribe?=',
+    'To: x@y.example',
+    'Auto-Submitted: auto-generated',
+    'Auto-Submitted: no',
+    'Precedence: list',
+  ]) {
     it(`${header}: the address is enough`, async () => {
       const mail = await sent()
       await write(mail, header)
@@ -79,11 +121,16 @@ describe('unsubscribing by mail', function () {
   it('the subject of another mail says nothing', async () => {
     const [mail, another] = [await sent(), await sent()]
     await write(mail, `Subject: ${another.mailto.searchParams.get('subject')}`)
-    assert.deepEqual([await status(mail), await status(another), await told(another)], [[false, true], [true, true], []])
+    assert.deepEqual(
+      [await status(mail), await status(another), await told(another)],
+      [[false, true], [true, true], []],
+    )
   })
   for (const [what, header, from] of [
-    ['a bounce', 'Subject: Undeliverable', ''], ['an automatic answer', 'Auto-Submitted: auto-replied (vacation)', 'x@y.example'],
-    ['one that only says so in another way', 'X-Autoreply: yes', 'x@y.example'], ['junk', 'Precedence: auto_reply', 'x@y.example'],
+    ['a bounce', 'Subject: Undeliverable', ''],
+    ['an automatic answer', 'Auto-Submitted: auto-replied (vacation)', 'x@y.example'],
+    ['one that only says so in another way', 'X-Autoreply: yes', 'x@y.example'],
+    ['junk', 'Precedence: auto_reply', 'x@y.example'],
     ['a report', 'Content-Type: multipart/report; report-type=delivery-status', 'x@y.example'],
   ] as const) {
     it(`${what} is taken and does nothing`, async () => {

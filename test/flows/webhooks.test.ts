@@ -28,7 +28,10 @@ describe('webhooks of a message', function () {
     office = await openPostOffice({ RETRY_SCALE: '0.002' })
     endpoint = await startReceiver()
     const order = { url: `${endpoint.url}/hook`, events: ['*'] }
-    const { status, body } = await office.system.call('POST', '/public/webhooks', { key: office.system.admin, body: order })
+    const { status, body } = await office.system.call('POST', '/public/webhooks', {
+      key: office.system.admin,
+      body: order,
+    })
     assert.equal(status, 201)
     secret = body['data']?.['secret'] as unknown as string
   })
@@ -48,18 +51,26 @@ describe('webhooks of a message', function () {
   async function heardOf(emailId: string, count: number): Promise<Heard[]> {
     const mine = (): Heard[] => endpoint.requests.map(open).filter((one) => one.email_id === emailId)
     const events = (): Map<string, Heard> => new Map(mine().map((one) => [one.id, one]))
-    await until(() => events().size >= count, () => `${events().size} of ${count} events were heard`)
+    await until(
+      () => events().size >= count,
+      () => `${events().size} of ${count} events were heard`,
+    )
     return [...events().values()].toSorted((a, b) => a.sequence - b.sequence)
   }
 
   it('every event arrives signed, and the timeline of get-email is the same', async () => {
-    await office.open('told.example', { on: { rcpt: ({ address }) => address.startsWith('no') ? '550 5.1.1 Nobody' : undefined } })
+    await office.open('told.example', {
+      on: { rcpt: ({ address }) => (address.startsWith('no') ? '550 5.1.1 Nobody' : undefined) },
+    })
     const id = await office.send({ to: ['yes@told.example', 'no@told.example'], metadata: { order: 7 } })
     const told = await office.settle(id)
     const heard = await heardOf(id, told.events.length)
     const lineOf = (event: Omit<Heard, 'email_id'>): unknown => [event.id, event.sequence, event.type, event.recipient]
     assert.deepEqual(heard.map(lineOf), told.events.map(lineOf))
-    assert.deepEqual(heard.map(({ sequence }) => sequence), [1, 2, 3, 4, 5])
+    assert.deepEqual(
+      heard.map(({ sequence }) => sequence),
+      [1, 2, 3, 4, 5],
+    )
   })
 
   it('a wrong secret does not open it', async () => {
@@ -80,7 +91,8 @@ describe('webhooks of a message', function () {
     })
     const id = await office.send({ to: 'ann@again.example' })
     const told = await office.settle(id)
-    const triesOf = (eventId: string): number => endpoint.requests.filter(({ headers }) => headers['webhook-id'] === eventId).length
+    const triesOf = (eventId: string): number =>
+      endpoint.requests.filter(({ headers }) => headers['webhook-id'] === eventId).length
     await until(() => told.events.every((event) => triesOf(event.id) === 2))
     endpoint.behave(answer(200))
     assert.equal((await heardOf(id, 3)).length, 3)
@@ -93,7 +105,11 @@ describe('webhooks of a message', function () {
     for (const id of ids) await office.settle(id)
     await office.system.roles.worker.start()
     const whole = ['email.queued', 'email.sent', 'email.delivered']
-    for (const id of ids) assert.deepEqual((await heardOf(id, 3)).map(({ type }) => type), whole)
+    for (const id of ids)
+      assert.deepEqual(
+        (await heardOf(id, 3)).map(({ type }) => type),
+        whole,
+      )
   })
 
   it('the books add up', () => checkBooks(office.system))

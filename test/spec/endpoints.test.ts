@@ -21,14 +21,35 @@ interface Row {
 
 const READ: readonly ErrorCode[] = ['VALIDATION_ERROR']
 const ONE: readonly ErrorCode[] = ['VALIDATION_ERROR', 'NOT_FOUND']
-const SENDS: readonly ErrorCode[] = ['VALIDATION_ERROR', 'INVALID_TEMPLATE', 'FORBIDDEN', 'RATE_LIMITED', 'IDEMPOTENCY_MISMATCH',
-  'IDEMPOTENCY_IN_PROGRESS', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']
+const SENDS: readonly ErrorCode[] = [
+  'VALIDATION_ERROR',
+  'INVALID_TEMPLATE',
+  'FORBIDDEN',
+  'RATE_LIMITED',
+  'IDEMPOTENCY_MISMATCH',
+  'IDEMPOTENCY_IN_PROGRESS',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+]
 
-type Line = readonly [method: string, paths: readonly string[], status: number, errors: readonly ErrorCode[], access?: Access]
+type Line = readonly [
+  method: string,
+  paths: readonly string[],
+  status: number,
+  errors: readonly ErrorCode[],
+  access?: Access,
+]
 
 /** One line for each endpoint of a section that has one kind of key. */
 function section(name: string, access: Access, lines: readonly Line[]): Row[] {
-  return lines.map(([method, paths, status, errors, own]) => ({ section: name, access: own ?? access, method, paths, status, errors }))
+  return lines.map(([method, paths, status, errors, own]) => ({
+    section: name,
+    access: own ?? access,
+    method,
+    paths,
+    status,
+    errors,
+  }))
 }
 
 const audiences: Access = { admin: 'audiences:manage' }
@@ -57,7 +78,10 @@ const ROWS: readonly Row[] = [
     ['GET', ['/public/emails'], 200, READ],
     ['GET', ['/integrations/verify'], 200, []],
   ]),
-  ...section('Templates', 'any', [['GET', ['/templates'], 200, READ], ['POST', ['/templates/save'], 200, READ]]),
+  ...section('Templates', 'any', [
+    ['GET', ['/templates'], 200, READ],
+    ['POST', ['/templates/save'], 200, READ],
+  ]),
   ...section('Audiences', audiences, [
     ['GET', ['/public/audiences/get-audiences'], 200, READ],
     ['GET', ['/public/audiences/get-audience'], 200, ONE],
@@ -71,7 +95,10 @@ const ROWS: readonly Row[] = [
     ['PATCH', ['/public/contacts/update-contact'], 200, ONE, writes],
     ['DELETE', ['/public/contacts/delete-contact'], 204, ONE, writes],
   ]),
-  ...section('Public subscribe form', 'public', [['GET', ['//s/:token'], 200, ['NOT_FOUND']], ['POST', ['//s/:token'], 200, ONE]]),
+  ...section('Public subscribe form', 'public', [
+    ['GET', ['//s/:token'], 200, ['NOT_FOUND']],
+    ['POST', ['//s/:token'], 200, ONE],
+  ]),
   ...section('Domains', domains, [
     ['POST', ['/public/domains/add-domain'], 201, ['VALIDATION_ERROR', 'PLAN_REQUIRED', 'CONFLICT']],
     ['GET', ['/public/domains/get-domains'], 200, []],
@@ -102,8 +129,11 @@ const ROWS: readonly Row[] = [
     ['DELETE', ['/public/suppressions'], 200, ONE],
   ]),
   ...section('For the operator', 'public', [
-    ['GET', ['//healthz'], 200, []], ['GET', ['//readyz'], 200, []], ['GET', ['//metrics'], 200, []],
-    ['GET', ['//openapi.json'], 200, []], ['GET', ['//docs'], 200, []],
+    ['GET', ['//healthz'], 200, []],
+    ['GET', ['//readyz'], 200, []],
+    ['GET', ['//metrics'], 200, []],
+    ['GET', ['//openapi.json'], 200, []],
+    ['GET', ['//docs'], 200, []],
   ]),
 ]
 
@@ -112,14 +142,21 @@ const whole = (path: string): string => (path.startsWith('//') ? path.slice(1) :
 const unnamed = (path: string): string => path.replace(/:\w+/g, ':')
 
 function find(method: string, path: string): AnyRoute | undefined {
-  return ROUTES.find((spec) => spec.method === method && pathsOf(spec).some((one) => unnamed(one) === unnamed(whole(path))))
+  return ROUTES.find(
+    (spec) => spec.method === method && pathsOf(spec).some((one) => unnamed(one) === unnamed(whole(path))),
+  )
 }
 
 /** What every endpoint under a key may answer (Authentication, rules 1 to 3; Limits). */
 function errorsOfAccess(access: Access): ErrorCode[] {
   if (access === 'public') return []
   const kind: ErrorCode[] = access === 'any' ? [] : ['FORBIDDEN']
-  return ['UNAUTHORIZED', 'RATE_LIMITED', ...kind, ...(typeof access === 'object' ? (['INSUFFICIENT_SCOPE'] as const) : [])]
+  return [
+    'UNAUTHORIZED',
+    'RATE_LIMITED',
+    ...kind,
+    ...(typeof access === 'object' ? (['INSUFFICIENT_SCOPE'] as const) : []),
+  ]
 }
 
 describe('specification: endpoints', () => {
@@ -144,10 +181,22 @@ describe('specification: endpoints', () => {
 
 /** The table of errors; below it what the contract adds. */
 const STATUSES: readonly (readonly [ErrorCode, number])[] = [
-  ['VALIDATION_ERROR', 400], ['INVALID_TEMPLATE', 400], ['UNAUTHORIZED', 401], ['FORBIDDEN', 403], ['INSUFFICIENT_SCOPE', 403],
-  ['PLAN_REQUIRED', 403], ['RATE_LIMITED', 429], ['INTERNAL_ERROR', 500],
-  ['NOT_FOUND', 404], ['METHOD_NOT_ALLOWED', 405], ['CONFLICT', 409], ['IDEMPOTENCY_MISMATCH', 409], ['IDEMPOTENCY_IN_PROGRESS', 409],
-  ['PAYLOAD_TOO_LARGE', 413], ['UNSUPPORTED_MEDIA_TYPE', 415], ['SERVICE_UNAVAILABLE', 503],
+  ['VALIDATION_ERROR', 400],
+  ['INVALID_TEMPLATE', 400],
+  ['UNAUTHORIZED', 401],
+  ['FORBIDDEN', 403],
+  ['INSUFFICIENT_SCOPE', 403],
+  ['PLAN_REQUIRED', 403],
+  ['RATE_LIMITED', 429],
+  ['INTERNAL_ERROR', 500],
+  ['NOT_FOUND', 404],
+  ['METHOD_NOT_ALLOWED', 405],
+  ['CONFLICT', 409],
+  ['IDEMPOTENCY_MISMATCH', 409],
+  ['IDEMPOTENCY_IN_PROGRESS', 409],
+  ['PAYLOAD_TOO_LARGE', 413],
+  ['UNSUPPORTED_MEDIA_TYPE', 415],
+  ['SERVICE_UNAVAILABLE', 503],
 ]
 
 describe('specification: error codes', () => {

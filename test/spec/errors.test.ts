@@ -14,49 +14,127 @@ const message = (domain: string): object => ({ from: `me@${domain}`, to: ['a@b.e
 const UNKNOWN = '00000000-0000-7000-8000-000000000000'
 
 const ROWS: readonly Row[] = [
-  [400, 'VALIDATION_ERROR', 'a required field is missing', ({ api }) => api.call('POST', '/send-email/instant', { body: {} })],
-  [400, 'VALIDATION_ERROR', 'a value is not valid',
-    ({ api }) => api.call('POST', '/public/audiences/add-audience', { key: api.admin, body: { name: 5 } })],
-  [400, 'VALIDATION_ERROR', 'the body is not JSON', ({ api }) => api.call('POST', '/send-email/instant', { body: '{"to":' })],
-  [400, 'VALIDATION_ERROR', 'the id is missing', ({ api }) => api.call('GET', '/public/audiences/get-audience', { key: api.admin })],
-  [400, 'INVALID_TEMPLATE', 'template_id is not found',
-    ({ api }) => api.call('POST', '/send-email/instant', { body: { from: `me@${api.domain}`, to: 'a@b.example', template_id: UNKNOWN } })],
+  [
+    400,
+    'VALIDATION_ERROR',
+    'a required field is missing',
+    ({ api }) => api.call('POST', '/send-email/instant', { body: {} }),
+  ],
+  [
+    400,
+    'VALIDATION_ERROR',
+    'a value is not valid',
+    ({ api }) => api.call('POST', '/public/audiences/add-audience', { key: api.admin, body: { name: 5 } }),
+  ],
+  [
+    400,
+    'VALIDATION_ERROR',
+    'the body is not JSON',
+    ({ api }) => api.call('POST', '/send-email/instant', { body: '{"to":' }),
+  ],
+  [
+    400,
+    'VALIDATION_ERROR',
+    'the id is missing',
+    ({ api }) => api.call('GET', '/public/audiences/get-audience', { key: api.admin }),
+  ],
+  [
+    400,
+    'INVALID_TEMPLATE',
+    'template_id is not found',
+    ({ api }) =>
+      api.call('POST', '/send-email/instant', {
+        body: { from: `me@${api.domain}`, to: 'a@b.example', template_id: UNKNOWN },
+      }),
+  ],
   [401, 'UNAUTHORIZED', 'no key', ({ api }) => api.call('GET', '/integrations/verify', { key: null })],
-  [401, 'UNAUTHORIZED', 'a key that is not valid', ({ api }) => api.call('GET', '/integrations/verify', { key: 'ms_0.live_0' })],
+  [
+    401,
+    'UNAUTHORIZED',
+    'a key that is not valid',
+    ({ api }) => api.call('GET', '/integrations/verify', { key: 'ms_0.live_0' }),
+  ],
   [403, 'FORBIDDEN', 'a Regular key on audiences', ({ api }) => api.call('GET', '/public/audiences/get-audiences')],
-  [403, 'FORBIDDEN', 'an Admin key on a sending endpoint',
-    ({ api }) => api.call('POST', '/send-email/instant', { key: api.admin, body: message(api.domain) })],
-  [403, 'PLAN_REQUIRED', 'scheduling on the free plan',
-    ({ api, free }) => api.call('POST', '/send-email/schedule', { key: free.regular, body: message(free.domain) })],
+  [
+    403,
+    'FORBIDDEN',
+    'an Admin key on a sending endpoint',
+    ({ api }) => api.call('POST', '/send-email/instant', { key: api.admin, body: message(api.domain) }),
+  ],
+  [
+    403,
+    'PLAN_REQUIRED',
+    'scheduling on the free plan',
+    ({ api, free }) => api.call('POST', '/send-email/schedule', { key: free.regular, body: message(free.domain) }),
+  ],
   [404, 'NOT_FOUND', 'no such endpoint', ({ api }) => api.call('GET', '/public/nothing', { key: api.admin })],
-  [404, 'NOT_FOUND', 'no such object', ({ api }) => api.call('GET', `/public/audiences/get-audience?id=${UNKNOWN}`, { key: api.admin })],
-  [404, 'NOT_FOUND', 'no such email', ({ api }) => api.call('GET', '/public/emails/get-email?id=em_00000000000070008000000000000000')],
+  [
+    404,
+    'NOT_FOUND',
+    'no such object',
+    ({ api }) => api.call('GET', `/public/audiences/get-audience?id=${UNKNOWN}`, { key: api.admin }),
+  ],
+  [
+    404,
+    'NOT_FOUND',
+    'no such email',
+    ({ api }) => api.call('GET', '/public/emails/get-email?id=em_00000000000070008000000000000000'),
+  ],
   [405, 'METHOD_NOT_ALLOWED', 'another method', ({ api }) => api.call('GET', '/send-email/instant')],
-  [409, 'CONFLICT', 'a domain that is there already',
-    ({ api }) => api.call('POST', '/public/domains/add-domain', { key: api.admin, body: { domain: api.domain } })],
-  [409, 'IDEMPOTENCY_MISMATCH', 'the same key with another body', async ({ api }) => {
-    const headers = { 'idempotency-key': newId() }
-    await api.call('POST', '/send-email/instant', { body: message(api.domain), headers })
-    return api.call('POST', '/send-email/instant', { body: { ...message(api.domain), subject: 'other' }, headers })
-  }],
-  [413, 'PAYLOAD_TOO_LARGE', 'a message over the limit',
-    ({ api }) => api.call('POST', '/send-email/instant', { body: { ...message(api.domain), body: 'x'.repeat(70_000) } })],
-  [415, 'UNSUPPORTED_MEDIA_TYPE', 'a body that is not JSON',
-    ({ api }) => api.call('POST', '/send-email/instant', { body: 'a=b', headers: { 'content-type': 'text/plain' } })],
-  [429, 'RATE_LIMITED', 'the quota of the plan (100) is reached', async ({ api }) => {
-    const small = await api.addTenant({ plan: 'small' })
-    const fifty = { ...message(small.domain), to: Array.from({ length: 50 }, (_, i) => `r${i}@b.example`) }
-    for (const body of [fifty, fifty]) assert.equal((await api.call('POST', '/send-email/bulk', { key: small.regular, body })).status, 200)
-    return api.call('POST', '/send-email/bulk', { key: small.regular, body: message(small.domain) })
-  }],
-  [500, 'INTERNAL_ERROR', 'server failure: a table that is not there', async ({ api }) => {
-    await api.db.query('ALTER TABLE templates RENAME TO templates_lost')
-    try {
-      return await api.call('GET', '/templates')
-    } finally {
-      await api.db.query('ALTER TABLE templates_lost RENAME TO templates')
-    }
-  }],
+  [
+    409,
+    'CONFLICT',
+    'a domain that is there already',
+    ({ api }) => api.call('POST', '/public/domains/add-domain', { key: api.admin, body: { domain: api.domain } }),
+  ],
+  [
+    409,
+    'IDEMPOTENCY_MISMATCH',
+    'the same key with another body',
+    async ({ api }) => {
+      const headers = { 'idempotency-key': newId() }
+      await api.call('POST', '/send-email/instant', { body: message(api.domain), headers })
+      return api.call('POST', '/send-email/instant', { body: { ...message(api.domain), subject: 'other' }, headers })
+    },
+  ],
+  [
+    413,
+    'PAYLOAD_TOO_LARGE',
+    'a message over the limit',
+    ({ api }) =>
+      api.call('POST', '/send-email/instant', { body: { ...message(api.domain), body: 'x'.repeat(70_000) } }),
+  ],
+  [
+    415,
+    'UNSUPPORTED_MEDIA_TYPE',
+    'a body that is not JSON',
+    ({ api }) => api.call('POST', '/send-email/instant', { body: 'a=b', headers: { 'content-type': 'text/plain' } }),
+  ],
+  [
+    429,
+    'RATE_LIMITED',
+    'the quota of the plan (100) is reached',
+    async ({ api }) => {
+      const small = await api.addTenant({ plan: 'small' })
+      const fifty = { ...message(small.domain), to: Array.from({ length: 50 }, (_, i) => `r${i}@b.example`) }
+      for (const body of [fifty, fifty])
+        assert.equal((await api.call('POST', '/send-email/bulk', { key: small.regular, body })).status, 200)
+      return api.call('POST', '/send-email/bulk', { key: small.regular, body: message(small.domain) })
+    },
+  ],
+  [
+    500,
+    'INTERNAL_ERROR',
+    'server failure: a table that is not there',
+    async ({ api }) => {
+      await api.db.query('ALTER TABLE templates RENAME TO templates_lost')
+      try {
+        return await api.call('GET', '/templates')
+      } finally {
+        await api.db.query('ALTER TABLE templates_lost RENAME TO templates')
+      }
+    },
+  ],
 ]
 
 describe('specification: errors', () => {
@@ -73,7 +151,8 @@ describe('specification: errors', () => {
       const answer = await ask(world)
       const { success, error, message: text, details, ...more } = answer.body
       assert.deepEqual([answer.status, success, error, typeof text, more], [status, false, code, 'string', {}])
-      if (code === 'VALIDATION_ERROR') for (const detail of listOf(details)) assert.deepEqual(Object.keys(detail), ['path', 'message'])
+      if (code === 'VALIDATION_ERROR')
+        for (const detail of listOf(details)) assert.deepEqual(Object.keys(detail), ['path', 'message'])
       else assert.equal(details, undefined)
       if (status === 405) assert.equal(answer.headers.get('allow'), 'POST, OPTIONS')
       if (status === 429) assert.ok(Number(answer.headers.get('retry-after')) > 0)

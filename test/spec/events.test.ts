@@ -6,12 +6,38 @@ import { EVENT_TYPES } from '#src/webhooks/event-types.ts'
 import { startApi, type TestApi } from '#test/support/api.ts'
 
 const TYPES = [
-  'email.queued', 'email.scheduled', 'email.sent', 'email.delivered', 'email.deferred', 'email.bounced', 'email.failed', 'email.opened',
-  'email.clicked', 'email.complained', 'email.unsubscribed', 'email.cancelled', 'contact.subscribed', 'contact.unsubscribed',
-  'domain.verified', 'domain.degraded',
+  'email.queued',
+  'email.scheduled',
+  'email.sent',
+  'email.delivered',
+  'email.deferred',
+  'email.bounced',
+  'email.failed',
+  'email.opened',
+  'email.clicked',
+  'email.complained',
+  'email.unsubscribed',
+  'email.cancelled',
+  'contact.subscribed',
+  'contact.unsubscribed',
+  'domain.verified',
+  'domain.degraded',
 ]
-const FIELDS = ['id', 'type', 'event', 'timestamp', 'workspace_id', 'email_id', 'message_id', 'recipient', 'to', 'subject', 'sequence',
-  'metadata', 'data']
+const FIELDS = [
+  'id',
+  'type',
+  'event',
+  'timestamp',
+  'workspace_id',
+  'email_id',
+  'message_id',
+  'recipient',
+  'to',
+  'subject',
+  'sequence',
+  'metadata',
+  'data',
+]
 const MORE: Readonly<Record<string, readonly string[]>> = {
   'email.bounced': ['bounce_type', 'bounce_code', 'bounce_class', 'bounce_message'],
   'email.clicked': ['url', 'machine'],
@@ -19,8 +45,12 @@ const MORE: Readonly<Record<string, readonly string[]>> = {
 }
 
 interface Described {
-  readonly webhooks: Readonly<Record<string, { readonly post: { readonly parameters: readonly { readonly name: string }[] } }>>
-  readonly components: { readonly schemas: Readonly<Record<string, { readonly properties: object; readonly required: readonly string[] }>> }
+  readonly webhooks: Readonly<
+    Record<string, { readonly post: { readonly parameters: readonly { readonly name: string }[] } }>
+  >
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly properties: object; readonly required: readonly string[] }>>
+  }
 }
 
 describe('specification: events', () => {
@@ -31,20 +61,23 @@ describe('specification: events', () => {
   })
   after(() => api.stop())
 
-  it('has these types, one for connected accounts, and no others', () => assert.deepEqual(Object.keys(EVENT_TYPES), [...TYPES, 'account.paused']))
+  it('has these types, one for connected accounts, and no others', () =>
+    assert.deepEqual(Object.keys(EVENT_TYPES), [...TYPES, 'account.paused']))
   for (const type of TYPES) {
     const name = `${type.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase())}Event`
     it(`${type}: the fields of its body, all of them always there`, () => {
       const wanted = [...FIELDS, ...(MORE[type] ?? [])].toSorted()
       assert.deepEqual(Object.keys(components.schemas[name]?.properties ?? {}).toSorted(), wanted)
-      assert.deepEqual([...components.schemas[name]?.required ?? []].toSorted(), wanted)
+      assert.deepEqual([...(components.schemas[name]?.required ?? [])].toSorted(), wanted)
     })
     it(`${type}: can be registered for, signed as Standard Webhooks say and simply`, async () => {
       const order = { url: 'https://hooks.example/', events: [type] }
       const { status, body } = await api.call('POST', '/public/webhooks', { key: api.admin, body: order })
       assert.deepEqual([status, body['data']?.['events']], [201, [type]])
-      assert.deepEqual(webhooks[type]?.post.parameters.map((header) => header.name),
-        ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'X-Webhook-Signature'])
+      assert.deepEqual(
+        webhooks[type]?.post.parameters.map((header) => header.name),
+        ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'X-Webhook-Signature'],
+      )
     })
   }
 })

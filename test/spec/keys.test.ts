@@ -83,8 +83,17 @@ describe('specification: authentication', () => {
 
   it('rule 3: expired, switched off and unknown keys get the same 401', async () => {
     const messages = new Set<unknown>()
-    const order = { kind: 'regular', prefix: 'ms', workspaceId: api.workspaceId, name: 'k', domainId: api.domainId } as const
-    const [expired, off] = [await createKey(api.db, { ...order, expiresAt: new Date(Date.now() - 1000) }), await createKey(api.db, order)]
+    const order = {
+      kind: 'regular',
+      prefix: 'ms',
+      workspaceId: api.workspaceId,
+      name: 'k',
+      domainId: api.domainId,
+    } as const
+    const [expired, off] = [
+      await createKey(api.db, { ...order, expiresAt: new Date(Date.now() - 1000) }),
+      await createKey(api.db, order),
+    ]
     if (expired.kind !== 'created' || off.kind !== 'created') assert.fail()
     await deactivateKey(api.db, off.id)
     for (const key of [expired.secretKey, off.secretKey, api.regular.replace(/....$/, '0000'), 'nonsense']) {
@@ -95,7 +104,13 @@ describe('specification: authentication', () => {
     assert.equal(messages.size, 1)
   })
   it('a key that is switched off stops working soon', async () => {
-    const order = { kind: 'regular', prefix: 'ms', workspaceId: api.workspaceId, name: 'k', domainId: api.domainId } as const
+    const order = {
+      kind: 'regular',
+      prefix: 'ms',
+      workspaceId: api.workspaceId,
+      name: 'k',
+      domainId: api.domainId,
+    } as const
     const made = await createKey(api.db, order)
     if (made.kind !== 'created') assert.fail()
     assert.equal((await call('GET', '/integrations/verify', made.secretKey)).status, 200)
@@ -106,7 +121,9 @@ describe('specification: authentication', () => {
     const { workspaceId } = await api.addTenant() // has one
     const kinds: string[] = []
     for (let i = 0; i < 5; i++)
-      kinds.push((await createKey(api.db, { kind: 'admin', prefix: 'ms', workspaceId, name: 'k', scopes: ALL_SCOPES })).kind)
+      kinds.push(
+        (await createKey(api.db, { kind: 'admin', prefix: 'ms', workspaceId, name: 'k', scopes: ALL_SCOPES })).kind,
+      )
     assert.deepEqual([MAX_ADMIN_KEYS, kinds], [5, [...Array<string>(4).fill('created'), 'too-many-admin-keys']])
   })
   it('a `from` outside the domain of the key is 403 FORBIDDEN', async () => {
@@ -115,6 +132,9 @@ describe('specification: authentication', () => {
   })
   it('GET /integrations/verify tells type, workspace and scopes', async () => {
     const { body } = await call('GET', '/integrations/verify', api.admin)
-    assert.deepEqual(['type', 'workspace_id', 'scopes'].map((field) => body['data']?.[field]), ['admin', api.workspaceId, ALL_SCOPES])
+    assert.deepEqual(
+      ['type', 'workspace_id', 'scopes'].map((field) => body['data']?.[field]),
+      ['admin', api.workspaceId, ALL_SCOPES],
+    )
   })
 })

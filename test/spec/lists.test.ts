@@ -12,11 +12,28 @@ interface ListRow {
 }
 
 const LISTS: readonly ListRow[] = [
-  { list: '/public/audiences/get-audiences', items: 'audiences', needs: '',
-    sortBy: ['name', 'contactCount', 'contact_count', 'createdAt', 'created_at'] },
-  { list: '/public/contacts/get-contacts', items: 'contacts', needs: 'audienceId=#',
-    sortBy: ['firstName', 'first_name', 'lastName', 'last_name', 'email', 'createdAt', 'created_at', 'deliverabilityScore',
-      'deliverability_score'] },
+  {
+    list: '/public/audiences/get-audiences',
+    items: 'audiences',
+    needs: '',
+    sortBy: ['name', 'contactCount', 'contact_count', 'createdAt', 'created_at'],
+  },
+  {
+    list: '/public/contacts/get-contacts',
+    items: 'contacts',
+    needs: 'audienceId=#',
+    sortBy: [
+      'firstName',
+      'first_name',
+      'lastName',
+      'last_name',
+      'email',
+      'createdAt',
+      'created_at',
+      'deliverabilityScore',
+      'deliverability_score',
+    ],
+  },
   { list: '/send-email/scheduled', items: 'emails', needs: '', sortBy: [] },
   { list: '/templates', items: 'templates', needs: '', sortBy: [] },
   { list: '/public/automations/get-all', items: 'automations', needs: '', sortBy: [] },
@@ -30,16 +47,28 @@ describe('specification: lists and naming variants', () => {
   let audience: string
   before(async () => {
     api = await startApi()
-    for (const name of ['B', 'A', 'C']) audience = textOf((await post('/public/audiences/add-audience', { name }))['data']?.['id'])
-    for (const [email, first] of [['b@x.example', 'Bob'], ['a@x.example', 'Cecil'], ['c@x.example', 'Anna']] as const)
+    for (const name of ['B', 'A', 'C'])
+      audience = textOf((await post('/public/audiences/add-audience', { name }))['data']?.['id'])
+    for (const [email, first] of [
+      ['b@x.example', 'Bob'],
+      ['a@x.example', 'Cecil'],
+      ['c@x.example', 'Anna'],
+    ] as const)
       await post('/public/contacts/add-contact', { email, audience_id: audience, first_name: first })
   })
   after(() => api.stop())
 
-  const post = async (path: string, body: object): Promise<Json> => (await api.call('POST', path, { key: api.admin, body })).body
+  const post = async (path: string, body: object): Promise<Json> =>
+    (await api.call('POST', path, { key: api.admin, body })).body
   const get = (list: string, ...query: readonly string[]): Promise<TestAnswer> =>
-    api.call('GET', `${list}?${query.filter((part) => part !== '').join('&').replace('#', audience)}`,
-      { key: list.startsWith('/send-email') ? api.regular : api.admin })
+    api.call(
+      'GET',
+      `${list}?${query
+        .filter((part) => part !== '')
+        .join('&')
+        .replace('#', audience)}`,
+      { key: list.startsWith('/send-email') ? api.regular : api.admin },
+    )
 
   for (const { list, items, needs, sortBy } of LISTS) {
     describe(`GET ${list}`, () => {
@@ -47,20 +76,35 @@ describe('specification: lists and naming variants', () => {
         const { status, body } = await get(list, needs)
         const { [items]: found, ...page } = body['data'] ?? assert.fail()
         const { total } = page
-        assert.deepEqual([status, page], [200, {
-          page: 1, limit: 50, total, totalPages: Math.ceil(Number(total) / 50), meta: { total, page: 1, limit: 50, has_more: false },
-        }])
+        assert.deepEqual(
+          [status, page],
+          [
+            200,
+            {
+              page: 1,
+              limit: 50,
+              total,
+              totalPages: Math.ceil(Number(total) / 50),
+              meta: { total, page: 1, limit: 50, has_more: false },
+            },
+          ],
+        )
         assert.equal(listOf(found).length, Number(total))
       })
-      it('limit goes up to 1000', async () => assert.equal((await get(list, needs, 'limit=1000')).body['data']?.['limit'], 1000))
+      it('limit goes up to 1000', async () =>
+        assert.equal((await get(list, needs, 'limit=1000')).body['data']?.['limit'], 1000))
       for (const query of REFUSED)
         it(`400 VALIDATION_ERROR: ${query}`, async () => {
           const { status, body } = await get(list, needs, query)
-          assert.deepEqual([status, body['error'], listOf(body['details'])[0]?.['path']], [400, 'VALIDATION_ERROR', query.split('=')[0]])
+          assert.deepEqual(
+            [status, body['error'], listOf(body['details'])[0]?.['path']],
+            [400, 'VALIDATION_ERROR', query.split('=')[0]],
+          )
         })
       for (const name of sortBy)
         it(`sortBy ${name}, both directions`, async () => {
-          for (const way of ['asc', 'desc']) assert.equal((await get(list, needs, `sortBy=${name}`, `sortDir=${way}`)).status, 200)
+          for (const way of ['asc', 'desc'])
+            assert.equal((await get(list, needs, `sortBy=${name}`, `sortDir=${way}`)).status, 200)
         })
       if (sortBy.length > 0)
         for (const query of ['sortBy=colour', 'sortDir=sideways'])
@@ -74,24 +118,40 @@ describe('specification: lists and naming variants', () => {
   }
   const emailsOf = async (...query: string[]): Promise<string> => {
     const { body } = await get('/public/contacts/get-contacts', ...query)
-    return listOf(body['data']?.['contacts']).map((one) => textOf(one['email'])[0]).join('')
+    return listOf(body['data']?.['contacts'])
+      .map((one) => textOf(one['email'])[0])
+      .join('')
   }
 
   it('audiences: createdAt, desc by default', async () => assert.deepEqual(await namesOf(), ['C', 'A', 'B']))
   it('audiences: name', async () => assert.deepEqual(await namesOf('sortBy=name', 'sortDir=asc'), ['A', 'B', 'C']))
-  it('audiences: contact_count, the most first', async () => assert.equal((await namesOf('sortBy=contact_count'))[0], 'C'))
+  it('audiences: contact_count, the most first', async () =>
+    assert.equal((await namesOf('sortBy=contact_count'))[0], 'C'))
   it('contacts: createdAt, asc by default', async () => assert.equal(await emailsOf('audienceId=#'), 'bac'))
   it('contacts: audience_id is an alias', async () => assert.equal(await emailsOf('audience_id=#'), 'bac'))
   it('contacts: email', async () => assert.equal(await emailsOf('audienceId=#', 'sortBy=email'), 'abc'))
-  it('contacts: firstName, desc', async () => assert.equal(await emailsOf('audienceId=#', 'sortBy=firstName', 'sortDir=desc'), 'abc'))
+  it('contacts: firstName, desc', async () =>
+    assert.equal(await emailsOf('audienceId=#', 'sortBy=firstName', 'sortDir=desc'), 'abc'))
   it('contacts: audienceId is required', async () => {
     const { status, body } = await get('/public/contacts/get-contacts')
-    assert.deepEqual([status, body['error'], listOf(body['details'])[0]?.['path']], [400, 'VALIDATION_ERROR', 'audienceId'])
+    assert.deepEqual(
+      [status, body['error'], listOf(body['details'])[0]?.['path']],
+      [400, 'VALIDATION_ERROR', 'audienceId'],
+    )
   })
   it('the last page knows that it is, a page behind it is empty', async () => {
     const last = await get('/public/audiences/get-audiences', 'page=2', 'limit=2')
-    assert.deepEqual([listOf(last.body['data']?.['audiences']).length, last.body['data']?.['meta']?.['has_more']], [1, false])
-    assert.equal((await get('/public/audiences/get-audiences', 'page=1', 'limit=2')).body['data']?.['meta']?.['has_more'], true)
-    assert.deepEqual((await get('/public/audiences/get-audiences', 'page=9', 'limit=2')).body['data']?.['audiences'], [])
+    assert.deepEqual(
+      [listOf(last.body['data']?.['audiences']).length, last.body['data']?.['meta']?.['has_more']],
+      [1, false],
+    )
+    assert.equal(
+      (await get('/public/audiences/get-audiences', 'page=1', 'limit=2')).body['data']?.['meta']?.['has_more'],
+      true,
+    )
+    assert.deepEqual(
+      (await get('/public/audiences/get-audiences', 'page=9', 'limit=2')).body['data']?.['audiences'],
+      [],
+    )
   })
 })

@@ -10,16 +10,16 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 
 /** The types that the tables name. */
 const TYPES = {
-  'uuid': (value) => UUID.test(String(value)),
-  'string': (value) => typeof value === 'string',
+  uuid: (value) => UUID.test(String(value)),
+  string: (value) => typeof value === 'string',
   'string[]': texts,
-  'integer': (value) => Number.isInteger(value),
-  'number': (value) => typeof value === 'number' && value >= 0 && value <= 1,
-  'boolean': (value) => typeof value === 'boolean',
-  'datetime': (value) => MOMENT.test(String(value)),
-  'object': isObject,
-  'url': (value) => URL.canParse(String(value)),
-  'array': Array.isArray,
+  integer: (value) => Number.isInteger(value),
+  number: (value) => typeof value === 'number' && value >= 0 && value <= 1,
+  boolean: (value) => typeof value === 'boolean',
+  datetime: (value) => MOMENT.test(String(value)),
+  object: isObject,
+  url: (value) => URL.canParse(String(value)),
+  array: Array.isArray,
 } satisfies Record<string, (value: unknown) => boolean>
 
 /** A type; with `?` after it, null where the value is not known yet. `=` begins the value itself. */
@@ -30,63 +30,140 @@ function check(found: Json, [field, type]: Row): void {
   const told = `${field}: ${JSON.stringify(value)}`
   assert.ok(value !== undefined, told)
   if (type instanceof RegExp) assert.match(textOf(value), type, told)
-  else if (type.startsWith('=')) assert.equal(typeof value === 'string' ? value : JSON.stringify(value), type.slice(1), told)
-  else assert.ok((type.endsWith('?') && value === null) || TYPES[type.replace('?', '') as keyof typeof TYPES](value), told)
+  else if (type.startsWith('='))
+    assert.equal(typeof value === 'string' ? value : JSON.stringify(value), type.slice(1), told)
+  else
+    assert.ok((type.endsWith('?') && value === null) || TYPES[type.replace('?', '') as keyof typeof TYPES](value), told)
 }
 
 const HEAD: readonly Row[] = [
-  ['from', 'string'], ['to', 'string[]'], ['subject', 'string'], ['created_at', 'datetime'], ['metadata.priority', 'string'],
-  ['metadata.estimated_delivery', 'string'], ['metadata.recipients_count', 'integer'],
+  ['from', 'string'],
+  ['to', 'string[]'],
+  ['subject', 'string'],
+  ['created_at', 'datetime'],
+  ['metadata.priority', 'string'],
+  ['metadata.estimated_delivery', 'string'],
+  ['metadata.recipients_count', 'integer'],
 ]
 const SHAPE_A: readonly Row[] = [['id', /^msg_\d+_[0-9a-f]+$/], ['object', '=email'], ['status', '=queued'], ...HEAD]
 const SHAPE_B: readonly Row[] = [
-  ['success', '=true'], ['message', 'string'], ['email_id', /^em_[0-9a-f]+$/], ['queue', '=async'], ['estimated_delivery', 'string'],
+  ['success', '=true'],
+  ['message', 'string'],
+  ['email_id', /^em_[0-9a-f]+$/],
+  ['queue', '=async'],
+  ['estimated_delivery', 'string'],
 ]
 const SUPERSET: readonly Row[] = [
-  ['data.id', /^msg_/], ['data.job_id', 'string'], ['data.status', '=queued'], ['data.priority', '=normal'], ['data.recipients', '=1'],
+  ['data.id', /^msg_/],
+  ['data.job_id', 'string'],
+  ['data.status', '=queued'],
+  ['data.priority', '=normal'],
+  ['data.recipients', '=1'],
 ]
 const SCHEDULED: readonly Row[] = [
-  ['id', /^scheduled_msg_\d+_[0-9a-f]+$/], ['object', '=scheduled_email'], ['status', '=scheduled'], ['scheduled_at', 'datetime'],
-  ['timezone', '=Europe/Berlin'], ...HEAD,
+  ['id', /^scheduled_msg_\d+_[0-9a-f]+$/],
+  ['object', '=scheduled_email'],
+  ['status', '=scheduled'],
+  ['scheduled_at', 'datetime'],
+  ['timezone', '=Europe/Berlin'],
+  ...HEAD,
 ]
 const AUDIENCE_A: readonly Row[] = [
-  ['id', 'uuid'], ['name', '=News'], ['contactCount', 'integer'], ['subscribeUrl', /\/s\/[\w-]+$/], ['createdAt', 'datetime'],
+  ['id', 'uuid'],
+  ['name', '=News'],
+  ['contactCount', 'integer'],
+  ['subscribeUrl', /\/s\/[\w-]+$/],
+  ['createdAt', 'datetime'],
 ]
 const AUDIENCE_B: readonly Row[] = [
-  ['id', 'uuid'], ['name', '=News'], ['description', 'string?'], ['contact_count', 'integer'], ['created_at', 'datetime'],
+  ['id', 'uuid'],
+  ['name', '=News'],
+  ['description', 'string?'],
+  ['contact_count', 'integer'],
+  ['created_at', 'datetime'],
   ['updated_at', 'datetime'],
 ]
 const SLIM_CONTACT: readonly Row[] = [
-  ['id', 'uuid'], ['email', '=anna@b.example'], ['firstName', '=Anna'], ['lastName', '=Berg'], ['companyName', '=Acme'],
-  ['jobTitle', '=Baker'], ['phoneNumber', 'string'], ['status', '=subscribed'], ['tags', 'string[]'],
+  ['id', 'uuid'],
+  ['email', '=anna@b.example'],
+  ['firstName', '=Anna'],
+  ['lastName', '=Berg'],
+  ['companyName', '=Acme'],
+  ['jobTitle', '=Baker'],
+  ['phoneNumber', 'string'],
+  ['status', '=subscribed'],
+  ['tags', 'string[]'],
 ]
 const FULL_CONTACT: readonly Row[] = [
-  ...SLIM_CONTACT, ['linkedin', 'url'], ['timezone', '=Europe/Berlin'], ['deliverabilityScore', 'number?'],
-  ['emailVerificationDate', 'datetime?'], ['customHeaders', 'object?'], ['customAttributes', 'object'],
-  ['createdAt', 'datetime'], ['updatedAt', 'datetime'],
-  ['globalStatus', '=subscribed'], ['first_name', '=Anna'], ['custom_attributes.cake', '=yes'],
+  ...SLIM_CONTACT,
+  ['linkedin', 'url'],
+  ['timezone', '=Europe/Berlin'],
+  ['deliverabilityScore', 'number?'],
+  ['emailVerificationDate', 'datetime?'],
+  ['customHeaders', 'object?'],
+  ['customAttributes', 'object'],
+  ['createdAt', 'datetime'],
+  ['updatedAt', 'datetime'],
+  ['globalStatus', '=subscribed'],
+  ['first_name', '=Anna'],
+  ['custom_attributes.cake', '=yes'],
 ]
 const DOMAIN: readonly Row[] = [
-  ['id', 'uuid'], ['domain', '=spec.example'], ['verification_status', '=pending'], ['mail_from_status', 'string'],
-  ['region', '=us-east-1'], ['dns_records', 'array'], ['registrar', 'string?'], ['dns_provider', 'string?'], ['verified_at', 'datetime?'],
+  ['id', 'uuid'],
+  ['domain', '=spec.example'],
+  ['verification_status', '=pending'],
+  ['mail_from_status', 'string'],
+  ['region', '=us-east-1'],
+  ['dns_records', 'array'],
+  ['registrar', 'string?'],
+  ['dns_provider', 'string?'],
+  ['verified_at', 'datetime?'],
 ]
 const LISTED_DOMAIN: readonly Row[] = [
-  ...DOMAIN, ['registrar_name', 'string?'], ['registrar_iana_id', 'string?'], ['registrar_last_checked_at', 'datetime?'],
+  ...DOMAIN,
+  ['registrar_name', 'string?'],
+  ['registrar_iana_id', 'string?'],
+  ['registrar_last_checked_at', 'datetime?'],
 ]
-const DNS_RECORD: readonly Row[] = [['type', '=TXT'], ['name', 'string'], ['value', 'string'], ['priority', 'integer?']]
+const DNS_RECORD: readonly Row[] = [
+  ['type', '=TXT'],
+  ['name', 'string'],
+  ['value', 'string'],
+  ['priority', 'integer?'],
+]
 const CHECKED_DOMAIN: readonly Row[] = [
-  ['id', 'uuid'], ['domain', '=spec.example'], ['status', '=pending'], ['message', 'string'], ['verified_at', 'datetime?'],
+  ['id', 'uuid'],
+  ['domain', '=spec.example'],
+  ['status', '=pending'],
+  ['message', 'string'],
+  ['verified_at', 'datetime?'],
   ['checks', 'object'],
 ]
 const DOMAIN_KEY: readonly Row[] = [
-  ['api_key.id', 'uuid'], ['api_key.key_id', 'string'], ['api_key.name', '=shop'], ['api_key.is_active', '=true'],
-  ['api_key.expires_at', 'datetime'], ['api_key.created_at', 'datetime'], ['secret_key', /^[a-z]+_[a-f0-9]+\.live_[a-f0-9]+$/],
+  ['api_key.id', 'uuid'],
+  ['api_key.key_id', 'string'],
+  ['api_key.name', '=shop'],
+  ['api_key.is_active', '=true'],
+  ['api_key.expires_at', 'datetime'],
+  ['api_key.created_at', 'datetime'],
+  ['secret_key', /^[a-z]+_[a-f0-9]+\.live_[a-f0-9]+$/],
 ]
 const AUTOMATION: readonly Row[] = [
-  ['id', 'uuid'], ['name', '=Welcome'], ['status', '=active'], ['trigger_type', '=contact_event'], ['trigger_config.event_name', '=signup'],
-  ['enrolled_count', 'integer'], ['completed_count', 'integer'], ['created_at', 'datetime'], ['updated_at', 'datetime'],
+  ['id', 'uuid'],
+  ['name', '=Welcome'],
+  ['status', '=active'],
+  ['trigger_type', '=contact_event'],
+  ['trigger_config.event_name', '=signup'],
+  ['enrolled_count', 'integer'],
+  ['completed_count', 'integer'],
+  ['created_at', 'datetime'],
+  ['updated_at', 'datetime'],
 ]
-const ENVELOPE: readonly Row[] = [['success', '=true'], ['message', 'string'], ['data', 'object']]
+const ENVELOPE: readonly Row[] = [
+  ['success', '=true'],
+  ['message', 'string'],
+  ['data', 'object'],
+]
 
 describe('specification: resources and their fields', () => {
   let api: TestApi
@@ -94,7 +171,8 @@ describe('specification: resources and their fields', () => {
   const found: Record<string, Json> = {}
 
   const get = async (path: string, key = api.admin): Promise<Json> => (await api.call('GET', path, { key })).body
-  const post = async (path: string, body: object, key = api.admin): Promise<Json> => (await api.call('POST', path, { key, body })).body
+  const post = async (path: string, body: object, key = api.admin): Promise<Json> =>
+    (await api.call('POST', path, { key, body })).body
   const dataOf = (answer: Json): Json => answer['data'] ?? assert.fail(JSON.stringify(answer))
   const first = (list: Json | undefined): Json => list?.['0'] ?? assert.fail('the list is empty')
 
@@ -116,15 +194,27 @@ describe('specification: resources and their fields', () => {
     const message = { from: `me@${api.domain}`, to: ['a@b.example'], subject: 's', body: 'x' }
     found['queued email'] = await post('/send-email/async', message, api.regular)
     const at = new Date(Date.now() + 86_400_000).toISOString()
-    found['scheduled email'] = await post('/send-email/schedule', { ...message, scheduled_at: at, timezone: 'Europe/Berlin' }, api.regular)
+    found['scheduled email'] = await post(
+      '/send-email/schedule',
+      { ...message, scheduled_at: at, timezone: 'Europe/Berlin' },
+      api.regular,
+    )
   }
 
   async function readContacts(): Promise<void> {
     found['envelope'] = await post('/public/audiences/add-audience', { name: 'News' })
     const { id } = dataOf(found['envelope'])
     await post('/public/contacts/add-contact', {
-      email: 'anna@b.example', audience_id: id, first_name: 'Anna', last_name: 'Berg', company_name: 'Acme', job_title: 'Baker',
-      phone_number: '+49 30 1234', linkedin: 'https://www.linkedin.com/in/anna', timezone: 'Europe/Berlin', tags: 'a|b',
+      email: 'anna@b.example',
+      audience_id: id,
+      first_name: 'Anna',
+      last_name: 'Berg',
+      company_name: 'Acme',
+      job_title: 'Baker',
+      phone_number: '+49 30 1234',
+      linkedin: 'https://www.linkedin.com/in/anna',
+      timezone: 'Europe/Berlin',
+      tags: 'a|b',
       custom_attributes: { cake: 'yes' },
     })
     const audience = textOf(id)
@@ -148,9 +238,15 @@ describe('specification: resources and their fields', () => {
   }
 
   async function readAutomations(): Promise<void> {
-    const made = dataOf(await post('/public/automations/create', {
-      name: 'Welcome', trigger_type: 'contact_event', trigger_config: { event_name: 'signup' }, steps: [{ type: 'exit' }], status: 'active',
-    }))
+    const made = dataOf(
+      await post('/public/automations/create', {
+        name: 'Welcome',
+        trigger_type: 'contact_event',
+        trigger_config: { event_name: 'signup' },
+        steps: [{ type: 'exit' }],
+        status: 'active',
+      }),
+    )
     found['automation'] = dataOf(await get(`/public/automations/get-automation/${textOf(made['id'])}`))
   }
 

@@ -14,9 +14,16 @@ type Row = readonly [row: string, times: object, utc: string]
 const FORMS: readonly Row[] = [
   ['YYYY-MM-DD_HH:MM:SS', { scheduled_at: `${NOON}_12:00:00` }, `${NOON}T12:00:00.000Z`],
   ['ISO 8601', { scheduled_at: `${NOON}T12:00:00Z` }, `${NOON}T12:00:00.000Z`],
-  ['ISO 8601 with an offset, which wins over the timezone', { scheduled_at: `${NOON}T12:00:00+05:00`, timezone: 'Asia/Tokyo' },
-    `${NOON}T07:00:00.000Z`],
-  ['without an offset it is read in the timezone', { scheduled_at: `${NOON}_12:00:00`, timezone: 'Asia/Tokyo' }, `${NOON}T03:00:00.000Z`],
+  [
+    'ISO 8601 with an offset, which wins over the timezone',
+    { scheduled_at: `${NOON}T12:00:00+05:00`, timezone: 'Asia/Tokyo' },
+    `${NOON}T07:00:00.000Z`,
+  ],
+  [
+    'without an offset it is read in the timezone',
+    { scheduled_at: `${NOON}_12:00:00`, timezone: 'Asia/Tokyo' },
+    `${NOON}T03:00:00.000Z`,
+  ],
   ['scheduled_for', { scheduled_for: `${NOON}T12:00:00Z` }, `${NOON}T12:00:00.000Z`],
 ]
 
@@ -31,7 +38,11 @@ const REFUSED: readonly Refused[] = [
 ]
 
 const PRIORITIES: readonly (readonly [string | undefined, string])[] = [
-  [undefined, 'async'], ['instant', 'instant'], ['high', 'high'], ['normal', 'async'], ['bulk', 'bulk'],
+  [undefined, 'async'],
+  ['instant', 'instant'],
+  ['high', 'high'],
+  ['normal', 'async'],
+  ['bulk', 'bulk'],
 ]
 
 describe('specification: scheduled sending', () => {
@@ -43,8 +54,14 @@ describe('specification: scheduled sending', () => {
   })
   after(() => api.stop())
 
-  const message = (domain = api.domain): object => ({ from: `me@${domain}`, to: ['a@b.example'], subject: 's', body: 'x' })
-  const schedule = (body: object, key = api.regular): Promise<TestAnswer> => api.call('POST', '/send-email/schedule', { key, body })
+  const message = (domain = api.domain): object => ({
+    from: `me@${domain}`,
+    to: ['a@b.example'],
+    subject: 's',
+    body: 'x',
+  })
+  const schedule = (body: object, key = api.regular): Promise<TestAnswer> =>
+    api.call('POST', '/send-email/schedule', { key, body })
 
   for (const [row, times, utc] of FORMS) {
     it(`flat: ${row}`, async () => {
@@ -85,17 +102,27 @@ describe('specification: scheduled sending', () => {
     before(async () => {
       tenant = await api.addTenant()
       for (let i = 0; i < 3; i++) {
-        const { body } = await schedule({ ...message(tenant.domain), scheduled_at: ahead((i + 1) * DAY_MS) }, tenant.regular)
+        const { body } = await schedule(
+          { ...message(tenant.domain), scheduled_at: ahead((i + 1) * DAY_MS) },
+          tenant.regular,
+        )
         ids.push(textOf(body['id']))
       }
     })
-    const call = (method: string, path: string): Promise<TestAnswer> => api.call(method, `/send-email/${path}`, { key: tenant.regular })
+    const call = (method: string, path: string): Promise<TestAnswer> =>
+      api.call(method, `/send-email/${path}`, { key: tenant.regular })
 
     it('GET /send-email/scheduled lists both shapes of a page', async () => {
       const { status, body } = await call('GET', 'scheduled?page=2&limit=2')
       const { emails, ...page } = body['data'] ?? assert.fail()
-      assert.deepEqual([status, page, listOf(emails).map((email) => email['id'])],
-        [200, { page: 2, limit: 2, total: 3, totalPages: 2, meta: { total: 3, page: 2, limit: 2, has_more: false } }, [ids[2]]])
+      assert.deepEqual(
+        [status, page, listOf(emails).map((email) => email['id'])],
+        [
+          200,
+          { page: 2, limit: 2, total: 3, totalPages: 2, meta: { total: 3, page: 2, limit: 2, has_more: false } },
+          [ids[2]],
+        ],
+      )
     })
     it('DELETE cancels one, once; in every form of its id', async () => {
       const [first = '', second = ''] = ids
@@ -107,8 +134,11 @@ describe('specification: scheduled sending', () => {
       assert.equal((await call('DELETE', `schedule/em_${suffix}`)).status, 200)
       assert.equal((await call('GET', 'scheduled')).body['data']?.['total'], 1)
     })
-    it('DELETE of what is not there, or another workspace\'s, is 404', async () => {
-      for (const answer of [await call('DELETE', 'schedule/nonsense'), await api.call('DELETE', `/send-email/schedule/${ids[2] ?? ''}`)])
+    it("DELETE of what is not there, or another workspace's, is 404", async () => {
+      for (const answer of [
+        await call('DELETE', 'schedule/nonsense'),
+        await api.call('DELETE', `/send-email/schedule/${ids[2] ?? ''}`),
+      ])
         assert.deepEqual([answer.status, answer.body['error']], [404, 'NOT_FOUND'])
     })
   })

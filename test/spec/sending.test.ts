@@ -26,8 +26,11 @@ const C = 'to c@d.example'
 /** `@@` stands for the domain of the key, `#` for the id of a template. */
 const ROWS: readonly Row[] = [
   ['to: string[]', { to: ['a@b.example', 'c@d.example'] }, { recipients: [A, C] }],
-  ['to: an array of objects with an email field', { to: [{ email: 'a@b.example' }, { email: 'c@d.example', name: 'C' }] },
-    { recipients: [A, C] }],
+  [
+    'to: an array of objects with an email field',
+    { to: [{ email: 'a@b.example' }, { email: 'c@d.example', name: 'C' }] },
+    { recipients: [A, C] },
+  ],
   ['to: one string', { to: 'a@b.example' }, { recipients: [A] }],
   ['to: a comma-separated string', { to: 'a@b.example, c@d.example' }, { recipients: [A, C] }],
   ['to: Name <a@b>', { to: ['Anna <a@b.example>'] }, { recipients: [A] }],
@@ -51,10 +54,16 @@ const ROWS: readonly Row[] = [
   ['reply_to: an object', { reply_to: { email: 'r@r.example', name: 'R' } }, { reply: 'r@r.example' }],
   ['reply_to: true is the address of the workspace', { reply_to: true }, { reply: 'replies@workspace.example' }],
   ['reply_to: false', { reply_to: false }, { reply: null }],
-  ['template_id with params', { template_id: '#', params: { name: 'Anna' }, subject: undefined, body: undefined },
-    { subject: 'Hello Anna', html: '<p>Anna</p>' }],
-  ['template_id with template_data', { template_id: '#', template_data: { name: 'Bob' }, subject: undefined, body: undefined },
-    { subject: 'Hello Bob' }],
+  [
+    'template_id with params',
+    { template_id: '#', params: { name: 'Anna' }, subject: undefined, body: undefined },
+    { subject: 'Hello Anna', html: '<p>Anna</p>' },
+  ],
+  [
+    'template_id with template_data',
+    { template_id: '#', template_data: { name: 'Bob' }, subject: undefined, body: undefined },
+    { subject: 'Hello Bob' },
+  ],
   ['template_id with a subject: it wins', { template_id: '#', subject: 'Mine', body: undefined }, { subject: 'Mine' }],
   ['unknown fields are ignored', { colour: 'red' }, { subject: 's' }],
 ]
@@ -84,7 +93,9 @@ describe('specification: sending', () => {
   before(async () => {
     api = await startApi()
     await api.db.query(`UPDATE workspaces SET reply_to = 'replies@workspace.example' WHERE id = $1`, [api.workspaceId])
-    const { body } = await api.call('POST', '/templates/save', { body: { name: 't', subject: 'Hello {{name}}', body: '<p>{{name}}</p>' } })
+    const { body } = await api.call('POST', '/templates/save', {
+      body: { name: 't', subject: 'Hello {{name}}', body: '<p>{{name}}</p>' },
+    })
     template = textOf(body['data']?.['id'])
   })
   after(() => api.stop())
@@ -92,14 +103,17 @@ describe('specification: sending', () => {
   const fill = <T>(value: T): T =>
     JSON.parse(JSON.stringify(value).replaceAll('@@', `@${api.domain}`).replaceAll('"#"', `"${template}"`)) as T
   const send = (fields: object, path = 'instant'): Promise<TestAnswer> =>
-    api.call('POST', `/send-email/${path}`, { body: fill({ from: 'me@@', to: ['a@b.example'], subject: 's', body: 'x', ...fields }) })
+    api.call('POST', `/send-email/${path}`, {
+      body: fill({ from: 'me@@', to: ['a@b.example'], subject: 's', body: 'x', ...fields }),
+    })
 
   for (const [row, body, stored] of ROWS) {
     it(row, async () => {
       const answer = await send(body)
       assert.equal(answer.status, 200, JSON.stringify(answer.body))
       const { rows } = await api.db.query<Stored>(STORED, [textOf(answer.body['email_id']).slice(3)])
-      for (const [field, value] of Object.entries(fill(stored))) assert.deepEqual(rows[0]?.[field as keyof Stored], value, field)
+      for (const [field, value] of Object.entries(fill(stored)))
+        assert.deepEqual(rows[0]?.[field as keyof Stored], value, field)
     })
   }
   for (const [row, body, field] of REFUSED) {
@@ -107,7 +121,10 @@ describe('specification: sending', () => {
       const { status, body: answer } = await send(body)
       assert.deepEqual([status, answer['error']], [400, 'VALIDATION_ERROR'])
       const paths = listOf(answer['details']).map((detail) => textOf(detail['path']))
-      assert.ok(paths.some((path) => path.startsWith(field)), paths.join())
+      assert.ok(
+        paths.some((path) => path.startsWith(field)),
+        paths.join(),
+      )
     })
   }
   for (const id of ['00000000-0000-7000-8000-000000000000', 'nonsense'])

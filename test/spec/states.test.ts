@@ -70,14 +70,19 @@ describe('specification: states and transitions', () => {
       audience = textOf(data['id'])
       token = textOf(data['subscribeUrl']).split('/').at(-1) ?? ''
     })
-    const subscribe = (email: string): Promise<TestAnswer> => api.call('POST', `//s/${token}`, { key: null, body: { email } })
-    const add = (email: string): Promise<TestAnswer> => call('POST', '/public/contacts/add-contact', { email, audience_id: audience })
+    const subscribe = (email: string): Promise<TestAnswer> =>
+      api.call('POST', `//s/${token}`, { key: null, body: { email } })
+    const add = (email: string): Promise<TestAnswer> =>
+      call('POST', '/public/contacts/add-contact', { email, audience_id: audience })
     const statusOf = async (email: string): Promise<unknown> =>
       dataOf(await call('GET', `/public/contacts/get-contact?email=${email}&audienceId=${audience}`))['status']
     // what the link in a mail does
     const unsubscribe = (email: string): Promise<unknown> =>
-      api.db.query(`UPDATE memberships SET is_subscribed = false WHERE audience_id = $1
-        AND contact_id = (SELECT id FROM contacts WHERE email = $2 AND workspace_id = $3)`, [audience, email, api.workspaceId])
+      api.db.query(
+        `UPDATE memberships SET is_subscribed = false WHERE audience_id = $1
+        AND contact_id = (SELECT id FROM contacts WHERE email = $2 AND workspace_id = $3)`,
+        [audience, email, api.workspaceId],
+      )
     const members = async (): Promise<unknown> =>
       dataOf(await call('GET', `/public/contacts/get-contacts?audienceId=${audience}`))['total']
 
@@ -113,7 +118,10 @@ describe('specification: states and transitions', () => {
       const first = dataOf(await add('six@b.example'))['id']
       await unsubscribe('six@b.example')
       audience = textOf(dataOf(await call('POST', '/public/audiences/add-audience', { name: 'Other' }))['id'])
-      assert.deepEqual([dataOf(await add('six@b.example'))['id'], await statusOf('six@b.example')], [first, 'subscribed'])
+      assert.deepEqual(
+        [dataOf(await add('six@b.example'))['id'], await statusOf('six@b.example')],
+        [first, 'subscribed'],
+      )
     })
   })
 
@@ -123,7 +131,10 @@ describe('specification: states and transitions', () => {
       const id = textOf(data['id'])
       assert.equal(data['status'], 'draft')
       assert.equal((await call('GET', `/public/automations/get-automation/${id}`)).status, 404)
-      assert.equal((await call('PATCH', `/public/automations/update-automation/${id}`, { status: 'active' })).status, 200)
+      assert.equal(
+        (await call('PATCH', `/public/automations/update-automation/${id}`, { status: 'active' })).status,
+        200,
+      )
       assert.equal((await call('GET', `/public/automations/get-automation/${id}`)).status, 200)
     })
   })

@@ -99,7 +99,10 @@ export async function startApi(env: Readonly<Record<string, string>> = {}, datab
     db,
     redis,
     call: (method, path, call = {}) =>
-      request(method, path.startsWith('//') ? url + path.slice(1) : `${url}/api/v1${path}`, { key: tenant.regular, ...call }),
+      request(method, path.startsWith('//') ? url + path.slice(1) : `${url}/api/v1${path}`, {
+        key: tenant.regular,
+        ...call,
+      }),
     addTenant: (order = {}) => createTenant(db, config, order),
     stop: async () => {
       await api.stop()
@@ -126,7 +129,8 @@ async function createTenant(
   const admin = await createKey(db, { kind: 'admin', prefix, workspaceId, name: 'admin', scopes: ALL_SCOPES })
   if (regular.kind !== 'created' || admin.kind !== 'created') throw new Error(`no key: ${regular.kind}, ${admin.kind}`)
   // after the key: none is made for a domain that is not verified, but a domain may lose that later
-  if (order.status !== undefined) await db.query('UPDATE domains SET verification_status = $2 WHERE id = $1', [domainId, order.status])
+  if (order.status !== undefined)
+    await db.query('UPDATE domains SET verification_status = $2 WHERE id = $1', [domainId, order.status])
   return { workspaceId, domainId, domain, regular: regular.secretKey, admin: admin.secretKey }
 }
 

@@ -53,45 +53,111 @@ type Ask = (method: string, path: string, body?: unknown, headers?: Readonly<Rec
 
 /** `mark` is MARK, or another text where the tenant is not the one that is looked for. */
 export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Promise<Belongings> {
-  const as = (key: string): Ask => async (method, path, body, headers = {}) => {
-    const answer = await api.call(method, path, { key, ...(body === undefined ? {} : { body }), headers })
-    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-    return answer.body
-  }
+  const as =
+    (key: string): Ask =>
+    async (method, path, body, headers = {}) => {
+      const answer = await api.call(method, path, { key, ...(body === undefined ? {} : { body }), headers })
+      assert.ok(answer.status < 300, `${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+      return answer.body
+    }
   const [admin, regular] = [as(tenant.admin), as(tenant.regular)]
   const list = await admin('POST', '/public/audiences/add-audience', { name: `List ${mark}` })
   const audience = dataId(list)
   const email = `person-${mark}@people.example`
-  const contact = dataId(await admin('POST', '/public/contacts/add-contact',
-    { email, audience_id: audience, first_name: mark, tags: `tag-${mark}`, custom_attributes: { note: mark } }))
-  const template = dataId(await admin('POST', '/templates/save', { name: `T ${mark}`, subject: `S ${mark}`, body: `B ${mark}` }))
-  const partial = textOf((await admin('POST', '/templates/partials/save', { name: `part-${mark}`, body: `P ${mark}` }))['data']?.['name'])
-  const webhook = dataId(await admin('POST', '/public/webhooks', { url: `https://hooks.example/${mark}`, events: '*', description: mark }))
+  const contact = dataId(
+    await admin('POST', '/public/contacts/add-contact', {
+      email,
+      audience_id: audience,
+      first_name: mark,
+      tags: `tag-${mark}`,
+      custom_attributes: { note: mark },
+    }),
+  )
+  const template = dataId(
+    await admin('POST', '/templates/save', { name: `T ${mark}`, subject: `S ${mark}`, body: `B ${mark}` }),
+  )
+  const partial = textOf(
+    (await admin('POST', '/templates/partials/save', { name: `part-${mark}`, body: `P ${mark}` }))['data']?.['name'],
+  )
+  const webhook = dataId(
+    await admin('POST', '/public/webhooks', { url: `https://hooks.example/${mark}`, events: '*', description: mark }),
+  )
   const event = textOf((await admin('POST', `/public/webhooks/${webhook}/test`, {}))['data']?.['event_id'])
-  const mail = { from: `me@${tenant.domain}`, to: email, subject: `S ${mark}`, body: `B ${mark}`, tags: [`tag-${mark}`] }
+  const mail = {
+    from: `me@${tenant.domain}`,
+    to: email,
+    subject: `S ${mark}`,
+    body: `B ${mark}`,
+    tags: [`tag-${mark}`],
+  }
   const sent = await regular('POST', '/send-email/instant', mail, { 'idempotency-key': `once-${mark}` })
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
   const scheduled = await regular('POST', '/send-email/schedule', { ...mail, scheduled_at: tomorrow })
   const segment = newId()
-  await api.db.query(`INSERT INTO segments (id, workspace_id, name, filter) VALUES ($1, $2, $3, $4)`,
-    [segment, tenant.workspaceId, `Seg ${mark}`, JSON.stringify({ tag: `tag-${mark}`, has: true })])
-  const [captured = ''] = await keepMail(api.db, {
-    mailFrom: '', headerFrom: mail.from, subject: mail.subject, messageId: messageIdOf(textOf(sent['id'])), tls: null, dkim: [], raw: Buffer.from(mark),
-  }, [email], new Date())
+  await api.db.query(`INSERT INTO segments (id, workspace_id, name, filter) VALUES ($1, $2, $3, $4)`, [
+    segment,
+    tenant.workspaceId,
+    `Seg ${mark}`,
+    JSON.stringify({ tag: `tag-${mark}`, has: true }),
+  ])
+  const [captured = ''] = await keepMail(
+    api.db,
+    {
+      mailFrom: '',
+      headerFrom: mail.from,
+      subject: mail.subject,
+      messageId: messageIdOf(textOf(sent['id'])),
+      tls: null,
+      dkim: [],
+      raw: Buffer.from(mark),
+    },
+    [email],
+    new Date(),
+  )
   const suppression = `never-${mark}@people.example`
   await admin('POST', '/public/suppressions', { email: suppression, reason: mark })
-  const minted = await admin('POST', '/public/domains/api-keys/create', { name: `K ${mark}`, custom_domain_id: tenant.domainId })
-  const account = dataId(await admin('POST', '/public/accounts', { name: `A ${mark}`, host: 'smtp.example.com', username: `me-${mark}@example.com`, password: 'p' }))
+  const minted = await admin('POST', '/public/domains/api-keys/create', {
+    name: `K ${mark}`,
+    custom_domain_id: tenant.domainId,
+  })
+  const account = dataId(
+    await admin('POST', '/public/accounts', {
+      name: `A ${mark}`,
+      host: 'smtp.example.com',
+      username: `me-${mark}@example.com`,
+      password: 'p',
+    }),
+  )
   const mailbox = newId()
-  await api.db.query(`INSERT INTO connected_accounts SELECT $1, workspace_id, 'oauth', 'corp', name, host, port, security, username, addresses, secret,
-    1, NULL, NULL, NULL, NULL, 'active', NULL, NULL, 1, 1 FROM connected_accounts WHERE id = $2`, [mailbox, account])
+  await api.db.query(
+    `INSERT INTO connected_accounts SELECT $1, workspace_id, 'oauth', 'corp', name, host, port, security, username, addresses, secret,
+    1, NULL, NULL, NULL, NULL, 'active', NULL, NULL, 1, 1 FROM connected_accounts WHERE id = $2`,
+    [mailbox, account],
+  )
   const csv = `email,first_name\nfile-${mark}@people.example,${mark}\n`
-  const file = await admin('POST', `/public/contacts/import?audienceId=${audience}`, csv, { 'content-type': 'text/csv' })
+  const file = await admin('POST', `/public/contacts/import?audienceId=${audience}`, csv, {
+    'content-type': 'text/csv',
+  })
   return {
-    audience: [audience], form: [textOf(list['data']?.['subscribeUrl']).replace(/^.*\//, '')], contact: [contact], email: [email],
-    template: [template], partial: [partial], domain: [tenant.domainId, tenant.domain],
-    account: [account], mailbox: [mailbox], sender: [mail.from], webhook: [webhook], event: [event], message: spellingsOf(sent), scheduled: spellingsOf(scheduled), captured: [captured],
-    import: [dataId(file)], segment: [segment], suppression: [suppression], key: [textOf(minted['data']?.['api_key']?.['id'])],
+    audience: [audience],
+    form: [textOf(list['data']?.['subscribeUrl']).replace(/^.*\//, '')],
+    contact: [contact],
+    email: [email],
+    template: [template],
+    partial: [partial],
+    domain: [tenant.domainId, tenant.domain],
+    account: [account],
+    mailbox: [mailbox],
+    sender: [mail.from],
+    webhook: [webhook],
+    event: [event],
+    message: spellingsOf(sent),
+    scheduled: spellingsOf(scheduled),
+    captured: [captured],
+    import: [dataId(file)],
+    segment: [segment],
+    suppression: [suppression],
+    key: [textOf(minted['data']?.['api_key']?.['id'])],
     tag: [`tag-${mark}`],
     ...(await fillPlans(admin, { email, mark })),
     ...(await fillCampaigns(api, admin, { audience, mark, domain: tenant.domain })),
@@ -101,25 +167,46 @@ export async function fillTenant(api: TestApi, tenant: Tenant, mark: string): Pr
 type Sent = Pick<Belongings, 'campaign' | 'setCampaign' | 'sendingCampaign' | 'pausedCampaign' | 'doneCampaign'>
 
 /** A draft that could be sent, and such as no worker is there for. */
-async function fillCampaigns(api: TestApi, admin: Ask, { audience, mark, domain }: Omit<Plans, 'email'>): Promise<Sent> {
-  const fields = { name: `C ${mark}`, subject: `S ${mark}`, body: `B ${mark} {{unsubscribeUrl}}`, from: `me@${domain}`, audience_ids: [audience] }
+async function fillCampaigns(
+  api: TestApi,
+  admin: Ask,
+  { audience, mark, domain }: Omit<Plans, 'email'>,
+): Promise<Sent> {
+  const fields = {
+    name: `C ${mark}`,
+    subject: `S ${mark}`,
+    body: `B ${mark} {{unsubscribeUrl}}`,
+    from: `me@${domain}`,
+    audience_ids: [audience],
+  }
   const made = async (status: string): Promise<string[]> => {
     const id = dataId(await admin('POST', '/public/campaigns', fields))
     await api.db.query('UPDATE campaigns SET status = $2, scheduled_at = now() WHERE id = $1', [id, status])
     return [id]
   }
   return {
-    campaign: await made('DRAFT'), setCampaign: await made('SCHEDULED'), sendingCampaign: await made('SENDING'),
-    pausedCampaign: await made('PAUSED'), doneCampaign: await made('COMPLETED'),
+    campaign: await made('DRAFT'),
+    setCampaign: await made('SCHEDULED'),
+    sendingCampaign: await made('SENDING'),
+    pausedCampaign: await made('PAUSED'),
+    doneCampaign: await made('COMPLETED'),
   }
 }
 
-interface Plans { readonly audience: string; readonly email: string; readonly mark: string; readonly domain: string }
+interface Plans {
+  readonly audience: string
+  readonly email: string
+  readonly mark: string
+  readonly domain: string
+}
 
 type Planned = Pick<Belongings, 'automation' | 'draft' | 'enrolment'>
 
 async function fillPlans(admin: Ask, { email, mark }: Pick<Plans, 'email' | 'mark'>): Promise<Planned> {
-  const steps = [{ type: 'add_tag', tag: `tag-${mark}` }, { type: 'delay', seconds: 3600 }]
+  const steps = [
+    { type: 'add_tag', tag: `tag-${mark}` },
+    { type: 'delay', seconds: 3600 },
+  ]
   const order = { name: `A ${mark}`, trigger_type: 'manual', steps }
   const automation = dataId(await admin('POST', '/public/automations/create', { ...order, status: 'active' }))
   const draft = dataId(await admin('POST', '/public/automations/create', order))

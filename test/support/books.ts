@@ -6,19 +6,34 @@ import assert from 'node:assert/strict'
 import type { System } from './system.ts'
 
 const RULES: readonly (readonly [rule: string, broken: string])[] = [
-  ['events of a message are numbered from 1 without a gap', `
+  [
+    'events of a message are numbered from 1 without a gap',
+    `
     SELECT message_id, array_agg(sequence ORDER BY sequence) AS found FROM events WHERE message_id IS NOT NULL
-    GROUP BY message_id HAVING min(sequence) <> 1 OR max(sequence) <> count(*) OR count(DISTINCT sequence) <> count(*)`],
-  ['the counter of events is that of the last event', `
+    GROUP BY message_id HAVING min(sequence) <> 1 OR max(sequence) <> count(*) OR count(DISTINCT sequence) <> count(*)`,
+  ],
+  [
+    'the counter of events is that of the last event',
+    `
     SELECT r.message_id FROM recipients r JOIN messages m ON m.id = r.message_id
-    WHERE CASE WHEN r.is_only THEN r.sequence ELSE m.event_count END <> (SELECT count(*) FROM events e WHERE e.message_id = r.message_id)`],
-  ['a recipient that is settled holds no lease', `SELECT message_id, state FROM recipients WHERE NOT is_open AND lease IS NOT NULL`],
-  ['a delivered recipient has one delivered event and one delivered attempt', `
+    WHERE CASE WHEN r.is_only THEN r.sequence ELSE m.event_count END <> (SELECT count(*) FROM events e WHERE e.message_id = r.message_id)`,
+  ],
+  [
+    'a recipient that is settled holds no lease',
+    `SELECT message_id, state FROM recipients WHERE NOT is_open AND lease IS NOT NULL`,
+  ],
+  [
+    'a delivered recipient has one delivered event and one delivered attempt',
+    `
     SELECT r.message_id, r.n FROM recipients r WHERE r.state = 'delivered'
       AND ((SELECT count(*) FROM events e WHERE e.message_id = r.message_id AND e.n = r.n AND e.type = 'email.delivered') <> 1
-        OR (SELECT count(*) FROM attempts a WHERE a.message_id = r.message_id AND a.n = r.n AND a.outcome = 'delivered') <> 1)`],
-  ['what is open is in an open state', `
-    SELECT message_id, state FROM recipients WHERE is_open <> (state IN ('scheduled', 'queued', 'deferred', 'sending', 'unknown'))`],
+        OR (SELECT count(*) FROM attempts a WHERE a.message_id = r.message_id AND a.n = r.n AND a.outcome = 'delivered') <> 1)`,
+  ],
+  [
+    'what is open is in an open state',
+    `
+    SELECT message_id, state FROM recipients WHERE is_open <> (state IN ('scheduled', 'queued', 'deferred', 'sending', 'unknown'))`,
+  ],
 ]
 
 /** Rejects with every rule that is broken and its first witnesses. */

@@ -15,21 +15,30 @@ type Client = Pick<System, 'call' | 'admin'>
 /** An empty audience; its id. */
 export async function addAudience({ db, workspaceId }: Owner): Promise<string> {
   const id = newId()
-  await db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [id, workspaceId, newId()])
+  await db.query(`INSERT INTO audiences (id, workspace_id, name, subscribe_token) VALUES ($1, $2, 'a', $3)`, [
+    id,
+    workspaceId,
+    newId(),
+  ])
   return id
 }
 
 /** `count` members called `<prefix>1@<domain>` and so on, scored; who is a contact already becomes a member. */
 export async function addMembers(
-  { db, workspaceId }: Owner, audienceId: string, { count, domain, prefix = 'c' }: { count: number; domain: string; prefix?: string },
+  { db, workspaceId }: Owner,
+  audienceId: string,
+  { count, domain, prefix = 'c' }: { count: number; domain: string; prefix?: string },
 ): Promise<void> {
-  await db.query(`
+  await db.query(
+    `
     WITH added AS (
       INSERT INTO contacts (id, workspace_id, email, first_name, score, verified_at)
       SELECT new_enrolment_id(), $1, $2 || i || '@' || $3, 'N' || i, 1, now() FROM generate_series(1, $4::int) i
       ON CONFLICT (workspace_id, email) DO UPDATE SET updated_at = now() RETURNING id, email, first_name)
     INSERT INTO memberships (audience_id, contact_id, workspace_id, email, first_key, score)
-    SELECT $5, id, $1, email, name_key(first_name), 1 FROM added`, [workspaceId, prefix, domain, count, audienceId])
+    SELECT $5, id, $1, email, name_key(first_name), 1 FROM added`,
+    [workspaceId, prefix, domain, count, audienceId],
+  )
 }
 
 export function campaignsOf(client: Client) {
@@ -41,18 +50,34 @@ export function campaignsOf(client: Client) {
   }
   const show = async (id: string): Promise<Json> => dataOf(await call('GET', `/${id}`))
   return {
-    call, show,
-    create: async (fields: object): Promise<string> => textOf(dataOf(await call('POST', '', {
-      name: 'C', subject: 'Hello {{firstName}}', html: BODY, from: 'Shop <shop@sender.example>', ...fields,
-    }))['id']),
-    move: async (id: string, move: string, body: object = {}): Promise<Json> => dataOf(await call('POST', `/${id}/${move}`, body)),
-    metrics: async (id: string): Promise<Readonly<Record<string, number>>> => (await show(id))['metrics'] as unknown as Record<string, number>,
+    call,
+    show,
+    create: async (fields: object): Promise<string> =>
+      textOf(
+        dataOf(
+          await call('POST', '', {
+            name: 'C',
+            subject: 'Hello {{firstName}}',
+            html: BODY,
+            from: 'Shop <shop@sender.example>',
+            ...fields,
+          }),
+        )['id'],
+      ),
+    move: async (id: string, move: string, body: object = {}): Promise<Json> =>
+      dataOf(await call('POST', `/${id}/${move}`, body)),
+    metrics: async (id: string): Promise<Readonly<Record<string, number>>> =>
+      (await show(id))['metrics'] as unknown as Record<string, number>,
     settle: async (id: string, status = 'COMPLETED', patienceMs = 30_000): Promise<Json> => {
       let told = await show(id)
-      await until(async () => {
-        told = await show(id)
-        return textOf(told['status']) === status
-      }, () => `it is ${JSON.stringify(told)}`, patienceMs)
+      await until(
+        async () => {
+          told = await show(id)
+          return textOf(told['status']) === status
+        },
+        () => `it is ${JSON.stringify(told)}`,
+        patienceMs,
+      )
       return told
     },
   }

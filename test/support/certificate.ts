@@ -42,13 +42,23 @@ export async function createAuthority(): Promise<Authority> {
   }
 }
 
-async function make(names: readonly string[], { ca, isExpired = false }: { ca?: Certificate; isExpired?: boolean } = {}): Promise<Certificate> {
+async function make(
+  names: readonly string[],
+  { ca, isExpired = false }: { ca?: Certificate; isExpired?: boolean } = {},
+): Promise<Certificate> {
   const now = Date.now() - (isExpired ? 3 * DAY_MS : 0)
   const { private: key, cert } = await generate([{ name: 'commonName', value: names[0] ?? 'localhost' }], {
-    keyType: 'rsa', algorithm: 'sha256', notBeforeDate: new Date(now - DAY_MS), notAfterDate: new Date(now + DAY_MS), ...(ca !== undefined && { ca }),
+    keyType: 'rsa',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(now - DAY_MS),
+    notAfterDate: new Date(now + DAY_MS),
+    ...(ca !== undefined && { ca }),
     extensions: [
       { name: 'basicConstraints', cA: ca === undefined },
-      { name: 'subjectAltName', altNames: names.map((name) => (isIP(name) ? { type: 7, ip: name } : { type: 2, value: name })) },
+      {
+        name: 'subjectAltName',
+        altNames: names.map((name) => (isIP(name) ? { type: 7, ip: name } : { type: 2, value: name })),
+      },
     ],
   })
   return { key, cert }

@@ -41,7 +41,9 @@ export class Child {
     if (this.#process !== null) throw new Error(`${this.#plan.args.join(' ')} runs already`)
     const log = openSync(this.logFile, 'a')
     const child = spawn(process.execPath, [PROGRAM, ...this.#plan.args], {
-      env: { PATH: process.env['PATH'], ...this.#plan.env, ...env }, stdio: ['ignore', log, log, 'ipc'], detached: true,
+      env: { PATH: process.env['PATH'], ...this.#plan.env, ...env },
+      stdio: ['ignore', log, log, 'ipc'],
+      detached: true,
     })
     closeSync(log)
     await once(child, 'spawn')
@@ -80,7 +82,7 @@ export class Child {
     if (child === null) return null
     const exited = once(child, 'exit')
     child.kill(signal)
-    const [code] = await exited as [number | null]
+    const [code] = (await exited) as [number | null]
     return code
   }
 

@@ -11,6 +11,14 @@ export interface Ended {
 
 export async function runCommand(run: Run, args: string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
   let [out, err] = ['', '']
-  const code = await run(args, { env, out: (text) => { out += text }, err: (text) => { err += text } })
+  const code = await run(args, {
+    env,
+    out: (text) => {
+      out += text
+    },
+    err: (text) => {
+      err += text
+    },
+  })
   return { code, out, err }
 }

@@ -30,10 +30,20 @@ interface Place {
 }
 
 /** What may come before or instead of any endpoint. */
-const ANYWHERE: readonly ErrorCode[] = ['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'REQUEST_TIMEOUT', 'HEADERS_TOO_LARGE', 'INTERNAL_ERROR']
+const ANYWHERE: readonly ErrorCode[] = [
+  'NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+  'REQUEST_TIMEOUT',
+  'HEADERS_TOO_LARGE',
+  'INTERNAL_ERROR',
+]
 
 const places: readonly Place[] = ROUTES.flatMap((spec) =>
-  pathsOf(spec).map((path) => ({ spec, path, pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]+')}/?$`) })),
+  pathsOf(spec).map((path) => ({
+    spec,
+    path,
+    pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]+')}/?$`),
+  })),
 )
 const validators = new Map<string, ValidateFunction>()
 let ajv: Ajv2020 | null = null
@@ -49,7 +59,10 @@ export function assertDescribed(observed: Observed): void {
   } else if (isError(body)) {
     assertError(body, status, errorsOf(place.spec), told)
   } else if (isRefusalPage(place.spec, observed)) {
-    assert.ok(errorsOf(place.spec).some((code) => ERRORS[code].status === status), `${told}: the endpoint has no such status`)
+    assert.ok(
+      errorsOf(place.spec).some((code) => ERRORS[code].status === status),
+      `${told}: the endpoint has no such status`,
+    )
   } else {
     assertSuccess(place, observed, told)
   }

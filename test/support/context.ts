@@ -24,19 +24,39 @@ export interface TestContext extends Context {
 export async function createContext(env: Record<string, string> = {}, databaseUrl?: string): Promise<TestContext> {
   const given = databaseUrl === undefined ? null : { url: databaseUrl, drop: () => Promise.resolve() }
   const [database, redisServer] = await Promise.all([given ?? createDatabase(), startRedis()])
-  const config: Config = loadConfig({ DATABASE_URL: database.url, REDIS_URL: redisServer.url, LOG_LEVEL: 'silent', DATA_DIR: join(tmpdir(), 'mailstead-test-no-data'), ...env })
+  const config: Config = loadConfig({
+    DATABASE_URL: database.url,
+    REDIS_URL: redisServer.url,
+    LOG_LEVEL: 'silent',
+    DATA_DIR: join(tmpdir(), 'mailstead-test-no-data'),
+    ...env,
+  })
   const log = openLog(config, 'test')
   const db = openDb(database.url, log, 4)
   const redis = openRedis(redisServer.url, log)
   await new Promise((resolve) => redis.once('ready', resolve))
   let offset = 0
   return {
-    config, db, redis, log, vault: openVault(Buffer.alloc(32, 7)), clock: { now: () => Date.now() + offset },
-    databaseUrl: database.url, redisUrl: redisServer.url, redisServer,
-    advance: (ms) => { offset += ms },
+    config,
+    db,
+    redis,
+    log,
+    vault: openVault(Buffer.alloc(32, 7)),
+    clock: { now: () => Date.now() + offset },
+    databaseUrl: database.url,
+    redisUrl: redisServer.url,
+    redisServer,
+    advance: (ms) => {
+      offset += ms
+    },
     newWorkspace: async (plan = 'enterprise') => {
       const id = newId()
-      await db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [id, id.replaceAll('-', ''), 'test', plan])
+      await db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [
+        id,
+        id.replaceAll('-', ''),
+        'test',
+        plan,
+      ])
       return id
     },
     close: async () => {

@@ -13,7 +13,8 @@ export async function openDatabase(): Promise<OpenDatabase> {
   const database = await createDatabase()
   const db = openDb(database.url, pino({ level: 'silent' }), 4)
   return {
-    url: database.url, db,
+    url: database.url,
+    db,
     close: async () => {
       await db.close()
       await database.drop()

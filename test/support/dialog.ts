@@ -37,7 +37,10 @@ const END = Buffer.from('\r\n.\r\n')
 
 /** Listens on loopback for one connection and plays the dialog with it. */
 export async function playDialog(text: string): Promise<Play> {
-  const script = text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
+  const script = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
   const happened: string[] = []
   const server = createServer({ noDelay: true })
   const over = new Promise<void>((resolve) => {
@@ -101,7 +104,10 @@ async function listen(stage: Stage, line: string): Promise<string> {
 }
 
 async function until(stage: Stage, isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise<void>((resolve) => { stage.wake = resolve })
+  while (!isSo())
+    await new Promise<void>((resolve) => {
+      stage.wake = resolve
+    })
 }
 
 function describe(bytes: Buffer): string {

@@ -59,10 +59,21 @@ export async function startDns(zone: Zone): Promise<TestDns> {
     waiting--
     return answer(zone, query, { name, type, via })
   })
-  return { port: listener.port, server: `127.0.0.1:${listener.port}`, zone, queries, mostAtOnce: () => most, stop: () => listener.stop() }
+  return {
+    port: listener.port,
+    server: `127.0.0.1:${listener.port}`,
+    zone,
+    queries,
+    mostAtOnce: () => most,
+    stop: () => listener.stop(),
+  }
 }
 
-interface Asked { readonly name: string; readonly type: RecordType; readonly via: Via }
+interface Asked {
+  readonly name: string
+  readonly type: RecordType
+  readonly via: Via
+}
 
 function answer(zone: Zone, query: DecodedPacket, { name, type, via }: Asked): Packet | null {
   const trouble = troubleOf(zone, name, type)
@@ -71,11 +82,12 @@ function answer(zone: Zone, query: DecodedPacket, { name, type, via }: Asked): P
   if (trouble === undefined) return packet
   const id = packet.id ?? 0
   const misbehaviour: Record<Trouble, () => Packet | null> = {
-    'servfail': () => answerTo(query, 'SERVFAIL'),
-    'refused': () => answerTo(query, 'REFUSED'),
-    'nxdomain': () => answerTo(query, 'NXDOMAIN'),
-    'silence': () => null,
-    'truncate': () => (via === 'tcp' ? packet : { ...packet, answers: [], flags: (packet.flags ?? 0) | TRUNCATED_RESPONSE }),
+    servfail: () => answerTo(query, 'SERVFAIL'),
+    refused: () => answerTo(query, 'REFUSED'),
+    nxdomain: () => answerTo(query, 'NXDOMAIN'),
+    silence: () => null,
+    truncate: () =>
+      via === 'tcp' ? packet : { ...packet, answers: [], flags: (packet.flags ?? 0) | TRUNCATED_RESPONSE },
     'wrong-id': () => ({ ...packet, id: (id + 1) & 0xffff }),
     'wrong-question': () => ({ ...packet, questions: [{ name: `not-${name}`, type }] }),
   }
@@ -90,7 +102,8 @@ function troubleOf(zone: Zone, name: string, type: string): Trouble | undefined 
 /** A name that is not there is denied by the zone it would be in. */
 function isSecure(zone: Zone, name: string): boolean {
   const records = zone[name]
-  if (records !== undefined) return records.isSecure === true && (records.CNAME === undefined || isSecure(zone, records.CNAME.toLowerCase()))
+  if (records !== undefined)
+    return records.isSecure === true && (records.CNAME === undefined || isSecure(zone, records.CNAME.toLowerCase()))
   const parent = name.slice(name.indexOf('.') + 1)
   return name.includes('.') && isSecure(zone, parent)
 }
@@ -101,7 +114,8 @@ function truth(zone: Zone, query: DecodedPacket, name: string, type: RecordType)
   for (let links = 0; links < 8; links++) {
     const records = zone[at] ?? zone['*']
     if (records === undefined) return answerTo(query, 'NXDOMAIN', answers)
-    if (records.CNAME === undefined || type === 'CNAME') return answerTo(query, 'NOERROR', [...answers, ...recordsOf(records, at, type)])
+    if (records.CNAME === undefined || type === 'CNAME')
+      return answerTo(query, 'NOERROR', [...answers, ...recordsOf(records, at, type)])
     answers.push({ name: at, type: 'CNAME', ttl: records.ttl ?? 300, data: records.CNAME })
     at = records.CNAME.toLowerCase()
   }
@@ -110,8 +124,10 @@ function truth(zone: Zone, query: DecodedPacket, name: string, type: RecordType)
 
 function recordsOf(records: Records, name: string, type: RecordType): Answer[] {
   const ttl = records.ttl ?? 300
-  if (type === 'MX') return (records.MX ?? []).map(([preference, exchange]) => ({ name, type, ttl, data: { preference, exchange } }))
-  if (type === 'TXT') return (records.TXT ?? []).map((text) => ({ name, type, ttl, data: text.match(/.{1,255}/gs) ?? [''] }))
+  if (type === 'MX')
+    return (records.MX ?? []).map(([preference, exchange]) => ({ name, type, ttl, data: { preference, exchange } }))
+  if (type === 'TXT')
+    return (records.TXT ?? []).map((text) => ({ name, type, ttl, data: text.match(/.{1,255}/gs) ?? [''] }))
   if (type === 'CNAME') return records.CNAME === undefined ? [] : [{ name, type, ttl, data: records.CNAME }]
   if (type === 'NS' || type === 'PTR') return (records[type] ?? []).map((data) => ({ name, type, ttl, data }))
   if (type === 'TLSA') return (records.TLSA ?? []).map((data) => ({ name, type, ttl, data }))

@@ -37,16 +37,20 @@ export async function createDomainWorld(env: Record<string, string> = {}): Promi
   let names = 0
   enter(dns.zone, returnPathRecords(place))
   const read = async ({ workspaceId, id }: Domain): Promise<Domain> =>
-    await findDomain(ctx.db, workspaceId, id) ?? assert.fail('the domain is gone')
+    (await findDomain(ctx.db, workspaceId, id)) ?? assert.fail('the domain is gone')
   return {
-    ctx, dns, asker, read,
+    ctx,
+    dns,
+    asker,
+    read,
     add: async (workspaceId, name = `d${names++}.example`) => {
       const added = await addDomain(ctx, { workspaceId, name })
       return added.kind === 'added' ? added.domain : assert.fail(added.kind)
     },
     publish: (domain, pick = () => true) => enter(dns.zone, domainRecords(domain, place).filter(pick)),
     withdraw: (domain) => {
-      for (const name of Object.keys(dns.zone)) if (name === domain.domain || name.endsWith(`.${domain.domain}`)) delete dns.zone[name]
+      for (const name of Object.keys(dns.zone))
+        if (name === domain.domain || name.endsWith(`.${domain.domain}`)) delete dns.zone[name]
     },
     look: async (domain) => verifyDomain(ctx, asker, await read(domain)),
     close: async () => {
@@ -58,7 +62,8 @@ export async function createDomainWorld(env: Record<string, string> = {}): Promi
 
 function enter(zone: Zone, records: readonly DnsRecord[]): void {
   for (const { type, name, value, priority } of records) {
-    const data = type === 'TXT' ? { TXT: [value] } : type === 'MX' ? { MX: [[priority ?? 10, value] as const] } : { CNAME: value }
+    const data =
+      type === 'TXT' ? { TXT: [value] } : type === 'MX' ? { MX: [[priority ?? 10, value] as const] } : { CNAME: value }
     zone[name] = { ...zone[name], ...data }
   }
 }

@@ -36,7 +36,8 @@ export function checkExposition(text: string): Map<string, Sample[]> {
       const allowed = type === 'histogram' ? [`${family}_bucket`, `${family}_sum`, `${family}_count`] : [family]
       assert.ok(allowed.includes(sample.name), `${line}: not of ${family}`)
       assert.ok(type === 'gauge' || sample.value >= 0, line)
-      const series = sample.name + JSON.stringify(Object.entries(sample.labels).toSorted(([a], [b]) => a.localeCompare(b)))
+      const series =
+        sample.name + JSON.stringify(Object.entries(sample.labels).toSorted(([a], [b]) => a.localeCompare(b)))
       assert.ok(!seen.has(series), `${line}: twice`)
       seen.add(series)
       families.get(family)?.push(sample)
@@ -66,12 +67,20 @@ function readSample(line: string): Sample {
 function checkHistogram(name: string, samples: readonly Sample[]): void {
   const counts = samples.filter((sample) => sample.name === `${name}_count`)
   for (const { labels, value } of counts) {
-    const isSame = (other: Sample): boolean => Object.entries(labels).every(([label, text]) => other.labels[label] === text)
+    const isSame = (other: Sample): boolean =>
+      Object.entries(labels).every(([label, text]) => other.labels[label] === text)
     const buckets = samples.filter((sample) => sample.name === `${name}_bucket` && isSame(sample))
-    const bounds = buckets.map((bucket) => bucket.labels['le'] === '+Inf' ? Infinity : Number(bucket.labels['le']))
-    assert.deepEqual(bounds, bounds.toSorted((a, b) => a - b), `${name}: bounds rise`)
-    assert.deepEqual(buckets.map((bucket) => bucket.value), buckets.map((bucket) => bucket.value).toSorted((a, b) => a - b),
-      `${name}: cumulative`)
+    const bounds = buckets.map((bucket) => (bucket.labels['le'] === '+Inf' ? Infinity : Number(bucket.labels['le'])))
+    assert.deepEqual(
+      bounds,
+      bounds.toSorted((a, b) => a - b),
+      `${name}: bounds rise`,
+    )
+    assert.deepEqual(
+      buckets.map((bucket) => bucket.value),
+      buckets.map((bucket) => bucket.value).toSorted((a, b) => a - b),
+      `${name}: cumulative`,
+    )
     assert.deepEqual([bounds.at(-1), buckets.at(-1)?.value], [Infinity, value], `${name}: +Inf is the count`)
     assert.equal(samples.filter((sample) => sample.name === `${name}_sum` && isSame(sample)).length, 1)
   }

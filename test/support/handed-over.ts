@@ -24,11 +24,16 @@ const REPLY = { code: 250, enhanced: '2.0.0', text: 'Ok', lines: [] }
 const DELIVERED: Outcome = { kind: 'delivered', reply: REPLY }
 
 /** One message for each address, or with several recipients where it is a list. `outcome` null leaves them in `sending`. */
-export async function handOver(ctx: Context, workspaceId: string, to: readonly string[],
-  outcome: Outcome | null = DELIVERED): Promise<HandedOver[]> {
+export async function handOver(
+  ctx: Context,
+  workspaceId: string,
+  to: readonly string[],
+  outcome: Outcome | null = DELIVERED,
+): Promise<HandedOver[]> {
   await ctx.db.query(
     `INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE VALUES (${LEASE}, 'here', 1, now() + interval '1 day')
-     ON CONFLICT DO NOTHING`)
+     ON CONFLICT DO NOTHING`,
+  )
   const acceptor = createAcceptor(ctx)
   const submissions = to.map((address) => submissionOf(workspaceId, { recipients: recipientsOf(address) }))
   await Promise.all(submissions.map((submission) => acceptor.accept(submission)))
@@ -37,13 +42,31 @@ export async function handOver(ctx: Context, workspaceId: string, to: readonly s
   const claimed = await claimRecipients(ctx.db, LEASE, wanted, now)
   if (outcome !== null) {
     const nowMs = now.getTime()
-    const attempt = { outcome, address: null, source: null, tls: null, startedAt: nowMs, durationMs: 1, conversation: '' }
+    const attempt = {
+      outcome,
+      address: null,
+      source: null,
+      tls: null,
+      startedAt: nowMs,
+      durationMs: 1,
+      conversation: '',
+    }
     const rules = { scale: 1, lifetimeSeconds: null, nowMs }
-    await moveRecipients(ctx.db, claimed.map((one) => moveFor(one, { ...attempt, host: `mx.${one.domain}` }, rules)), now)
+    await moveRecipients(
+      ctx.db,
+      claimed.map((one) => moveFor(one, { ...attempt, host: `mx.${one.domain}` }, rules)),
+      now,
+    )
   }
   return submissions.map(({ id }, i) => ({
-    messageId: id, n: 0, address: to[i] ?? '',
-    returnPath: returnPathOf({ messageId: id, n: 0 }, (data) => ctx.vault.mac('return-path', data), ctx.config.bounceDomain),
+    messageId: id,
+    n: 0,
+    address: to[i] ?? '',
+    returnPath: returnPathOf(
+      { messageId: id, n: 0 },
+      (data) => ctx.vault.mac('return-path', data),
+      ctx.config.bounceDomain,
+    ),
   }))
 }
 

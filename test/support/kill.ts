@@ -18,7 +18,9 @@ export async function killInFlight(system: System, mx: Receiver, role: RoleName 
     if (before.length === 1) await until(() => mx.open === 0)
     else await sleep(200)
     await until(async () => (await db.query(BUSY)).rows.length === 0)
-    const { rows } = await db.query<{ address: string }>(`SELECT address FROM recipients WHERE state = 'sending' AND is_open`)
+    const { rows } = await db.query<{ address: string }>(
+      `SELECT address FROM recipients WHERE state = 'sending' AND is_open`,
+    )
     const taken = new Set(mx.messages.flatMap(({ to }) => to))
     return new Set(rows.map(({ address }) => address).filter((address) => taken.has(address)))
   } finally {

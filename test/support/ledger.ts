@@ -60,7 +60,10 @@ export class Ledger {
   }
 
   /** Sends one message and writes down what came back. */
-  async send(tier: Tier, { text = 'Hello', domain = 'receiver.example', isInsistent = false }: Omit<Load, 'count'> = {}): Promise<Entry> {
+  async send(
+    tier: Tier,
+    { text = 'Hello', domain = 'receiver.example', isInsistent = false }: Omit<Load, 'count'> = {},
+  ): Promise<Entry> {
     const address = `${this.#prefix}-${++this.#sent}@${domain}`
     const body = { from: `shop@${this.#system.domain}`, to: address, subject: `To ${address}`, text }
     const headers = isInsistent ? { 'idempotency-key': address } : {}
@@ -86,14 +89,16 @@ export class Ledger {
   /** Sends until so many were accepted, several at once, the tiers in turn. A client that was not served waits a moment. */
   async load({ count, clients = 8, tiers = ['instant', 'high', 'normal', 'bulk'], ...message }: Load): Promise<void> {
     let left = count
-    await Promise.all(Array.from({ length: Math.min(clients, count) }, async () => {
-      while (left-- > 0 && !this.#isClosed) {
-        const { told } = await this.send(tiers[left % tiers.length] ?? 'normal', message)
-        if (told === 'accepted') continue
-        left++
-        await sleep(PAUSE_MS)
-      }
-    }))
+    await Promise.all(
+      Array.from({ length: Math.min(clients, count) }, async () => {
+        while (left-- > 0 && !this.#isClosed) {
+          const { told } = await this.send(tiers[left % tiers.length] ?? 'normal', message)
+          if (told === 'accepted') continue
+          left++
+          await sleep(PAUSE_MS)
+        }
+      }),
+    )
   }
 
   /** Ends loads that are under way; for tests that failed. */
@@ -105,7 +110,8 @@ export class Ledger {
   copies(received: readonly ReceivedMessage[]): Map<string, number> {
     const mine = new Set(this.entries.map(({ address }) => address))
     const copies = new Map<string, number>()
-    for (const { to } of received) for (const address of to) if (mine.has(address)) copies.set(address, (copies.get(address) ?? 0) + 1)
+    for (const { to } of received)
+      for (const address of to) if (mine.has(address)) copies.set(address, (copies.get(address) ?? 0) + 1)
     return copies
   }
 
@@ -113,9 +119,13 @@ export class Ledger {
     const copies = this.copies(received)
     const isRefusedForGood = ({ told, status }: Entry): boolean => told === 'refused' && status < 500
     return {
-      lost: this.entries.filter(({ told, address }) => told === 'accepted' && !copies.has(address)).map(({ address }) => address),
+      lost: this.entries
+        .filter(({ told, address }) => told === 'accepted' && !copies.has(address))
+        .map(({ address }) => address),
       doubled: [...copies].filter(([, count]) => count > 1).map(([address]) => address),
-      uninvited: this.entries.filter((entry) => isRefusedForGood(entry) && copies.has(entry.address)).map(({ address }) => address),
+      uninvited: this.entries
+        .filter((entry) => isRefusedForGood(entry) && copies.has(entry.address))
+        .map(({ address }) => address),
     }
   }
 }
@@ -125,7 +135,8 @@ export async function drained({ db }: Pick<System, 'db'>, patienceMs = 40_000): 
   for (const end = Date.now() + patienceMs; ; await sleep(50)) {
     const open = await readOpen(db)
     if (open?.length === 0) return
-    if (Date.now() > end) throw new Error(`the queue did not drain: ${JSON.stringify(open ?? 'PostgreSQL is away', null, 1)}`)
+    if (Date.now() > end)
+      throw new Error(`the queue did not drain: ${JSON.stringify(open ?? 'PostgreSQL is away', null, 1)}`)
   }
 }
 

@@ -11,7 +11,12 @@ export interface MailboxServer {
   readonly port: number
   /** PEM of the authority of its certificate. */
   readonly ca: string
-  readonly messages: readonly { readonly from: string; readonly to: readonly string[]; readonly user: string; readonly data: string }[]
+  readonly messages: readonly {
+    readonly from: string
+    readonly to: readonly string[]
+    readonly user: string
+    readonly data: string
+  }[]
   /** Sign-ins, taken or not, by mechanism. */
   readonly logins: readonly { readonly method: string; readonly ok: boolean }[]
   /** Connections so far. */
@@ -35,14 +40,19 @@ interface Order {
 const METHODS = ['PLAIN', 'LOGIN', 'XOAUTH2']
 type Auth = Parameters<NonNullable<SMTPServerOptions['onAuth']>>[0]
 
-export async function startMailboxServer({ name, isImplicitTls = false, methods = METHODS, ownerOf }: Order): Promise<MailboxServer> {
+export async function startMailboxServer({
+  name,
+  isImplicitTls = false,
+  methods = METHODS,
+  ownerOf,
+}: Order): Promise<MailboxServer> {
   const certificate = await certificateFor([name])
   const messages: MailboxServer['messages'][number][] = []
   const logins: MailboxServer['logins'][number][] = []
   const state = { connections: 0, passwords: new Map<string, string>(), refusal: null as MailboxServer['refusal'] }
 
   async function judge({ method, username = '', password, accessToken }: Auth): Promise<boolean> {
-    if (method === 'XOAUTH2') return ownerOf !== undefined && await ownerOf(accessToken ?? '') === username
+    if (method === 'XOAUTH2') return ownerOf !== undefined && (await ownerOf(accessToken ?? '')) === username
     return state.passwords.has(username) && state.passwords.get(username) === password
   }
   const refusing = (at: 'mail' | 'data'): Error | null => {
@@ -51,18 +61,28 @@ export async function startMailboxServer({ name, isImplicitTls = false, methods 
   }
 
   const server = new SMTPServer({
-    secure: isImplicitTls, key: certificate.key, cert: certificate.cert, authMethods: [...methods], authOptional: false,
-    disableReverseLookup: true, logger: false,
+    secure: isImplicitTls,
+    key: certificate.key,
+    cert: certificate.cert,
+    authMethods: [...methods],
+    authOptional: false,
+    disableReverseLookup: true,
+    logger: false,
     onConnect: (_session, done) => {
       state.connections++
       done()
     },
-    onAuth: (auth, _session, done) => void judge(auth).then((ok) => setImmediate(() => {
-      logins.push({ method: auth.method, ok })
-      const refused: SMTPServerAuthenticationResponse = { data: { status: '401', schemes: 'bearer', scope: 'mail' } }
-      const error = Object.assign(new Error('5.7.8 Username and password not accepted'), { responseCode: 535 })
-      done(ok || auth.method === 'XOAUTH2' ? null : error, ok ? { user: auth.username } : refused)
-    })),
+    onAuth: (auth, _session, done) =>
+      void judge(auth).then((ok) =>
+        setImmediate(() => {
+          logins.push({ method: auth.method, ok })
+          const refused: SMTPServerAuthenticationResponse = {
+            data: { status: '401', schemes: 'bearer', scope: 'mail' },
+          }
+          const error = Object.assign(new Error('5.7.8 Username and password not accepted'), { responseCode: 535 })
+          done(ok || auth.method === 'XOAUTH2' ? null : error, ok ? { user: auth.username } : refused)
+        }),
+      ),
     onMailFrom: (_address, _session, done) => done(refusing('mail')),
     onData: (stream, session, done) => {
       const chunks: Buffer[] = []
@@ -72,7 +92,9 @@ export async function startMailboxServer({ name, isImplicitTls = false, methods 
         const { mailFrom, rcptTo } = session.envelope
         if (refused === null) {
           messages.push({
-            from: mailFrom === false ? '' : mailFrom.address, to: rcptTo.map(({ address }) => address), user: String(session.user),
+            from: mailFrom === false ? '' : mailFrom.address,
+            to: rcptTo.map(({ address }) => address),
+            user: String(session.user),
             data: Buffer.concat(chunks).toString('latin1'),
           })
         }
@@ -84,7 +106,13 @@ export async function startMailboxServer({ name, isImplicitTls = false, methods 
   server.listen(0, '127.0.0.1')
   await once(server.server, 'listening')
   return Object.assign(state, {
-    port: (server.server.address() as AddressInfo).port, ca: certificate.cert, messages, logins,
-    stop: () => new Promise<void>((resolve) => { server.close(resolve) }),
+    port: (server.server.address() as AddressInfo).port,
+    ca: certificate.cert,
+    messages,
+    logins,
+    stop: () =>
+      new Promise<void>((resolve) => {
+        server.close(resolve)
+      }),
   })
 }

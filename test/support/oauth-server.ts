@@ -42,19 +42,30 @@ export async function startOAuthServer({ redirectUri, email }: Order): Promise<O
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const provider = new Provider(url, {
-    clients: [{
-      client_id: CLIENT.clientId, client_secret: CLIENT.clientSecret, redirect_uris: [redirectUri],
-      grant_types: ['authorization_code', 'refresh_token'],
-      token_endpoint_auth_method: 'client_secret_post',
-    }],
-    scopes: ['openid', 'offline_access', 'email'], claims: { openid: ['sub'], email: ['email'] }, conformIdTokenClaims: false,
+    clients: [
+      {
+        client_id: CLIENT.clientId,
+        client_secret: CLIENT.clientSecret,
+        redirect_uris: [redirectUri],
+        grant_types: ['authorization_code', 'refresh_token'],
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    ],
+    scopes: ['openid', 'offline_access', 'email'],
+    claims: { openid: ['sub'], email: ['email'] },
+    conformIdTokenClaims: false,
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id, email: id }) }),
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
     cookies: { keys: ['of no importance'] },
     rotateRefreshToken: true,
     ttl: {
-      AccessToken: () => state.lifetimeSeconds, RefreshToken: 3600, IdToken: 3600, Interaction: 600, Session: 600, Grant: 3600,
+      AccessToken: () => state.lifetimeSeconds,
+      RefreshToken: 3600,
+      IdToken: 3600,
+      Interaction: 600,
+      Session: 600,
+      Grant: 3600,
       AuthorizationCode: 60,
     },
   })
@@ -69,8 +80,13 @@ export async function startOAuthServer({ redirectUri, email }: Order): Promise<O
     const grant = new provider.Grant({ accountId, clientId: CLIENT.clientId })
     grant.addOIDCScope(String(params['scope']))
     const grantId = await grant.save()
-    grants.set(accountId, [...grants.get(accountId) ?? [], grantId])
-    await provider.interactionFinished(req, res, { login: { accountId }, consent: { grantId } }, { mergeWithLastSubmission: false })
+    grants.set(accountId, [...(grants.get(accountId) ?? []), grantId])
+    await provider.interactionFinished(
+      req,
+      res,
+      { login: { accountId }, consent: { grantId } },
+      { mergeWithLastSubmission: false },
+    )
   }
 
   function handle(req: IncomingMessage, res: ServerResponse): void {
@@ -80,7 +96,8 @@ export async function startOAuthServer({ redirectUri, email }: Order): Promise<O
   }
 
   return Object.assign(state, {
-    url, ...CLIENT,
+    url,
+    ...CLIENT,
     ownerOf: async (token: string) => (await provider.AccessToken.find(token))?.accountId ?? null,
     signIn: (authorizeUrl: string) => browse(authorizeUrl, url),
     revoke: async (whose: string) => {
@@ -102,7 +119,10 @@ async function browse(address: string, home: string): Promise<URL> {
   const cookies = new Map<string, string>()
   let at = new URL(address)
   for (let hops = 0; at.origin === home && hops < 20; hops++) {
-    const response = await fetch(at, { redirect: 'manual', headers: { cookie: [...cookies].map((pair) => pair.join('=')).join('; ') } })
+    const response = await fetch(at, {
+      redirect: 'manual',
+      headers: { cookie: [...cookies].map((pair) => pair.join('=')).join('; ') },
+    })
     for (const cookie of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
       cookies.set(name, value)

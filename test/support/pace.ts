@@ -4,7 +4,15 @@ import type { Receiver } from '#src/shaping/file.ts'
 import { UNLEARNED, type Learned } from '#src/shaping/learned.ts'
 
 const RECEIVER: Receiver = {
-  name: 'default', title: 'any receiver', mx: [], domains: [], isProviderWide: false, isForAllSources: false, connections: 10, messagesPerConnection: 100, messageRate: null,
+  name: 'default',
+  title: 'any receiver',
+  mx: [],
+  domains: [],
+  isProviderWide: false,
+  isForAllSources: false,
+  connections: 10,
+  messagesPerConnection: 100,
+  messageRate: null,
   connectionRate: null,
 }
 

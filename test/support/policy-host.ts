@@ -21,7 +21,8 @@ export interface PolicyHost {
   stop(): Promise<void>
 }
 
-export const ENFORCE = (...mx: string[]): string => ['version: STSv1', 'mode: enforce', ...mx.map((name) => `mx: ${name}`), 'max_age: 86400', ''].join('\r\n')
+export const ENFORCE = (...mx: string[]): string =>
+  ['version: STSv1', 'mode: enforce', ...mx.map((name) => `mx: ${name}`), 'max_age: 86400', ''].join('\r\n')
 
 export async function startPolicyHost(authority: Authority): Promise<PolicyHost> {
   const answers = new Map<string, PolicyAnswer>()
@@ -30,18 +31,22 @@ export async function startPolicyHost(authority: Authority): Promise<PolicyHost>
   const showFor = async (name: string, done: (error: Error | null, context: SecureContext) => void): Promise<void> => {
     done(null, createSecureContext(await authority.issue([name])))
   }
-  const server = createServer({ ...own, SNICallback: (name, done) => void showFor(name, done) }, (request, response) => {
-    const name = request.headers.host?.split(':')[0] ?? ''
-    requests.push(name)
-    const answer = answers.get(name)
-    if (typeof answer === 'function') answer(request, response)
-    else if (answer === undefined || request.url !== '/.well-known/mta-sts.txt') response.writeHead(404).end()
-    else response.writeHead(200, { 'content-type': 'text/plain' }).end(answer)
-  })
+  const server = createServer(
+    { ...own, SNICallback: (name, done) => void showFor(name, done) },
+    (request, response) => {
+      const name = request.headers.host?.split(':')[0] ?? ''
+      requests.push(name)
+      const answer = answers.get(name)
+      if (typeof answer === 'function') answer(request, response)
+      else if (answer === undefined || request.url !== '/.well-known/mta-sts.txt') response.writeHead(404).end()
+      else response.writeHead(200, { 'content-type': 'text/plain' }).end(answer)
+    },
+  )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
-    port: (server.address() as AddressInfo).port, requests,
+    port: (server.address() as AddressInfo).port,
+    requests,
     publish: (zone, domain, policy, id = '1') => {
       zone[`_mta-sts.${domain}`] = { TXT: [`v=STSv1; id=${id};`] }
       zone[`mta-sts.${domain}`] = { A: ['127.0.0.1'] }

@@ -102,16 +102,25 @@ export async function openPostOffice(env: Readonly<Record<string, string>> = {})
   }
 
   return {
-    system, dns, open, tell,
+    system,
+    dns,
+    open,
+    tell,
     openNowhere: (domain) => void publish(domain),
-    send: async ({ tier = 'instant', headers, ...letter }) => idOf(await system.call('POST', `/send-email/${PATHS[tier]}`, {
-      body: { from: `shop@${system.domain}`, subject: 'Hello', text: 'Hello', ...letter }, ...(headers === undefined ? {} : { headers }),
-    })),
+    send: async ({ tier = 'instant', headers, ...letter }) =>
+      idOf(
+        await system.call('POST', `/send-email/${PATHS[tier]}`, {
+          body: { from: `shop@${system.domain}`, subject: 'Hello', text: 'Hello', ...letter },
+          ...(headers === undefined ? {} : { headers }),
+        }),
+      ),
     settle: async (id, status) => {
       let told = await tell(id)
       const isSettled = async (): Promise<boolean> => {
         told = await tell(id)
-        return status === undefined ? told.recipients.every(({ state }) => !OPEN.includes(state)) : told.status === status
+        return status === undefined
+          ? told.recipients.every(({ state }) => !OPEN.includes(state))
+          : told.status === status
       }
       await until(isSettled, () => `it is ${JSON.stringify(told, null, 1)}`)
       return told

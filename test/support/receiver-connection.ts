@@ -37,7 +37,15 @@ export interface Household {
 }
 
 const COMMANDS: Readonly<Record<string, ReceiverStage>> = {
-  EHLO: 'ehlo', HELO: 'helo', STARTTLS: 'starttls', MAIL: 'mail', RCPT: 'rcpt', DATA: 'data', RSET: 'rset', NOOP: 'noop', QUIT: 'quit',
+  EHLO: 'ehlo',
+  HELO: 'helo',
+  STARTTLS: 'starttls',
+  MAIL: 'mail',
+  RCPT: 'rcpt',
+  DATA: 'data',
+  RSET: 'rset',
+  NOOP: 'noop',
+  QUIT: 'quit',
 }
 const END = Buffer.from('\r\n.\r\n')
 const EMPTY = Buffer.from('.\r\n')
@@ -69,7 +77,9 @@ export class ReceiverConnection {
     this.peer = socket.remoteAddress ?? ''
     this.#socket = socket
     this.#listen(socket)
-    void this.#work(async () => { await this.#perform('greeting', '', '') })
+    void this.#work(async () => {
+      await this.#perform('greeting', '', '')
+    })
   }
 
   /** It said goodbye: what comes behind is between the kernels. */
@@ -98,7 +108,7 @@ export class ReceiverConnection {
     if (this.#isWorking) return
     this.#isWorking = true
     await first()
-    while (!this.#isMute && await this.#proceed());
+    while (!this.#isMute && (await this.#proceed()));
     this.#isWorking = false
   }
 
@@ -155,7 +165,15 @@ export class ReceiverConnection {
   /** Does what the script says. @returns the first digit of what was answered. */
   async #perform(stage: ReceiverStage, line: string, address: string, content?: Buffer): Promise<string> {
     const act = decide(this.#household.script(), {
-      stage, line, address, from: this.#from, to: [...this.#to], connection: this.#number, taken: this.#taken, peer: this.peer, tls: this.#socket !== this.#raw,
+      stage,
+      line,
+      address,
+      from: this.#from,
+      to: [...this.#to],
+      connection: this.#number,
+      taken: this.#taken,
+      peer: this.peer,
+      tls: this.#socket !== this.#raw,
     })
     if (act.delayMs !== undefined) await sleep(act.delayMs, undefined, { signal: this.#gone.signal }).catch(() => {})
     const said = act.raw ?? (act.reply === undefined ? '' : `${act.reply}\r\n`)
@@ -169,9 +187,15 @@ export class ReceiverConnection {
   #keep(content: Buffer): void {
     this.#taken++
     this.#household.took({
-      from: this.#from === NO_SENDER ? '' : this.#from, to: this.#to, parameters: this.#parameters, bytes: undoDots(content),
-      tls: this.#socket !== this.#raw, servername: this.#socket instanceof TLSSocket ? this.#socket.servername || null : null,
-      connection: this.#number, helo: this.#helo, peer: this.peer,
+      from: this.#from === NO_SENDER ? '' : this.#from,
+      to: this.#to,
+      parameters: this.#parameters,
+      bytes: undoDots(content),
+      tls: this.#socket !== this.#raw,
+      servername: this.#socket instanceof TLSSocket ? this.#socket.servername || null : null,
+      connection: this.#number,
+      helo: this.#helo,
+      peer: this.peer,
     })
   }
 
@@ -196,7 +220,8 @@ export class ReceiverConnection {
     this.#helo = ''
     this.#forget()
     this.#socket = new TLSSocket(this.#raw, {
-      isServer: true, ...this.#household.certificate,
+      isServer: true,
+      ...this.#household.certificate,
       ...(maxTls !== undefined && { maxVersion: maxTls, minVersion: 'TLSv1' as const, ciphers: 'DEFAULT:@SECLEVEL=0' }),
     })
     this.#listen(this.#socket)
@@ -206,5 +231,8 @@ export class ReceiverConnection {
 /** RFC 5321 4.5.2: a dot at the start of a line is taken off. */
 function undoDots(content: Buffer): Buffer {
   const lines = content.toString('latin1')
-  return Buffer.from(lines.startsWith('.') ? lines.slice(1).replaceAll('\r\n.', '\r\n') : lines.replaceAll('\r\n.', '\r\n'), 'latin1')
+  return Buffer.from(
+    lines.startsWith('.') ? lines.slice(1).replaceAll('\r\n.', '\r\n') : lines.replaceAll('\r\n.', '\r\n'),
+    'latin1',
+  )
 }

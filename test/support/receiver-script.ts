@@ -8,7 +8,19 @@ import type { Certificate } from './certificate.ts'
 
 /** greeting: on connect. body: once the first bytes of a message are there (`bodyAfter`). other: any command not named here. */
 export type ReceiverStage =
-  'greeting' | 'ehlo' | 'helo' | 'starttls' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot' | 'rset' | 'noop' | 'quit' | 'other'
+  | 'greeting'
+  | 'ehlo'
+  | 'helo'
+  | 'starttls'
+  | 'mail'
+  | 'rcpt'
+  | 'data'
+  | 'body'
+  | 'dot'
+  | 'rset'
+  | 'noop'
+  | 'quit'
+  | 'other'
 
 /** One answer in detail. What is left out happens as a friendly server would do it. */
 export interface Act {

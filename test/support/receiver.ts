@@ -40,8 +40,11 @@ interface ReceiverAddress {
 }
 
 /** Starts a receiver with this script. */
-export async function startReceiver(script: ReceiverScript = {}, { host = '127.0.0.1', port = 0 }: ReceiverAddress = {}): Promise<Receiver> {
-  const certificate = script.certificate ?? await certificateFor([script.name ?? 'mx.test', 'localhost', host])
+export async function startReceiver(
+  script: ReceiverScript = {},
+  { host = '127.0.0.1', port = 0 }: ReceiverAddress = {},
+): Promise<Receiver> {
+  const certificate = script.certificate ?? (await certificateFor([script.name ?? 'mx.test', 'localhost', host]))
   const messages: ReceivedMessage[] = []
   const commands: { connection: number; line: string }[] = []
   const connections = new Set<ReceiverConnection>()
@@ -49,31 +52,50 @@ export async function startReceiver(script: ReceiverScript = {}, { host = '127.0
   let connected = 0
 
   const server = createServer({ noDelay: true }, (socket) => {
-    const connection = new ReceiverConnection({
-      certificate,
-      script: () => receiver.script,
-      heard: (number, line) => { commands.push({ connection: number, line }) },
-      took: (message) => {
-        messages.push(message)
-        for (const waiter of waiting) if (messages.length >= waiter.count && waiting.delete(waiter)) waiter.resolve(messages)
+    const connection = new ReceiverConnection(
+      {
+        certificate,
+        script: () => receiver.script,
+        heard: (number, line) => {
+          commands.push({ connection: number, line })
+        },
+        took: (message) => {
+          messages.push(message)
+          for (const waiter of waiting)
+            if (messages.length >= waiter.count && waiting.delete(waiter)) waiter.resolve(messages)
+        },
       },
-    }, socket, ++connected)
+      socket,
+      ++connected,
+    )
     connections.add(connection)
-    socket.on('close', () => { connections.delete(connection) })
+    socket.on('close', () => {
+      connections.delete(connection)
+    })
   })
   server.listen(port, host)
   await once(server, 'listening')
 
   let stopped: Promise<unknown> | null = null
   const receiver: Receiver = {
-    host, port: (server.address() as AddressInfo).port, ca: certificate.cert, messages, commands, script,
-    get connections() { return connected },
-    get open() { return [...connections].filter((one) => !one.isOver).length },
+    host,
+    port: (server.address() as AddressInfo).port,
+    ca: certificate.cert,
+    messages,
+    commands,
+    script,
+    get connections() {
+      return connected
+    },
+    get open() {
+      return [...connections].filter((one) => !one.isOver).length
+    },
     openFrom: (peer) => [...connections].filter((one) => one.peer === peer && !one.isOver).length,
-    until: (count) => new Promise((resolve) => {
-      if (messages.length >= count) resolve(messages)
-      else waiting.add({ count, resolve })
-    }),
+    until: (count) =>
+      new Promise((resolve) => {
+        if (messages.length >= count) resolve(messages)
+        else waiting.add({ count, resolve })
+      }),
     stop: async () => {
       stopped ??= once(server.close(), 'close')
       for (const connection of connections) connection.destroy()

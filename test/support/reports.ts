@@ -10,7 +10,12 @@ export interface Dsn {
 }
 
 /** A report after RFC 3464. */
-export function dsnOf({ recipient, action = 'failed', status = '5.1.1', diagnostic = '550 5.1.1 <x>: no such user here' }: Dsn): string {
+export function dsnOf({
+  recipient,
+  action = 'failed',
+  status = '5.1.1',
+  diagnostic = '550 5.1.1 <x>: no such user here',
+}: Dsn): string {
   return crlf(`From: Mail Delivery System <MAILER-DAEMON@mx.receiver.example>
 Subject: Undelivered Mail Returned to Sender
 Auto-Submitted: auto-replied
@@ -105,11 +110,14 @@ I am away until Monday.
 /** Made to be hard to read: deep, wide, and in long lines. */
 export function bombOf(kind: number): string {
   const bombs = [
-    (): string => Array.from({ length: 3000 }, (_, i) => `Content-Type: multipart/mixed; boundary="b${i}"\n\n--b${i}\n`).join(''),
-    (): string => `From: mailer-daemon@x\nContent-Type: multipart/report; boundary=b\n\n${'--b\nContent-Type: text/plain\n\nuser\n'.repeat(4000)}`,
+    (): string =>
+      Array.from({ length: 3000 }, (_, i) => `Content-Type: multipart/mixed; boundary="b${i}"\n\n--b${i}\n`).join(''),
+    (): string =>
+      `From: mailer-daemon@x\nContent-Type: multipart/report; boundary=b\n\n${'--b\nContent-Type: text/plain\n\nuser\n'.repeat(4000)}`,
     (): string => `From: mailer-daemon@x\nSubject: failure notice\n\n${'a@'.repeat(60_000)}`,
     (): string => `From: mailer-daemon@x\nSubject: failure notice\n\nuser@${'a.'.repeat(60_000)}`,
-    (): string => `From: mailer-daemon@x\nContent-Type: message/delivery-status\n\n${'Final-Recipient: rfc822; a@b.c\nAction: failed\n\n'.repeat(3000)}`,
+    (): string =>
+      `From: mailer-daemon@x\nContent-Type: message/delivery-status\n\n${'Final-Recipient: rfc822; a@b.c\nAction: failed\n\n'.repeat(3000)}`,
     (): string => `Content-Type: text/html\nFrom: mailer-daemon@x\nSubject: failed\n\n${'<div '.repeat(25_000)}`,
   ]
   return crlf(bombs[kind % bombs.length]?.() ?? '')

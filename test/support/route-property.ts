@@ -55,14 +55,17 @@ export function describeShare(share: number, shares: number): void {
     for (const spec of routes)
       it(`${spec.method} ${spec.paths[0]}`, async () => {
         const world = await createWorld(api)
-        await fc.assert(fc.asyncProperty(requestsOf(spec, world), async (asked) => {
-          await watch.written()
-          const { answer, workMs } = await ask(api, asked)
-          judge(answer)
-          const wrote = await watch.written()
-          if (answer.status >= 400) assert.deepEqual(wrote, {}, `${answer.status}, and rows were written`)
-          if (workMs > MOST_WORK_MS) await judgeWork(api, asked)
-        }), { numRuns: RUNS })
+        await fc.assert(
+          fc.asyncProperty(requestsOf(spec, world), async (asked) => {
+            await watch.written()
+            const { answer, workMs } = await ask(api, asked)
+            judge(answer)
+            const wrote = await watch.written()
+            if (answer.status >= 400) assert.deepEqual(wrote, {}, `${answer.status}, and rows were written`)
+            if (workMs > MOST_WORK_MS) await judgeWork(api, asked)
+          }),
+          { numRuns: RUNS },
+        )
       }).timeout(60_000)
   })
 }
@@ -83,52 +86,83 @@ interface Parts {
 
 /** Requests that would succeed, requests that are like them, and requests that are like nothing. */
 function partsOf(spec: AnyRoute, { own, ids }: World): fc.Arbitrary<Parts> {
-  const samples = (SAMPLES[spec.name] ?? [() => ({})]).map((make): Parts => ({ params: {}, query: {}, body: {}, ...make(own) }))
+  const samples = (SAMPLES[spec.name] ?? [() => ({})]).map((make): Parts => ({
+    params: {},
+    query: {},
+    body: {},
+    ...make(own),
+  }))
   const names = [...(pathsOf(spec)[0] ?? '').matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const params = fc.record(Object.fromEntries(names.map((name) => [name, fc.constantFrom(...ids)])))
   const made = fc.record({ params, query: nearly(spec.query, ids), body: nearly(spec.body, ids) })
   const sample = fc.constantFrom(...samples)
   const near = fc.tuple(sample, made).map(([whole, other]): Parts => ({
-    params: whole.params, query: merge(whole.query, other.query), body: merge(whole.body, other.body),
+    params: whole.params,
+    query: merge(whole.query, other.query),
+    body: merge(whole.body, other.body),
   }))
-  const bent = fc.tuple(sample, fc.constantFrom('query', 'body')).chain(([whole, part]) =>
-    changed(fc.constant(whole[part])).map((value): Parts => ({ ...whole, [part]: value })))
+  const bent = fc
+    .tuple(sample, fc.constantFrom('query', 'body'))
+    .chain(([whole, part]) => changed(fc.constant(whole[part])).map((value): Parts => ({ ...whole, [part]: value })))
   return fc.oneof(sample, sample, near, near, near, bent, bent, bent, made, made, made)
 }
 
 function merge(whole: unknown, other: unknown): unknown {
-  return typeof whole === 'object' && typeof other === 'object' && !Array.isArray(other) ? { ...whole, ...other } : whole
+  return typeof whole === 'object' && typeof other === 'object' && !Array.isArray(other)
+    ? { ...whole, ...other }
+    : whole
 }
 
 function requestsOf(spec: AnyRoute, world: World): fc.Arbitrary<Asked> {
   const { tenant } = world
   const own = spec.access === 'operator' ? OPERATOR : typeof spec.access === 'object' ? tenant.admin : tenant.regular
-  const key = fc.oneof(...Array.from({ length: 9 }, () => fc.constant(own)), fc.constantFrom(tenant.regular, tenant.admin, null))
+  const key = fc.oneof(
+    ...Array.from({ length: 9 }, () => fc.constant(own)),
+    fc.constantFrom(tenant.regular, tenant.admin, null),
+  )
   const strange = fc.record({ body: strangeBodies, type: strangeTypes })
-  return fc.record({
-    pattern: fc.constantFrom(...pathsOf(spec)), parts: partsOf(spec, world), key, address: fc.ipV4(),
-    instead: fc.option(strange, { freq: 5, nil: undefined }), place: fc.option(strangeAddresses, { freq: 7, nil: undefined }),
-    once: fc.option(fc.constantFrom('a', 'b', 'x'.repeat(257), ''), { freq: 8, nil: undefined }),
-  }).map(({ pattern, parts, key: by, address, instead, place, once }) => {
-    const path = pattern.replace(/:(\w+)/g, (_, name: string) => place ?? inAddress(parts.params[name] ?? 'x'))
-    const query = spec.query === undefined ? '' : `?${queryOf(parts.query)}`
-    const { body } = parts
-    const written = typeof body === 'string' && spec.accepts?.includes('csv') === true
-      ? { body, type: 'text/csv' } : { body: JSON.stringify(body), type: 'application/json' }
-    const sent = instead ?? written
-    const hasBody = spec.method !== 'GET' && (instead !== undefined || spec.body !== undefined || spec.accepts !== undefined)
-    return {
-      method: spec.method, path: path + query, key: by, ...(hasBody ? { body: sent.body } : {}),
-      headers: { 'content-type': sent.type, 'x-forwarded-for': address, ...(once === undefined ? {} : { 'idempotency-key': once }) },
-    }
-  })
+  return fc
+    .record({
+      pattern: fc.constantFrom(...pathsOf(spec)),
+      parts: partsOf(spec, world),
+      key,
+      address: fc.ipV4(),
+      instead: fc.option(strange, { freq: 5, nil: undefined }),
+      place: fc.option(strangeAddresses, { freq: 7, nil: undefined }),
+      once: fc.option(fc.constantFrom('a', 'b', 'x'.repeat(257), ''), { freq: 8, nil: undefined }),
+    })
+    .map(({ pattern, parts, key: by, address, instead, place, once }) => {
+      const path = pattern.replace(/:(\w+)/g, (_, name: string) => place ?? inAddress(parts.params[name] ?? 'x'))
+      const query = spec.query === undefined ? '' : `?${queryOf(parts.query)}`
+      const { body } = parts
+      const written =
+        typeof body === 'string' && spec.accepts?.includes('csv') === true
+          ? { body, type: 'text/csv' }
+          : { body: JSON.stringify(body), type: 'application/json' }
+      const sent = instead ?? written
+      const hasBody =
+        spec.method !== 'GET' && (instead !== undefined || spec.body !== undefined || spec.accepts !== undefined)
+      return {
+        method: spec.method,
+        path: path + query,
+        key: by,
+        ...(hasBody ? { body: sent.body } : {}),
+        headers: {
+          'content-type': sent.type,
+          'x-forwarded-for': address,
+          ...(once === undefined ? {} : { 'idempotency-key': once }),
+        },
+      }
+    })
 }
 
 async function ask(api: TestApi, asked: Asked): Promise<{ readonly answer: Observed; readonly workMs: number }> {
   const { method, path, key, body, headers } = asked
   const began = process.threadCpuUsage()
   const response = await fetch(api.url + path, {
-    method, redirect: 'manual', headers: { ...headers, ...(key === null ? {} : { authorization: `Bearer ${key}` }) },
+    method,
+    redirect: 'manual',
+    headers: { ...headers, ...(key === null ? {} : { authorization: `Bearer ${key}` }) },
     ...(body === undefined ? {} : { body: new Uint8Array(Buffer.from(body)) }),
   })
   const text = await response.text()
@@ -151,7 +185,8 @@ function judge(answer: Observed): void {
   assert.ok(!/\n\s*at |\.ts:\d|node_modules|SELECT|syntax error at|invalid input/.test(message), message)
   if (error !== 'VALIDATION_ERROR') return
   assert.ok(details !== undefined && details.length > 0, message)
-  for (const { path, message: why } of details) assert.ok(path.length <= 200 && why.length > 0 && why.length < 1000, `${path}: ${why}`)
+  for (const { path, message: why } of details)
+    assert.ok(path.length <= 200 && why.length > 0 && why.length < 1000, `${path}: ${why}`)
 }
 
 /** The least of several tries: what is not ours (a collection of garbage, code that is compiled) does not come again. */

@@ -18,8 +18,12 @@ export interface Sample {
 export type Own = Readonly<Record<keyof Belongings, string>>
 type Make = (own: Own) => Sample
 
-const byId = (kind: keyof Own, rest: Sample = {}): Make => (own) => ({ ...rest, params: { id: own[kind] } })
-const byQuery = (kind: keyof Own, rest: Sample = {}): Make => (own) => ({ ...rest, query: { id: own[kind] } })
+const byId =
+  (kind: keyof Own, rest: Sample = {}): Make =>
+  (own) => ({ ...rest, params: { id: own[kind] } })
+const byQuery =
+  (kind: keyof Own, rest: Sample = {}): Make =>
+  (own) => ({ ...rest, query: { id: own[kind] } })
 
 const MAIL = { subject: 'Hello', body: 'Hello' }
 const SENDING: readonly Make[] = [
@@ -33,8 +37,10 @@ const SPELLINGS_OF_AUDIENCES = ['audience_ids', 'audienceIds', ...SPELLINGS_OF_A
 
 const trigger = (audience: string): object => ({ type: 'contact_added_to_audience', config: { audience_id: audience } })
 const steps = ({ sender, template, audience }: Own): object[] => [
-  { type: 'send_email', from: { email: sender }, template_id: template }, { type: 'send_email', from_email: sender, templateId: template },
-  { type: 'add_to_audience', audience_id: audience }, { type: 'remove_from_audience', audienceId: audience },
+  { type: 'send_email', from: { email: sender }, template_id: template },
+  { type: 'send_email', from_email: sender, templateId: template },
+  { type: 'add_to_audience', audience_id: audience },
+  { type: 'remove_from_audience', audienceId: audience },
 ]
 const ADDED = { name: 'A', status: 'active', trigger_type: 'contact_added_to_audience' }
 /** Active: what a draft names is judged when it is to run. */
@@ -43,12 +49,15 @@ const AUTOMATION: readonly Make[] = [
   (own) => ({ body: { ...ADDED, trigger_config: { audience_id: own.audience }, steps: steps(own).slice(2) } }),
 ]
 const CAMPAIGN: readonly Make[] = [
-  ...SPELLINGS_OF_AUDIENCES.map((field): Make => ({ sender, audience }) =>
-    ({ body: { ...MAIL, name: 'C', from: sender, [field]: audience } })),
-  ...['template_id', 'templateId'].map((field): Make => ({ sender, audience, template }) =>
-    ({ body: { name: 'C', from: { email: sender }, audience_id: audience, [field]: template } })),
-  ...SPELLINGS_OF_SEGMENT.map((field): Make => ({ sender, audience, segment }) =>
-    ({ body: { ...MAIL, name: 'C', from_email: sender, audience_id: audience, [field]: segment } })),
+  ...SPELLINGS_OF_AUDIENCES.map((field): Make => ({ sender, audience }) => ({
+    body: { ...MAIL, name: 'C', from: sender, [field]: audience },
+  })),
+  ...['template_id', 'templateId'].map((field): Make => ({ sender, audience, template }) => ({
+    body: { name: 'C', from: { email: sender }, audience_id: audience, [field]: template },
+  })),
+  ...SPELLINGS_OF_SEGMENT.map((field): Make => ({ sender, audience, segment }) => ({
+    body: { ...MAIL, name: 'C', from_email: sender, audience_id: audience, [field]: segment },
+  })),
 ]
 const SPELLINGS_OF_CONTACT = ['contact_id', 'contactId'] as const
 const LOOKED: readonly Make[] = [
@@ -58,21 +67,35 @@ const LOOKED: readonly Make[] = [
 const withId = (makes: readonly Make[], kind: keyof Own): Make[] =>
   makes.map((make) => (own) => ({ ...make(own), params: { id: own[kind] } }))
 const SPELLINGS_OF_SUPPRESSED = ['email', 'address', 'emails', 'addresses', 'suppressions'] as const
-const listed = (field: string, value: string): object => ({ [field]: field === 'email' || field === 'address' ? value : [value] })
+const listed = (field: string, value: string): object => ({
+  [field]: field === 'email' || field === 'address' ? value : [value],
+})
 
-const inSegment = (field: string): Make => ({ audience, tag }) => ({ body: { name: 'S', filter: { tag, has: true }, [field]: audience } })
-const inFilter: Make = ({ audience }) => ({ body: { name: 'S', filter: { status: 'subscribed', audienceId: audience } }, isFilter: true })
+const inSegment =
+  (field: string): Make =>
+  ({ audience, tag }) => ({ body: { name: 'S', filter: { tag, has: true }, [field]: audience } })
+const inFilter: Make = ({ audience }) => ({
+  body: { name: 'S', filter: { status: 'subscribed', audienceId: audience } },
+  isFilter: true,
+})
 
 export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
-  'send-instant': SENDING, 'send-high': SENDING, 'send-async': SENDING, 'send-bulk': SENDING,
+  'send-instant': SENDING,
+  'send-high': SENDING,
+  'send-async': SENDING,
+  'send-bulk': SENDING,
   'send-batch': SENDING.map((make): Make => (own) => ({ body: { messages: [make(own).body] } })),
   'schedule-email': [
-    ...SENDING.map((make): Make => (own) => ({ ...make(own), body: { ...(make(own).body as object), scheduled_at: later } })),
+    ...SENDING.map((make): Make => (own) => ({
+      ...make(own),
+      body: { ...(make(own).body as object), scheduled_at: later },
+    })),
     ...SENDING.map((make): Make => (own) => ({ body: { email: make(own).body, scheduled_at: later } })),
   ],
   'cancel-scheduled': [byId('scheduled')],
   'search-emails': [
-    ({ message }) => ({ query: { cursor: message }, isFilter: true }), ({ tag }) => ({ query: { tag } }),
+    ({ message }) => ({ query: { cursor: message }, isFilter: true }),
+    ({ tag }) => ({ query: { tag } }),
     ...['recipient', 'to'].map((field): Make => ({ email }) => ({ query: { [field]: email } })),
     ...['sender', 'from'].map((field): Make => ({ sender }) => ({ query: { [field]: sender }, isFilter: true })),
   ],
@@ -80,9 +103,14 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'get-email-by-path': [byId('message')],
   'list-events': [
     ...['after', 'cursor'].map((field): Make => ({ event }) => ({ query: { [field]: event }, isFilter: true })),
-    ...['email_id', 'message_id'].map((field): Make => ({ message }) => ({ query: { [field]: message }, isFilter: true })),
+    ...['email_id', 'message_id'].map((field): Make => ({ message }) => ({
+      query: { [field]: message },
+      isFilter: true,
+    })),
   ],
-  'get-captured-email': [byId('captured')], 'get-captured-email-raw': [byId('captured')], 'delete-captured-email': [byId('captured')],
+  'get-captured-email': [byId('captured')],
+  'get-captured-email-raw': [byId('captured')],
+  'delete-captured-email': [byId('captured')],
   'explain-email': [byQuery('message'), byQuery('scheduled')],
   'explain-email-by-path': [byId('message')],
   'get-template': [byId('template')],
@@ -94,19 +122,29 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'delete-partial': [({ partial }) => ({ params: { name: partial } })],
   'preview-template': LOOKED,
   'check-template': LOOKED,
-  'test-template': SPELLINGS_OF_CONTACT.map((field): Make => ({ template, contact, sender, email }) =>
-    ({ params: { id: template }, body: { from: { email: sender }, to: [{ email }], [field]: contact } })),
+  'test-template': SPELLINGS_OF_CONTACT.map((field): Make => ({ template, contact, sender, email }) => ({
+    params: { id: template },
+    body: { from: { email: sender }, to: [{ email }], [field]: contact },
+  })),
   'get-audience': [byQuery('audience')],
   'update-audience': [byQuery('audience', { body: { name: 'New' } })],
   'delete-audience': [byQuery('audience')],
   'get-contacts': SPELLINGS_OF_AUDIENCE.map((field): Make => ({ audience }) => ({ query: { [field]: audience } })),
   'get-contact': [
-    byQuery('contact'), ({ email }) => ({ query: { email } }),
-    ...SPELLINGS_OF_AUDIENCE.map((field): Make => ({ contact, audience }) => ({ query: { id: contact, [field]: audience } })),
+    byQuery('contact'),
+    ({ email }) => ({ query: { email } }),
+    ...SPELLINGS_OF_AUDIENCE.map((field): Make => ({ contact, audience }) => ({
+      query: { id: contact, [field]: audience },
+    })),
   ],
-  'add-contact': SPELLINGS_OF_AUDIENCE.map((field): Make => ({ email, audience }) => ({ body: { email, [field]: audience } })),
+  'add-contact': SPELLINGS_OF_AUDIENCE.map((field): Make => ({ email, audience }) => ({
+    body: { email, [field]: audience },
+  })),
   'update-contact': [
-    ...SPELLINGS_OF_AUDIENCE.map((field): Make => ({ contact, audience }) => ({ query: { id: contact }, body: { [field]: audience } })),
+    ...SPELLINGS_OF_AUDIENCE.map((field): Make => ({ contact, audience }) => ({
+      query: { id: contact },
+      body: { [field]: audience },
+    })),
     ({ email }) => ({ query: { email }, body: { first_name: 'New' } }),
     ({ contact, email }) => ({ query: { id: contact }, body: { email } }),
   ],
@@ -119,7 +157,8 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'track-event': [({ email }) => ({ body: { email, event_name: 'bought' } })],
   'enroll-contact': [({ automation, email }) => ({ params: { id: automation }, body: { email } })],
   'unenroll-contact': [({ automation, email }) => ({ params: { id: automation }, body: { email } })],
-  'get-automation-subscribers': [byId('automation')], 'get-automation-calls': [byId('automation')],
+  'get-automation-subscribers': [byId('automation')],
+  'get-automation-calls': [byId('automation')],
   'dry-run-automation': [({ automation, email }) => ({ params: { id: automation }, body: { email } })],
   'create-campaign': CAMPAIGN,
   'get-campaign': [byId('campaign')],
@@ -141,26 +180,36 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'delete-domain': [byId('domain')],
   'rotate-dkim': [byId('domain')],
   'create-domain-key': [
-    ...['custom_domain_id', 'domain_id'].map((field): Make => ({ domain }) => ({ body: { name: 'K', [field]: domain } })),
+    ...['custom_domain_id', 'domain_id'].map((field): Make => ({ domain }) => ({
+      body: { name: 'K', [field]: domain },
+    })),
     ({ account }) => ({ body: { name: 'K', account_id: account } }),
   ],
   'import-suppressions': [
-    ...['emails', 'addresses', 'suppressions'].map((field): Make => ({ suppression }) =>
-      ({ body: { [field]: [suppression, { email: suppression }, { address: suppression }] } })),
+    ...['emails', 'addresses', 'suppressions'].map((field): Make => ({ suppression }) => ({
+      body: { [field]: [suppression, { email: suppression }, { address: suppression }] },
+    })),
     ({ suppression }) => ({ body: `email\n${suppression}\n` }),
   ],
-  'add-suppressions': SPELLINGS_OF_SUPPRESSED.map((field): Make => ({ suppression }) => ({ body: listed(field, suppression) })),
-  'list-suppressions': ['email', 'address', 'search', 'prefix'].map((field): Make => ({ suppression }) =>
-    ({ query: { [field]: suppression } })),
-  'export-suppressions': ['search', 'prefix'].map((field): Make => ({ suppression }) => ({ query: { [field]: suppression } })),
+  'add-suppressions': SPELLINGS_OF_SUPPRESSED.map((field): Make => ({ suppression }) => ({
+    body: listed(field, suppression),
+  })),
+  'list-suppressions': ['email', 'address', 'search', 'prefix'].map((field): Make => ({ suppression }) => ({
+    query: { [field]: suppression },
+  })),
+  'export-suppressions': ['search', 'prefix'].map((field): Make => ({ suppression }) => ({
+    query: { [field]: suppression },
+  })),
   'get-suppression': [({ suppression }) => ({ params: { email: suppression } })],
   'delete-suppression': [({ suppression }) => ({ params: { email: suppression } })],
   'delete-suppressions': [
     ...SPELLINGS_OF_SUPPRESSED.map((field): Make => ({ suppression }) => ({ body: listed(field, suppression) })),
     ...['email', 'address'].map((field): Make => ({ suppression }) => ({ query: { [field]: suppression } })),
   ],
-  'import-contacts': SPELLINGS_OF_AUDIENCE.map((field): Make => ({ audience, email }) =>
-    ({ query: { [field]: audience }, body: `email\n${email}\n` })),
+  'import-contacts': SPELLINGS_OF_AUDIENCE.map((field): Make => ({ audience, email }) => ({
+    query: { [field]: audience },
+    body: `email\n${email}\n`,
+  })),
   'export-contacts': [
     ...SPELLINGS_OF_AUDIENCE.map((field): Make => ({ audience }) => ({ query: { [field]: audience } })),
     ...SPELLINGS_OF_SEGMENT.map((field): Make => ({ segment }) => ({ query: { [field]: segment } })),
@@ -182,11 +231,19 @@ export const SAMPLES: Readonly<Record<string, readonly Make[]>> = {
   'update-webhook-by-query': [byQuery('webhook', { body: { description: 'New' } })],
   'delete-webhook': [byId('webhook')],
   'delete-webhook-by-query': [byQuery('webhook')],
-  'create-account': [({ email }) => ({ body: { host: 'smtp.example.com', username: 'me', password: 'p', addresses: email } })],
+  'create-account': [
+    ({ email }) => ({ body: { host: 'smtp.example.com', username: 'me', password: 'p', addresses: email } }),
+  ],
   'get-account': [byId('account')],
-  'update-account': [byId('account', { body: { name: 'New' } }), ({ account, email }) => ({ params: { id: account }, body: { addresses: [email] } })],
+  'update-account': [
+    byId('account', { body: { name: 'New' } }),
+    ({ account, email }) => ({ params: { id: account }, body: { addresses: [email] } }),
+  ],
   'delete-account': [byId('account')],
-  'start-oauth': [({ mailbox }) => ({ query: { account_id: mailbox } }), () => ({ query: { provider: 'corp', email: 'me@corp.example' } })],
+  'start-oauth': [
+    ({ mailbox }) => ({ query: { account_id: mailbox } }),
+    () => ({ query: { provider: 'corp', email: 'me@corp.example' } }),
+  ],
   'resume-account': [byId('account')],
   'rotate-webhook-secret': [byId('webhook')],
   'list-webhook-deliveries': [({ webhook, event }) => ({ params: { id: webhook }, query: { event_id: event } })],

@@ -23,24 +23,38 @@ export interface Sender {
 
 type Place = { readonly db: Db; readonly vault: Vault; readonly keyPrefix: string }
 
-export async function createSender(place: Place, order: { readonly domain: string; readonly plan?: string }): Promise<Sender> {
+export async function createSender(
+  place: Place,
+  order: { readonly domain: string; readonly plan?: string },
+): Promise<Sender> {
   const { db, keyPrefix: prefix } = place
   const { id: workspaceId } = await createWorkspace(db, { name: order.domain, plan: order.plan ?? 'enterprise' })
   const domainId = newId()
-  await db.query(`INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at) VALUES ($1, $2, $3, 'verified', now())`,
-    [domainId, workspaceId, order.domain])
+  await db.query(
+    `INSERT INTO domains (id, workspace_id, domain, verification_status, verified_at) VALUES ($1, $2, $3, 'verified', now())`,
+    [domainId, workspaceId, order.domain],
+  )
   const dkimRecords = await addDkimKeys(place, domainId, order.domain)
   const regular = await createKey(db, { kind: 'regular', prefix, workspaceId, name: 'regular', domainId })
   const admin = await createKey(db, { kind: 'admin', prefix, workspaceId, name: 'admin', scopes: ALL_SCOPES })
   if (regular.kind !== 'created' || admin.kind !== 'created') throw new Error(`no key: ${regular.kind}, ${admin.kind}`)
-  return { workspaceId, domainId, domain: order.domain, regular: regular.secretKey, admin: admin.secretKey, dkimRecords }
+  return {
+    workspaceId,
+    domainId,
+    domain: order.domain,
+    regular: regular.secretKey,
+    admin: admin.secretKey,
+    dkimRecords,
+  }
 }
 
 async function addDkimKeys({ db, vault }: Place, domainId: string, domain: string): Promise<Record<string, string>> {
   const records: Record<string, string> = {}
   for (const [i, { algorithm, privateKey, dnsValue }] of (await generateDkimKeys()).entries()) {
-    await db.query('INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value) VALUES ($1, $2, $3, $4, $5, $6)',
-      [newId(), domainId, `s${i + 1}`, algorithm, vault.seal('dkim', privateKey), dnsValue])
+    await db.query(
+      'INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value) VALUES ($1, $2, $3, $4, $5, $6)',
+      [newId(), domainId, `s${i + 1}`, algorithm, vault.seal('dkim', privateKey), dnsValue],
+    )
     records[`s${i + 1}._domainkey.${domain}`] = dnsValue
   }
   return records

@@ -24,11 +24,19 @@ export interface Dialog {
   readonly mail?: Partial<Mail>
 }
 
-const MAIL: Mail = { from: 'a@out.test', to: 'b@in.test', data: Buffer.from('Subject: x\r\n\r\n.hello\r\n'), smtputf8: false }
+const MAIL: Mail = {
+  from: 'a@out.test',
+  to: 'b@in.test',
+  data: Buffer.from('Subject: x\r\n\r\n.hello\r\n'),
+  smtputf8: false,
+}
 
 /** Plays a dialog and fails unless all of it happened as written. */
 export async function runDialog(dialog: Dialog): Promise<void> {
-  const lines = dialog.text.split('\n').map((line) => line.trim()).filter((line) => line !== '')
+  const lines = dialog.text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
   const expected = lines.filter((line) => line.startsWith('= '))
   const script = lines.filter((line) => !line.startsWith('= '))
   const play = await playDialog(script.join('\n'))
@@ -39,12 +47,16 @@ export async function runDialog(dialog: Dialog): Promise<void> {
 
 async function converse(port: number, dialog: Dialog, count: number): Promise<string[]> {
   const settings: SessionSettings = {
-    ehloName: 'out.test', tls: dialog.tls ?? 'never', rejectUnauthorized: false, timeouts: chooseTimeouts(dialog.timeouts),
+    ehloName: 'out.test',
+    tls: dialog.tls ?? 'never',
+    rejectUnauthorized: false,
+    timeouts: chooseTimeouts(dialog.timeouts),
   }
   const opened = await openSession({ host: 'mx.in.test', address: '127.0.0.1', port }, settings)
   if (!opened.ok) return [describeFailure(opened.failure)]
   const results: string[] = []
-  for (let i = 0; i < count; i++) results.push(describeResult(await opened.session.deliver({ ...MAIL, ...dialog.mail })))
+  for (let i = 0; i < count; i++)
+    results.push(describeResult(await opened.session.deliver({ ...MAIL, ...dialog.mail })))
   await opened.session.quit()
   return results
 }
@@ -56,6 +68,7 @@ function describeFailure({ stage, reply, loss }: OpenFailure): string {
 
 function describeResult(result: TransactionResult): string {
   if (result.kind === 'accepted') return `= accepted: ${formatReply(result.reply)}`
-  if (result.kind === 'rejected') return `= rejected${result.local === true ? ' by ourselves' : ''}, ${result.stage}: ${formatReply(result.reply)}`
+  if (result.kind === 'rejected')
+    return `= rejected${result.local === true ? ' by ourselves' : ''}, ${result.stage}: ${formatReply(result.reply)}`
   return `= lost${result.afterDot ? ' after the dot' : ''}, ${result.stage}: ${result.cause}`
 }

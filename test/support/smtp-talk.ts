@@ -42,7 +42,10 @@ export async function talkSmtp(port: number, host = '127.0.0.1', localAddress?: 
 }
 
 /** A whole transaction up to the final dot, on a fresh connection; answers the replies to MAIL, RCPT, DATA and the dot. */
-export async function submit(port: number, mail: { readonly from: string; readonly to: string; readonly content: string | Buffer }): Promise<string[]> {
+export async function submit(
+  port: number,
+  mail: { readonly from: string; readonly to: string; readonly content: string | Buffer },
+): Promise<string[]> {
   const talk = await talkSmtp(port)
   const replies: string[] = []
   await talk.say('EHLO client.test')

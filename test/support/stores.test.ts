@@ -18,7 +18,10 @@ describe('stores of a test', function () {
   it('gives each test a migrated database that others do not see', async () => {
     const [one, two] = await Promise.all([createDatabase(), createDatabase()])
     await ask(one.url, 'CREATE TABLE mine (x int)')
-    const seen = await ask(two.url, "SELECT to_regclass('mine') AS mine, to_regclass('messages') IS NOT NULL AS migrated")
+    const seen = await ask(
+      two.url,
+      "SELECT to_regclass('mine') AS mine, to_regclass('messages') IS NOT NULL AS migrated",
+    )
     assert.deepEqual(seen, [{ mine: null, migrated: true }])
     await one.drop()
     await two.drop()

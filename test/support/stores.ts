@@ -49,12 +49,16 @@ export async function createDatabase(): Promise<TestDatabase> {
 
 /** One Redis of its own, on a unix socket. */
 export function startRedis(): Promise<TestServer> {
-  return serve((place) => launchRedis({ ...place, dir: join(place.root, 'redis'), say: tell, removeAtDeath: place.root }))
+  return serve((place) =>
+    launchRedis({ ...place, dir: join(place.root, 'redis'), say: tell, removeAtDeath: place.root }),
+  )
 }
 
 /** One PostgreSQL of its own, migrated and with fsync on: for tests that crash it. */
 export async function startPostgres(): Promise<TestServer> {
-  const server = await serve((place) => launchPostgres({ ...place, dir: join(place.root, 'postgres'), removeAtDeath: place.root }))
+  const server = await serve((place) =>
+    launchPostgres({ ...place, dir: join(place.root, 'postgres'), removeAtDeath: place.root }),
+  )
   await migrate(server.url)
   return server
 }
@@ -62,7 +66,8 @@ export async function startPostgres(): Promise<TestServer> {
 /** The cluster of a test run: without fsync, with the template database. Its url goes into TEST_PG_URL. */
 export async function startTemplateCluster(): Promise<TestServer> {
   const server = await serve((place) =>
-    launchPostgres({ ...place, dir: join(place.root, 'postgres'), durable: false, removeAtDeath: place.root }))
+    launchPostgres({ ...place, dir: join(place.root, 'postgres'), durable: false, removeAtDeath: place.root }),
+  )
   await administer(server.url, `CREATE DATABASE ${TEMPLATE}`)
   const url = new URL(server.url)
   url.pathname = `/${TEMPLATE}`
@@ -70,7 +75,12 @@ export async function startTemplateCluster(): Promise<TestServer> {
   return server
 }
 
-interface Place { readonly root: string; readonly sockets: string; readonly account: Account | null; readonly logFile: string }
+interface Place {
+  readonly root: string
+  readonly sockets: string
+  readonly account: Account | null
+  readonly logFile: string
+}
 
 async function serve(start: (place: Place) => Promise<Running & { readonly url: string }>): Promise<TestServer> {
   const place = makePlace()

@@ -10,17 +10,76 @@ type Json = Record<string, unknown>
 const LONG = 20_000
 /** What breaks parsers, databases, templates, headers, pages, and expressions that go back and forth. */
 const NASTY: readonly unknown[] = [
-  null, '', ' ', 0, -1, 1.5, 1e308, -0, 2 ** 53, 2 ** 31, Number.MIN_VALUE, true, false,
-  [], {}, [[]], [null], [{}], { length: 5 }, { toString: 1 }, { constructor: { prototype: {} } }, { $ne: null },
-  '\0', '\ud800', '\uFFFE', '\u202e', '\u00a0', '%00%0d%0a', 'null', 'undefined', 'NaN', '1e9', '0x10', '__proto__', 'constructor',
-  "'; DROP TABLE messages; --", '{{name}}', '{{#each this}}', '${1}', '../../etc/passwd', '<script>', 'hasOwnProperty', 'toString',
-  'a@b.example\r\nBcc: c@d.example', '=?utf-8?q?x?=', '2026-13-45', '+275760-09-14T00:00:00Z', '-000001-01-01T00:00:00Z',
-  '9999-12-31_23:59:59',   '00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff',
-  'x'.repeat(LONG), `${' '.repeat(LONG)}x`, 'a@'.repeat(LONG / 2), 'a.'.repeat(LONG / 2), '<'.repeat(LONG), '"'.repeat(LONG),
-  '{{'.repeat(LONG / 2), ','.repeat(LONG), '1'.repeat(LONG), '\\'.repeat(LONG), '\u{1f600}'.repeat(LONG / 2), `${'a'.repeat(LONG)}!`,
-  'http://'.repeat(LONG / 8), `a@${'b.'.repeat(LONG / 2)}example`, Array.from({ length: 1500 }, (_, i) => `a${i}@b.example`),
-  Array.from({ length: 2000 }, () => ({})), Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`k${i}`, i])),
-  nested(60), nested(60, 'list'),
+  null,
+  '',
+  ' ',
+  0,
+  -1,
+  1.5,
+  1e308,
+  -0,
+  2 ** 53,
+  2 ** 31,
+  Number.MIN_VALUE,
+  true,
+  false,
+  [],
+  {},
+  [[]],
+  [null],
+  [{}],
+  { length: 5 },
+  { toString: 1 },
+  { constructor: { prototype: {} } },
+  { $ne: null },
+  '\0',
+  '\ud800',
+  '\uFFFE',
+  '\u202e',
+  '\u00a0',
+  '%00%0d%0a',
+  'null',
+  'undefined',
+  'NaN',
+  '1e9',
+  '0x10',
+  '__proto__',
+  'constructor',
+  "'; DROP TABLE messages; --",
+  '{{name}}',
+  '{{#each this}}',
+  '${1}',
+  '../../etc/passwd',
+  '<script>',
+  'hasOwnProperty',
+  'toString',
+  'a@b.example\r\nBcc: c@d.example',
+  '=?utf-8?q?x?=',
+  '2026-13-45',
+  '+275760-09-14T00:00:00Z',
+  '-000001-01-01T00:00:00Z',
+  '9999-12-31_23:59:59',
+  '00000000-0000-0000-0000-000000000000',
+  'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  'x'.repeat(LONG),
+  `${' '.repeat(LONG)}x`,
+  'a@'.repeat(LONG / 2),
+  'a.'.repeat(LONG / 2),
+  '<'.repeat(LONG),
+  '"'.repeat(LONG),
+  '{{'.repeat(LONG / 2),
+  ','.repeat(LONG),
+  '1'.repeat(LONG),
+  '\\'.repeat(LONG),
+  '\u{1f600}'.repeat(LONG / 2),
+  `${'a'.repeat(LONG)}!`,
+  'http://'.repeat(LONG / 8),
+  `a@${'b.'.repeat(LONG / 2)}example`,
+  Array.from({ length: 1500 }, (_, i) => `a${i}@b.example`),
+  Array.from({ length: 2000 }, () => ({})),
+  Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`k${i}`, i])),
+  nested(60),
+  nested(60, 'list'),
 ]
 
 function nested(depth: number, kind: 'object' | 'list' = 'object'): unknown {
@@ -41,7 +100,10 @@ const SOON = new Date(Date.now() + 3_600_000).toISOString()
 function textFor(name: string, ids: readonly string[]): fc.Arbitrary<string> {
   const known: readonly (readonly [RegExp, readonly string[]])[] = [
     [/ids?$|token|proof|domainID/i, ids],
-    [/email|address|^to$|^cc$|^bcc$|from$|reply/i, ['a@b.example', 'Name <a@b.example>', 'A.b+c@sub.b.example', ...ids]],
+    [
+      /email|address|^to$|^cc$|^bcc$|from$|reply/i,
+      ['a@b.example', 'Name <a@b.example>', 'A.b+c@sub.b.example', ...ids],
+    ],
     [/url|endpoint|linkedin/i, ['https://hook.example/a', 'http://127.0.0.1/', 'https://[::1]:9/x?y#z']],
     [/timezone/i, ['UTC', 'Europe/Berlin', 'America/New_York']],
     [/_at$|At$|^at$|after|before|since|until/i, ['2099-01-01T00:00:00Z', SOON, '2031-03-30_02:30:00', ...ids]],
@@ -52,7 +114,9 @@ function textFor(name: string, ids: readonly string[]): fc.Arbitrary<string> {
   ]
   const fitting = known.filter(([pattern]) => pattern.test(name)).flatMap(([, texts]) => texts)
   const plain = fc.oneof(fc.string(), fc.constantFrom('a', 'true', 'x y', '1'))
-  return fitting.length === 0 ? plain : fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...fitting) }, { weight: 1, arbitrary: plain })
+  return fitting.length === 0
+    ? plain
+    : fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...fitting) }, { weight: 1, arbitrary: plain })
 }
 
 interface Making {
@@ -96,14 +160,24 @@ function objectOf(schema: Json, name: string, at: Making): fc.Arbitrary<unknown>
   const required = (Array.isArray(schema['required']) ? schema['required'] : []) as string[]
   const model = Object.fromEntries(fields.map(([field, inner]) => [field, valueOf(inner, field, at)]))
   // a handful of the fields at a time: with all of them there, aliases contradict each other
-  return fc.subarray(fields.map(([field]) => field), { maxLength: Math.min(6, fields.length) }).chain((chosen) => {
-    const wanted = new Set([...required, ...chosen])
-    return fc.record(Object.fromEntries(Object.entries(model).filter(([field]) => wanted.has(field))))
-  })
+  return fc
+    .subarray(
+      fields.map(([field]) => field),
+      { maxLength: Math.min(6, fields.length) },
+    )
+    .chain((chosen) => {
+      const wanted = new Set([...required, ...chosen])
+      return fc.record(Object.fromEntries(Object.entries(model).filter(([field]) => wanted.has(field))))
+    })
 }
 
 function resolve(root: Json, ref: string): unknown {
-  return ref === '#' ? root : ref.slice(2).split('/').reduce<unknown>((node, key) => isJson(node) ? node[key] : undefined, root)
+  return ref === '#'
+    ? root
+    : ref
+        .slice(2)
+        .split('/')
+        .reduce<unknown>((node, key) => (isJson(node) ? node[key] : undefined), root)
 }
 
 /** One thing in a value is something else. */
@@ -126,20 +200,25 @@ export function nearly(schema: ZodType | undefined, ids: readonly string[]): fc.
   if (schema === undefined) return fc.constant({})
   const root = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json
   const made = valueOf(root, '', { root, ids, depth: 0 })
-  return fc.oneof({ weight: 4, arbitrary: made }, { weight: 4, arbitrary: changed(made) }, { weight: 1, arbitrary: anything })
+  return fc.oneof(
+    { weight: 4, arbitrary: made },
+    { weight: 4, arbitrary: changed(made) },
+    { weight: 1, arbitrary: anything },
+  )
 }
 
 /** As text in an address: of an object, each field percent-encoded, lists as the name again and again. */
 export function queryOf(value: unknown): string {
   const pairs = isJson(value) ? Object.entries(value) : [['id', value] as const]
   const parts = pairs.flatMap(([name, given]) =>
-    (Array.isArray(given) ? given : [given]).map((one) => `${inAddress(name)}=${inAddress(textOf(one))}`))
+    (Array.isArray(given) ? given : [given]).map((one) => `${inAddress(name)}=${inAddress(textOf(one))}`),
+  )
   const lengths = parts.map(({ length }, i) => parts.slice(0, i).reduce((sum, part) => sum + part.length + 1, length))
   return parts.filter((_, i) => (lengths[i] ?? 0) < MAX_QUERY).join('&')
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value) ?? ''
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
 /** Longer than this, and the whole request is refused for its headers. */
@@ -152,18 +231,60 @@ export function inAddress(text: string): string {
 
 /** Parts of an address that are no text. */
 export const strangeAddresses: fc.Arbitrary<string> = fc.constantFrom(
-  '%00', '%ff', '%ED%A0%80', '..%2f..', '%', '%u0041', '%25', '%2e%2e', "'", 'null', '-1', '1e9')
+  '%00',
+  '%ff',
+  '%ED%A0%80',
+  '..%2f..',
+  '%',
+  '%u0041',
+  '%25',
+  '%2e%2e',
+  "'",
+  'null',
+  '-1',
+  '1e9',
+)
 
 /** Bodies that are no data, or too much of it. */
 export const strangeBodies: fc.Arbitrary<string | Buffer> = fc.oneof(
   fc.constantFrom(
-    '', '{', '"x"', 'null', '[]', '[1]', '0', 'true', '{"a":1,"a":2}', '{"__proto__":{"a":1}}', '\ufeff{}',
-    '{"a":"\\u0000"}', '{"a":"\\ud800"}', '['.repeat(50_000), '{"a":'.repeat(10_000), `{"a":"${'x'.repeat(200_000)}"}`, `[${'{},'.repeat(50_000)}{}]`, ' '.repeat(100_000),
-    'a=b&c=d', '--x\r\n\r\n--x--', 'email\na@b.example\n', `email,${'x,'.repeat(5000)}\n"`, '<?xml version="1.0"?>'),
+    '',
+    '{',
+    '"x"',
+    'null',
+    '[]',
+    '[1]',
+    '0',
+    'true',
+    '{"a":1,"a":2}',
+    '{"__proto__":{"a":1}}',
+    '\ufeff{}',
+    '{"a":"\\u0000"}',
+    '{"a":"\\ud800"}',
+    '['.repeat(50_000),
+    '{"a":'.repeat(10_000),
+    `{"a":"${'x'.repeat(200_000)}"}`,
+    `[${'{},'.repeat(50_000)}{}]`,
+    ' '.repeat(100_000),
+    'a=b&c=d',
+    '--x\r\n\r\n--x--',
+    'email\na@b.example\n',
+    `email,${'x,'.repeat(5000)}\n"`,
+    '<?xml version="1.0"?>',
+  ),
   fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
   fc.json({ maxDepth: 4 }),
 )
 
 export const strangeTypes: fc.Arbitrary<string> = fc.constantFrom(
-  'application/json', 'application/json', 'application/json; charset=utf-8', 'text/csv', 'application/x-www-form-urlencoded', 'text/plain',
-  'multipart/form-data; boundary=x', 'application/json; charset=utf-16', 'x', '')
+  'application/json',
+  'application/json',
+  'application/json; charset=utf-8',
+  'text/csv',
+  'application/x-www-form-urlencoded',
+  'text/plain',
+  'multipart/form-data; boundary=x',
+  'application/json; charset=utf-16',
+  'x',
+  '',
+)

@@ -4,14 +4,40 @@ import type { Submission } from '#src/messages/submission.ts'
 
 export function submissionOf(workspaceId: string, replaced: Partial<Submission> = {}): Submission {
   return {
-    id: newId(), workspaceId, apiKeyId: null, domainId: null, tier: 'normal', from: { email: 'shop@sender.example', name: null }, replyTo: null,
-    to: [{ email: 'ada@receiver.example', name: null }], cc: [], recipients: [{ address: 'ada@receiver.example', domain: 'receiver.example', kind: 'to' }],
-    subject: 'Hello', html: null, text: 'Hello Ada', headers: [], attachments: [], tags: [], metadata: null, trackOpens: null, trackClicks: null,
-    scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(), quota: null, idempotency: null, ...replaced,
+    id: newId(),
+    workspaceId,
+    apiKeyId: null,
+    domainId: null,
+    tier: 'normal',
+    from: { email: 'shop@sender.example', name: null },
+    replyTo: null,
+    to: [{ email: 'ada@receiver.example', name: null }],
+    cc: [],
+    recipients: [{ address: 'ada@receiver.example', domain: 'receiver.example', kind: 'to' }],
+    subject: 'Hello',
+    html: null,
+    text: 'Hello Ada',
+    headers: [],
+    attachments: [],
+    tags: [],
+    metadata: null,
+    trackOpens: null,
+    trackClicks: null,
+    scheduledAt: null,
+    timezone: null,
+    expiresAt: null,
+    createdAt: new Date(),
+    quota: null,
+    idempotency: null,
+    ...replaced,
   }
 }
 
 /** Recipients `r0@receiver.example`, `r1@…`. */
 export function addressees(count: number): Submission['recipients'] {
-  return Array.from({ length: count }, (_, i) => ({ address: `r${i}@receiver.example`, domain: 'receiver.example', kind: 'to' as const }))
+  return Array.from({ length: count }, (_, i) => ({
+    address: `r${i}@receiver.example`,
+    domain: 'receiver.example',
+    kind: 'to' as const,
+  }))
 }

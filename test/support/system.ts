@@ -19,7 +19,14 @@ import { Child } from './child.ts'
 import { createSender, type Sender } from './sender.ts'
 import { createDatabase, startPostgres, startRedis, type TestServer } from './stores.ts'
 
-const ROLES = { api: ['api'], mta: ['mta'], mta2: ['mta'], worker: ['worker'], submission: ['mta', '--roles', 'submission'], inbound: ['mta', '--roles', 'inbound,sandbox'] } as const satisfies Record<string, readonly string[]>
+const ROLES = {
+  api: ['api'],
+  mta: ['mta'],
+  mta2: ['mta'],
+  worker: ['worker'],
+  submission: ['mta', '--roles', 'submission'],
+  inbound: ['mta', '--roles', 'inbound,sandbox'],
+} as const satisfies Record<string, readonly string[]>
 export type RoleName = keyof typeof ROLES
 
 export interface SystemOrder {
@@ -51,8 +58,15 @@ export interface System extends Sender {
 
 /** Short times, so that what takes minutes in life takes moments here; a lease long enough that a busy machine does not end it. */
 const ENV = {
-  HTTP_HOST: '127.0.0.1', HOSTNAME: 'mta.sender.example', MASTER_KEY: '5a'.repeat(32), ADMIN_TOKEN: OPERATOR, ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
-  RETRY_SCALE: '0.01', LEASE_SECONDS: '15', RECONCILE_SECONDS: '1', LOG_LEVEL: 'info',
+  HTTP_HOST: '127.0.0.1',
+  HOSTNAME: 'mta.sender.example',
+  MASTER_KEY: '5a'.repeat(32),
+  ADMIN_TOKEN: OPERATOR,
+  ALLOW_PRIVATE_TARGETS: '127.0.0.0/8,::1',
+  RETRY_SCALE: '0.01',
+  LEASE_SECONDS: '15',
+  RECONCILE_SECONDS: '1',
+  LOG_LEVEL: 'info',
 } as const
 
 export async function startSystem(order: SystemOrder): Promise<System> {
@@ -75,7 +89,15 @@ async function build(order: SystemOrder, undo: Undo, stop: () => Promise<void>):
   const redisServer = await startRedis()
   undo.push(() => redisServer.stop())
   const [port, ...ports] = await Promise.all(Array.from({ length: 1 + PORTS.length }, freePort))
-  const env = { ...ENV, DATABASE_URL: databaseUrl, REDIS_URL: redisServer.url, DATA_DIR: dir, HTTP_PORT: String(port), ...portsOf(ports), ...order.env }
+  const env = {
+    ...ENV,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisServer.url,
+    DATA_DIR: dir,
+    HTTP_PORT: String(port),
+    ...portsOf(ports),
+    ...order.env,
+  }
   const config = loadConfig(env)
   const log = openLog({ logLevel: 'silent' }, 'test')
   const db = openDb(databaseUrl, log, 4)
@@ -87,18 +109,32 @@ async function build(order: SystemOrder, undo: Undo, stop: () => Promise<void>):
   const roles = makeRoles(dir, env)
   for (const role of Object.values(roles)) undo.push(() => role.stop())
   const heal = async (): Promise<void> => {
-    await Promise.all([roles.api, roles.mta, roles.worker].map((role) => role.isRunning ? Promise.resolve() : role.start()))
+    await Promise.all(
+      [roles.api, roles.mta, roles.worker].map((role) => (role.isRunning ? Promise.resolve() : role.start())),
+    )
   }
   await heal()
   const url = `http://127.0.0.1:${port}`
   return {
-    ...sender, url, config, vault, db, redis, redisServer, roles, heal, stop,
+    ...sender,
+    url,
+    config,
+    vault,
+    db,
+    redis,
+    redisServer,
+    roles,
+    heal,
+    stop,
     get postgres() {
       if (postgres === null) throw new Error('this system has no PostgreSQL of its own')
       return postgres
     },
     call: (method, path, call = {}) => request(method, `${url}/api/v1${path}`, { key: sender.regular, ...call }),
-    tellLogs: () => Object.entries(roles).map(([name, { logFile }]) => `--- ${name}\n${endOf(logFile)}\n`).join(''),
+    tellLogs: () =>
+      Object.entries(roles)
+        .map(([name, { logFile }]) => `--- ${name}\n${endOf(logFile)}\n`)
+        .join(''),
   }
 }
 
@@ -116,7 +152,10 @@ function endOf(logFile: string): string {
 
 type Undo = (() => Promise<unknown> | void)[]
 
-async function openDatabase(isCrashable: boolean, undo: Undo): Promise<{ databaseUrl: string; postgres: TestServer | null }> {
+async function openDatabase(
+  isCrashable: boolean,
+  undo: Undo,
+): Promise<{ databaseUrl: string; postgres: TestServer | null }> {
   if (isCrashable) {
     const postgres = await startPostgres()
     undo.push(() => postgres.stop())
@@ -129,10 +168,24 @@ async function openDatabase(isCrashable: boolean, undo: Undo): Promise<{ databas
 
 function makeRoles(dir: string, env: Readonly<Record<string, string>>): Record<RoleName, Child> {
   const of = (name: RoleName): Child => new Child({ args: ROLES[name], env, home: dir, logName: `${name}.log` })
-  return { api: of('api'), mta: of('mta'), mta2: of('mta2'), worker: of('worker'), submission: of('submission'), inbound: of('inbound') }
+  return {
+    api: of('api'),
+    mta: of('mta'),
+    mta2: of('mta2'),
+    worker: of('worker'),
+    submission: of('submission'),
+    inbound: of('inbound'),
+  }
 }
 
-const PORTS = ['SUBMISSION_PORT', 'SUBMISSION_TLS_PORT', 'SUBMISSION_ALT_PORT', 'INBOUND_PORT', 'SANDBOX_DNS_PORT', 'SANDBOX_SMTP_PORT']
+const PORTS = [
+  'SUBMISSION_PORT',
+  'SUBMISSION_TLS_PORT',
+  'SUBMISSION_ALT_PORT',
+  'INBOUND_PORT',
+  'SANDBOX_DNS_PORT',
+  'SANDBOX_SMTP_PORT',
+]
 
 function portsOf(ports: readonly number[]): Record<string, string> {
   return Object.fromEntries(PORTS.map((name, i) => [name, String(ports[i])]))

@@ -4,7 +4,9 @@ import { gzipSync } from 'node:zlib'
 import { dkimSign } from 'mailauth/lib/dkim/sign.js'
 
 const OTHERS = generateKeyPairSync('rsa', {
-  modulusLength: 2048, publicKeyEncoding: { type: 'spki', format: 'der' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  modulusLength: 2048,
+  publicKeyEncoding: { type: 'spki', format: 'der' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
 })
 /** What stands at `s1._domainkey.` of whoever signs here. */
 export const SIGNERS_KEY = `v=DKIM1; k=rsa; s=tlsrpt; p=${OTHERS.publicKey.toString('base64')}`
@@ -16,21 +18,40 @@ export interface ReportedDay {
   readonly failures?: number
 }
 
-export function tlsReportOf({ id = 'day-1', organization = 'Receiver Inc.', domain, failures = 3 }: ReportedDay): Record<string, unknown> {
+export function tlsReportOf({
+  id = 'day-1',
+  organization = 'Receiver Inc.',
+  domain,
+  failures = 3,
+}: ReportedDay): Record<string, unknown> {
   return {
     'organization-name': organization,
     'date-range': { 'start-datetime': '2026-04-01T00:00:00Z', 'end-datetime': '2026-04-01T23:59:59Z' },
-    'contact-info': 'smtp-tls-reporting@receiver.example', 'report-id': id,
-    'policies': [{
-      'policy': {
-        'policy-type': 'sts', 'policy-string': ['version: STSv1', 'mode: testing'], 'policy-domain': domain, 'mx-host': '*.sender.example',
+    'contact-info': 'smtp-tls-reporting@receiver.example',
+    'report-id': id,
+    policies: [
+      {
+        policy: {
+          'policy-type': 'sts',
+          'policy-string': ['version: STSv1', 'mode: testing'],
+          'policy-domain': domain,
+          'mx-host': '*.sender.example',
+        },
+        summary: { 'total-successful-session-count': 5326, 'total-failure-session-count': failures },
+        'failure-details':
+          failures === 0
+            ? []
+            : [
+                {
+                  'result-type': 'certificate-expired',
+                  'sending-mta-ip': '2001:db8::1',
+                  'receiving-mx-hostname': 'mx1.sender.example',
+                  'failed-session-count': failures,
+                  'failure-reason-code': 'X509_V_ERR_CERT_HAS_EXPIRED',
+                },
+              ],
       },
-      'summary': { 'total-successful-session-count': 5326, 'total-failure-session-count': failures },
-      'failure-details': failures === 0 ? [] : [{
-        'result-type': 'certificate-expired', 'sending-mta-ip': '2001:db8::1', 'receiving-mx-hostname': 'mx1.sender.example',
-        'failed-session-count': failures, 'failure-reason-code': 'X509_V_ERR_CERT_HAS_EXPIRED',
-      }],
-    }],
+    ],
   }
 }
 
@@ -40,14 +61,34 @@ export interface TlsLetter {
   readonly type?: string
 }
 
-export function tlsLetterOf({ content, from = 'tls@receiver.example', type = 'application/tlsrpt+gzip' }: TlsLetter): Buffer {
-  return Buffer.from([
-    `From: <${from}>`, 'To: <tls-reports@bounces.mta.sender.example>', 'Subject: Report Domain: x Submitter: y Report-ID: <z>',
-    'TLS-Report-Domain: x', 'MIME-Version: 1.0', 'Content-Type: multipart/report; report-type="tlsrpt"; boundary="t"', '',
-    '--t', 'Content-Type: text/plain', '', 'This is an aggregate TLS report.', '',
-    '--t', `Content-Type: ${type}`, 'Content-Transfer-Encoding: base64', '', ...content.toString('base64').match(/.{1,76}/g) ?? [],
-    '--t--', '',
-  ].join('\r\n'))
+export function tlsLetterOf({
+  content,
+  from = 'tls@receiver.example',
+  type = 'application/tlsrpt+gzip',
+}: TlsLetter): Buffer {
+  return Buffer.from(
+    [
+      `From: <${from}>`,
+      'To: <tls-reports@bounces.mta.sender.example>',
+      'Subject: Report Domain: x Submitter: y Report-ID: <z>',
+      'TLS-Report-Domain: x',
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/report; report-type="tlsrpt"; boundary="t"',
+      '',
+      '--t',
+      'Content-Type: text/plain',
+      '',
+      'This is an aggregate TLS report.',
+      '',
+      '--t',
+      `Content-Type: ${type}`,
+      'Content-Transfer-Encoding: base64',
+      '',
+      ...(content.toString('base64').match(/.{1,76}/g) ?? []),
+      '--t--',
+      '',
+    ].join('\r\n'),
+  )
 }
 
 export function packed(report: object): Buffer {
@@ -58,7 +99,9 @@ export function packed(report: object): Buffer {
 export async function signLetter(letter: Buffer, domain = 'receiver.example', covered?: number): Promise<Buffer> {
   const key = { signingDomain: domain, selector: 's1', privateKey: OTHERS.privateKey, algorithm: 'rsa-sha256' as const }
   const { signatures, errors } = await dkimSign(letter, {
-    ...key, canonicalization: 'relaxed/relaxed', signTime: new Date(),
+    ...key,
+    canonicalization: 'relaxed/relaxed',
+    signTime: new Date(),
     signatureData: [{ ...key, ...(covered !== undefined && { maxBodyLength: covered }) }],
   })
   if (errors.length > 0) throw errors[0]?.err ?? new Error('it cannot be signed')

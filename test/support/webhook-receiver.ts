@@ -45,11 +45,16 @@ export async function startReceiver(tls?: { readonly key: string; readonly cert:
   let connections = 0
   const listener = (incoming: IncomingMessage, response: ServerResponse): void => {
     let body = ''
-    incoming.setEncoding('utf8').on('data', (chunk: string) => { body += chunk }).on('end', () => {
-      const request = { path: incoming.url ?? '', headers: incoming.headers, body, at: Date.now() }
-      requests.push(request)
-      behaviour(request, response)
-    })
+    incoming
+      .setEncoding('utf8')
+      .on('data', (chunk: string) => {
+        body += chunk
+      })
+      .on('end', () => {
+        const request = { path: incoming.url ?? '', headers: incoming.headers, body, at: Date.now() }
+        requests.push(request)
+        behaviour(request, response)
+      })
   }
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
   server.on('connection', () => connections++)
@@ -59,17 +64,23 @@ export async function startReceiver(tls?: { readonly key: string; readonly cert:
     port,
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     requests,
-    behave: (how) => { behaviour = how },
+    behave: (how) => {
+      behaviour = how
+    },
     received: async (count) => {
-      await until(() => requests.length >= count, () => `${count} requests were awaited, ${requests.length} came`)
+      await until(
+        () => requests.length >= count,
+        () => `${count} requests were awaited, ${requests.length} came`,
+      )
       return requests
     },
     get connections() {
       return connections
     },
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
   }
 }

@@ -49,8 +49,14 @@ export interface Logged {
  * Loopback may be reached and retry times are a thousandth, unless they say otherwise.
  * `postgres` is a server of the test's own, to be crashed and stopped by it.
  */
-export async function createWebhookWorld(env: Readonly<Record<string, string>> = {}, postgres?: TestServer): Promise<WebhookWorld> {
-  const [database, redis] = await Promise.all([postgres === undefined ? createDatabase() : borrow(postgres), startRedis()])
+export async function createWebhookWorld(
+  env: Readonly<Record<string, string>> = {},
+  postgres?: TestServer,
+): Promise<WebhookWorld> {
+  const [database, redis] = await Promise.all([
+    postgres === undefined ? createDatabase() : borrow(postgres),
+    startRedis(),
+  ])
   const log = pino({ level: 'silent' })
   const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url }
   const config = loadConfig({ ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', RETRY_SCALE: '0.001', ...stores, ...env })
@@ -59,21 +65,29 @@ export async function createWebhookWorld(env: Readonly<Record<string, string>> =
   const { id: workspaceId } = await createWorkspace(ctx.db, { name: 'test', plan: 'launch' })
   const messageId = await storeLetter(ctx, workspaceId)
   return {
-    ctx, redisUrl: redis.url, redis, workspaceId,
+    ctx,
+    redisUrl: redis.url,
+    redis,
+    workspaceId,
     register: async (url, eventTypes = ['*']) => {
       const made = await createEndpoint(ctx, workspaceId, { url, description: null, eventTypes })
       if (made === null) throw new Error('the workspace is full')
       return made
     },
-    emit: (count, event) => emit(ctx, { workspaceId, messageId, count, type: 'email.delivered', data: { code: 250 }, ...event }),
+    emit: (count, event) =>
+      emit(ctx, { workspaceId, messageId, count, type: 'email.delivered', data: { code: 250 }, ...event }),
     states: async (eventId) => {
       const { rows } = await ctx.db.query<{ state: string }>(
-        'SELECT state FROM webhook_deliveries WHERE event_id = $1 ORDER BY endpoint_id', [eventId])
+        'SELECT state FROM webhook_deliveries WHERE event_id = $1 ORDER BY endpoint_id',
+        [eventId],
+      )
       return rows.map((row) => row.state)
     },
     attempts: async (eventId) => {
       const { rows } = await ctx.db.query<Logged>(
-        'SELECT * FROM webhook_attempts WHERE event_id = $1 ORDER BY endpoint_id, attempt', [eventId])
+        'SELECT * FROM webhook_attempts WHERE event_id = $1 ORDER BY endpoint_id, attempt',
+        [eventId],
+      )
       return rows
     },
     stop: async () => {
@@ -92,14 +106,37 @@ function borrow({ url }: TestServer): TestDatabase {
 async function storeLetter(ctx: Context, workspaceId: string): Promise<string> {
   const id = newId()
   const anna = { email: 'anna@example.com', name: 'Anna' }
-  await ctx.db.transaction((tx) => storeMessages(tx, [{
-    id, workspaceId, apiKeyId: null, domainId: null, tier: 'instant', from: { email: 'shop@example.org', name: null }, replyTo: null,
-    to: [anna], cc: [],
-    recipients: [{ address: anna.email, domain: 'example.com', kind: 'to' }], subject: 'Grüße', html: '<p>x</p>', text: null, headers: [],
-    attachments: [], tags: [], metadata: { order: 7 },
-    trackOpens: null, trackClicks: null, scheduledAt: null, timezone: null, expiresAt: null, createdAt: new Date(ctx.clock.now()),
-    quota: null, idempotency: null,
-  }]))
+  await ctx.db.transaction((tx) =>
+    storeMessages(tx, [
+      {
+        id,
+        workspaceId,
+        apiKeyId: null,
+        domainId: null,
+        tier: 'instant',
+        from: { email: 'shop@example.org', name: null },
+        replyTo: null,
+        to: [anna],
+        cc: [],
+        recipients: [{ address: anna.email, domain: 'example.com', kind: 'to' }],
+        subject: 'Grüße',
+        html: '<p>x</p>',
+        text: null,
+        headers: [],
+        attachments: [],
+        tags: [],
+        metadata: { order: 7 },
+        trackOpens: null,
+        trackClicks: null,
+        scheduledAt: null,
+        timezone: null,
+        expiresAt: null,
+        createdAt: new Date(ctx.clock.now()),
+        quota: null,
+        idempotency: null,
+      },
+    ]),
+  )
   return id
 }
 
@@ -113,12 +150,14 @@ interface Emission {
 
 async function emit(ctx: Context, { workspaceId, messageId, count, type, data }: Emission): Promise<string[]> {
   const ids = Array.from({ length: count }, () => newId())
-  await ctx.db.query(`WITH new_events AS (
+  await ctx.db.query(
+    `WITH new_events AS (
       INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
       SELECT id, $2, $3, $4, 0, nr, 'anna@example.com', $5, now()
       FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, nr) RETURNING id, workspace_id, type, created_at
     ), ${newDeliveries('e.created_at')} SELECT`,
-  [ids, workspaceId, type, messageId, data])
+    [ids, workspaceId, type, messageId, data],
+  )
   wakeSender(ctx)
   return ids
 }

@@ -35,7 +35,8 @@ export async function watchWrites(db: Db): Promise<WriteWatch> {
   return {
     written: async () => {
       const { rows } = await db.query<{ name: string; n: number }>(
-        'WITH seen AS (DELETE FROM test_writes RETURNING name) SELECT name, count(*) AS n FROM seen GROUP BY name')
+        'WITH seen AS (DELETE FROM test_writes RETURNING name) SELECT name, count(*) AS n FROM seen GROUP BY name',
+      )
       return Object.fromEntries(rows.map(({ name, n }) => [name, n]))
     },
   }
